@@ -1,0 +1,45 @@
+// Ids are opaque to clients; the prefix tells a person what they are looking at (§2). The only randomness there is.
+import { randomFillSync } from 'node:crypto'
+
+export type IdPrefix = 'key' | 'byc' | 'prj' | 'usr' | 'req'
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const ID_LENGTH = 20 // 119 bits: no two ids ever meet
+const UNBIASED_BYTES = 248 // 4 × 62: bytes above would favour the first letters, so they are thrown away
+
+// Random bytes are drawn 4 KiB at a time: one system call serves some hundred ids.
+const pool = Buffer.alloc(4096)
+let used = pool.length
+
+export function randomBase62(length: number): string {
+  let text = ''
+  while (text.length < length) {
+    if (used === pool.length) {
+      randomFillSync(pool)
+      used = 0
+    }
+    const byte = pool[used] as number
+    pool[used++] = 0 // what became part of a secret does not stay behind in memory
+    if (byte < UNBIASED_BYTES) text += BASE62[byte % 62]
+  }
+  return text
+}
+
+export function newId<P extends IdPrefix>(prefix: P): `${P}_${string}` {
+  return `${prefix}_${randomBase62(ID_LENGTH)}`
+}
+
+export function base62(value: number, length: number): string {
+  let text = ''
+  for (let rest = value; text.length < length; rest = Math.floor(rest / 62)) text = BASE62[rest % 62] + text
+  return text
+}
+
+const PER_MS = 1_024
+let lastSequence = 0
+
+/** R11: a number that grows with every creation, so that equal times still list in the order of insertion. */
+export function nextSequence(now: number): number {
+  lastSequence = Math.max(lastSequence + 1, now * PER_MS)
+  return lastSequence
+}

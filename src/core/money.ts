@@ -1,0 +1,18 @@
+// Money is integer micro-USD (§2). Dollars enter through their decimal text, never through x * 1e6 (R6):
+// 8.2 * 1e6 is 8199999.999999999.
+export const MICROS_PER_USD = 1_000_000
+export const USD_MAX = 9_007_199_254 // above it, micros are no longer exact integers
+
+const DECIMAL_PLACES = 6
+
+/** The exact micros of a dollar amount, or undefined where it has none: negative, too fine, too large. */
+export function usdToMicros(usd: number): number | undefined {
+  if (!(usd >= 0 && usd <= USD_MAX)) return undefined
+  const [mantissa = '', exponent = '0'] = String(usd).split('e') // the shortest text that names this number
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  const shift = DECIMAL_PLACES + Number(exponent) - fraction.length
+  const digits = BigInt(whole + fraction)
+  if (shift >= 0) return Number(digits * 10n ** BigInt(shift))
+  const divisor = 10n ** BigInt(-shift)
+  return digits % divisor === 0n ? Number(digits / divisor) : undefined
+}
