@@ -1,0 +1,54 @@
+// Opens the store that the settings name, at this version's schema. Only this file knows that there are two engines.
+import type { Config } from './config.ts'
+import { type Clock, SECOND_MS } from './core/clock.ts'
+import { sealing } from './core/sealing.ts'
+import { openDataFolder, serverSecret, storeFile } from './storage/data-folder.ts'
+import { type OpenDb, sql } from './storage/db.ts'
+import { migrate } from './storage/migrate.ts'
+import { openPostgres } from './storage/postgres.ts'
+import { openSqlite } from './storage/sqlite.ts'
+
+const MIGRATION_TRIES = 60
+
+export interface Store {
+  db: OpenDb
+  secret: string
+}
+
+export async function openStore(config: Config, clock: Clock, onIdleError?: (error: Error) => void): Promise<Store> {
+  openDataFolder(config.data_dir)
+  const secret = config.secret ?? serverSecret(config.data_dir)
+  const db = config.database_url
+    ? openPostgres(config.database_url, onIdleError ? { onIdleError } : {})
+    : openSqlite(storeFile(config.data_dir))
+  try {
+    await migrateInTurn(db, clock)
+    await assertSameSecret(db, secret)
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+  return { db, secret }
+}
+
+/** Replicas that start together migrate one after the other. */
+async function migrateInTurn(db: OpenDb, clock: Clock): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    if ((await migrate(db, clock)) !== 'busy') return
+    if (tries === MIGRATION_TRIES) throw new Error('Another process has been migrating the schema for a minute.')
+    await new Promise((resolve) => setTimeout(resolve, SECOND_MS))
+  }
+}
+
+/** What was sealed with one secret cannot be opened with another: better said at the start than at the first replay. */
+async function assertSameSecret(db: OpenDb, secret: string): Promise<void> {
+  const fingerprint = sealing(secret).fingerprint()
+  await db.rows(sql`
+    INSERT INTO setting (name, value) VALUES ('secret_fingerprint', ${fingerprint}) ON CONFLICT (name) DO NOTHING`)
+  const [row] = await db.rows<{ value: string }>(sql`SELECT value FROM setting WHERE name = 'secret_fingerprint'`)
+  if (row?.value !== fingerprint)
+    throw new Error(
+      'The store was sealed with another secret. Set SWITCHYARD_SECRET to it (or put back data/secret), or run ' +
+        '`switchyard secret adopt` to go on with the present one and drop what the old one sealed.',
+    )
+}

@@ -1,0 +1,48 @@
+// The whole storage port. Rooms write SQL once, in the subset that SQLite and PostgreSQL share; an adapter only
+// knows how to run it. Counting rows is done with RETURNING, never with driver metadata.
+import { Refusal } from '../core/refusal.ts'
+
+export type SqlValue = string | number | null | Uint8Array
+
+export interface Sql {
+  readonly text: readonly string[]
+  readonly values: readonly SqlValue[]
+}
+
+export function sql(text: TemplateStringsArray, ...values: SqlValue[]): Sql {
+  return { text, values }
+}
+
+export interface Db {
+  /** Runs one statement. One statement is one atomic decision on both databases, durable once this resolves. */
+  rows<Row>(statement: Sql): Promise<Row[]>
+  /** Runs `work` in a transaction. Inside it, only the `tx` it is handed may be used, and nothing slow awaited. */
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+}
+
+export interface Tx extends Db {
+  /** Takes `name` until the transaction ends; false at once, never a wait, where another transaction has it. */
+  tryLock(name: string): Promise<boolean>
+}
+
+/** A database as its owner holds it: it can be watched and closed. */
+export interface OpenDb extends Db {
+  readonly engine: 'sqlite' | 'postgres'
+  /** Rejects with the reason while the database does not answer. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The store is away. Callers answer 503 in the envelope and recover by themselves. */
+export function unavailable(cause: unknown): Refusal {
+  const headers = { 'retry-after': '1' }
+  return new Refusal('unavailable', 'The store is not available right now. Retry shortly.', { cause, headers })
+}
+
+/** The connection broke while COMMIT was under way: the transaction may or may not have happened (T-104). */
+export class CommitUnknown extends Refusal {
+  constructor(cause: unknown) {
+    const message = 'The store went away while committing, so the outcome is unknown. Look before you repeat this.'
+    super('unavailable', message, { cause, headers: { 'retry-after': '1' } })
+  }
+}

@@ -1,0 +1,120 @@
+// Clustered adapter: many replicas of the service share one PostgreSQL, 15 or later.
+import { createHash } from 'node:crypto'
+import { Pool, type PoolClient, types } from 'pg'
+import { CommitUnknown, type OpenDb, type Sql, type Tx, unavailable } from './db.ts'
+import { noGuard, type TransactionGuard } from './transaction-guard.ts'
+
+// BIGINT columns hold milliseconds and micro-dollars, all below 2^53.
+types.setTypeParser(types.builtins.INT8, Number)
+
+const POOL_MAX = 10
+const CONNECT_TIMEOUT_MS = 2_000
+const STATEMENT_TIMEOUT_MS = 4_000
+const ANSWER_TIMEOUT_MS = 4_500 // the server should have given up before: after this the connection is thought dead
+const CONFLICT_RETRIES = 3
+
+export interface PostgresOptions {
+  guard?: TransactionGuard
+  pool_max?: number
+  /** Told of connections that break while idle; the pool replaces them by itself. */
+  onIdleError?: (error: Error) => void
+}
+
+export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb {
+  const { guard = noGuard, pool_max = POOL_MAX, onIdleError = () => {} } = options
+  const pool = new Pool({
+    connectionString: url,
+    max: pool_max,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: 'switchyard',
+  })
+  pool.on('error', onIdleError)
+
+  async function once<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const client = await pool.connect().catch(away)
+    let broken: Error | undefined
+    const onError = (error: Error) => {
+      broken = error
+    }
+    client.on('error', onError)
+    try {
+      await client.query('BEGIN').catch(away)
+      const result = await guard.enter(() => work(transactionOn(client)))
+      await client.query('COMMIT').catch((error) => {
+        broken = error
+        throw isAway(error) ? new CommitUnknown(error) : error
+      })
+      return result
+    } catch (error) {
+      if (!broken) await client.query('ROLLBACK').catch((cause) => (broken = cause))
+      throw error
+    } finally {
+      client.off('error', onError)
+      client.release(broken) // a broken connection is closed, not handed to the next caller
+    }
+  }
+
+  return {
+    engine: 'postgres',
+    async rows<Row>(statement: Sql) {
+      guard.assertOutside()
+      return run<Row>(pool, statement).catch(away)
+    },
+    async transaction(work) {
+      guard.assertOutside()
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await once(work)
+        } catch (error) {
+          if (!isConflict(error) || attempt > CONFLICT_RETRIES) throw error
+        }
+      }
+    },
+    ping: async () => void (await pool.query('SELECT 1').catch(away)),
+    close: () => pool.end(),
+  }
+}
+
+function transactionOn(client: PoolClient): Tx {
+  const tx: Tx = {
+    rows: <Row>(statement: Sql) => run<Row>(client, statement).catch(away),
+    transaction: (work) => work(tx),
+    async tryLock(name) {
+      const lock = createHash('sha256').update(name).digest().readBigInt64BE().toString()
+      const { rows } = await client.query('SELECT pg_try_advisory_xact_lock($1::bigint) AS taken', [lock]).catch(away)
+      return rows[0].taken
+    },
+  }
+  return tx
+}
+
+const prepared = new WeakMap<readonly string[], { name: string; text: string }>()
+let preparedCount = 0
+
+async function run<Row>(on: Pool | PoolClient, { text, values }: Sql): Promise<Row[]> {
+  let statement = prepared.get(text)
+  if (!statement) {
+    statement = { name: `s${++preparedCount}`, text: text.reduce((before, after, n) => `${before}$${n}${after}`) }
+    prepared.set(text, statement)
+  }
+  return (await on.query({ ...statement, values: [...values] })).rows as Row[]
+}
+
+function away(error: unknown): never {
+  throw isAway(error) ? unavailable(error) : error
+}
+
+// Sockets, the connection class, resources, time-out, shutdown, and a primary that has become read-only.
+const AWAY_CODES = /^(E[A-Z_]+|08...|53...|57P0.|57014|25006)$/
+const AWAY_MESSAGES = /timeout|terminated|not queryable|Connection ended/i // pg's own errors carry no code
+
+function isAway(error: unknown): boolean {
+  const { code, message } = error as { code?: string; message?: string }
+  return code ? AWAY_CODES.test(code) : AWAY_MESSAGES.test(message ?? '')
+}
+
+const isConflict = (error: unknown) => ['40001', '40P01'].includes((error as { code?: string }).code ?? '')

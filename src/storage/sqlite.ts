@@ -1,0 +1,154 @@
+// Embedded adapter: one file, one writer connection, one reader connection, no server to run.
+// Writes of one tick are committed together: each caller still waits for its own durability (synchronous=FULL), but a
+// hundred of them share one flush to disk. Reads never wait for that; they see the last committed state.
+import { DatabaseSync, type StatementSyncInstance } from '@photostructure/sqlite'
+import type { OpenDb, Sql, Tx } from './db.ts'
+import { unavailable } from './db.ts'
+import { noGuard, type TransactionGuard } from './transaction-guard.ts'
+
+/** Set and read back at every open: defaults differ between builds, and a weaker one would show only in a power cut. */
+const PRAGMAS = {
+  journal_mode: 'wal',
+  synchronous: 2, // FULL
+  foreign_keys: 1,
+  secure_delete: 1, // a deleted secret is overwritten, not just unlinked
+  busy_timeout: 5_000,
+  wal_autocheckpoint: 1_000,
+  journal_size_limit: 64 * 1024 * 1024,
+  temp_store: 2, // MEMORY
+} as const
+
+const BATCH_MAX = 512 // bounds how long one flush may keep the event loop
+
+interface Job {
+  run(): unknown
+  resolve(value: never): void
+  reject(reason: unknown): void
+}
+
+export function openSqlite(path: string, guard: TransactionGuard = noGuard): OpenDb {
+  const writer = connect(path)
+  const reader = connect(path)
+  const queue: Job[] = []
+  let flushing: Promise<void> | undefined
+
+  function enqueue<T>(run: () => T | Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      queue.push({ run, resolve, reject })
+      flushing ??= new Promise<void>((done) => setImmediate(() => flushAll().then(done)))
+    })
+  }
+
+  async function flushAll(): Promise<void> {
+    while (queue.length > 0) await commitTogether(writer, queue.splice(0, BATCH_MAX))
+    flushing = undefined
+  }
+
+  const tx: Tx = {
+    rows: async (statement) => writer.run(statement),
+    transaction: (work) => work(tx),
+    tryLock: async () => true, // transactions run one after another: nobody else can be inside
+  }
+
+  return {
+    engine: 'sqlite',
+    rows<Row>(statement: Sql): Promise<Row[]> {
+      guard.assertOutside()
+      if (isRead(statement)) return attempt(() => reader.run<Row>(statement))
+      return enqueue(() => writer.run<Row>(statement))
+    },
+    transaction(work) {
+      guard.assertOutside()
+      return enqueue(() => inSavepoint(writer, () => guard.enter(() => work(tx))))
+    },
+    ping: async () => void reader.connection.prepare('SELECT 1').get(),
+    async close() {
+      while (flushing) await flushing
+      reader.connection.close()
+      writer.connection.close()
+    },
+  }
+}
+
+interface Connection {
+  connection: InstanceType<typeof DatabaseSync>
+  run<Row>(statement: Sql): Row[]
+}
+
+function connect(path: string): Connection {
+  const connection = new DatabaseSync(path, { timeout: PRAGMAS.busy_timeout })
+  for (const [name, value] of Object.entries(PRAGMAS)) {
+    connection.exec(`PRAGMA ${name} = ${value}`)
+    const actual = Object.values(connection.prepare(`PRAGMA ${name}`).get() ?? {})[0]
+    if (actual !== value) throw new Error(`SQLite keeps ${name} at ${String(actual)}, but ${value} is needed`)
+  }
+  // A tagged template's text array is the same object at every call, so it finds its prepared statement by identity.
+  const prepared = new WeakMap<readonly string[], StatementSyncInstance>()
+  return {
+    connection,
+    run<Row>({ text, values }: Sql): Row[] {
+      let statement = prepared.get(text)
+      if (!statement) {
+        statement = connection.prepare(text.join('?'))
+        prepared.set(text, statement)
+      }
+      return statement.all(...values) as Row[]
+    },
+  }
+}
+
+/** One BEGIN, every job, one COMMIT. A job that fails undoes itself only; the rest is not held up by it. */
+async function commitTogether({ connection }: Connection, jobs: Job[]): Promise<void> {
+  const done: (() => void)[] = []
+  try {
+    connection.exec('BEGIN IMMEDIATE')
+    for (const job of jobs) {
+      try {
+        const result = job.run()
+        const value = (result instanceof Promise ? await result : result) as never
+        done.push(() => job.resolve(value))
+      } catch (error) {
+        // A full disk makes SQLite roll back everything at once: then nobody's work has happened.
+        if (!connection.isTransaction) throw error
+        done.push(() => job.reject(error))
+      }
+    }
+    connection.exec('COMMIT')
+  } catch (error) {
+    if (connection.isTransaction) connection.exec('ROLLBACK')
+    for (const job of jobs) job.reject(unavailable(error))
+    return
+  }
+  for (const settle of done) settle()
+}
+
+async function inSavepoint<T>({ connection }: Connection, work: () => Promise<T>): Promise<T> {
+  connection.exec('SAVEPOINT job')
+  try {
+    const result = await work()
+    connection.exec('RELEASE job')
+    return result
+  } catch (error) {
+    if (connection.isTransaction) connection.exec('ROLLBACK TO job; RELEASE job')
+    throw error
+  }
+}
+
+const reads = new WeakMap<readonly string[], boolean>()
+
+function isRead({ text }: Sql): boolean {
+  let read = reads.get(text)
+  if (read === undefined) {
+    read = /^\s*SELECT\b/i.test(text[0] ?? '')
+    reads.set(text, read)
+  }
+  return read
+}
+
+function attempt<T>(work: () => T): Promise<T> {
+  try {
+    return Promise.resolve(work())
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}

@@ -1,0 +1,72 @@
+// The port's promises, on whichever engine this run is for.
+import { expect, test } from 'vitest'
+import { withDb } from '../../test/support/databases.ts'
+import { sql } from './db.ts'
+
+const put = (name: string, value: string) => sql`INSERT INTO setting (name, value) VALUES (${name}, ${value})`
+const get = (name: string) => sql`SELECT value FROM setting WHERE name = ${name}`
+
+withDb((db) => {
+  test('§store a write is there for the next read', async () => {
+    await db().rows(put('written', '1'))
+    expect(await db().rows(get('written'))).toEqual([{ value: '1' }])
+  })
+
+  test('§store of many writes at once, one that fails undoes only itself', async () => {
+    await db().rows(put('taken', 'first'))
+    const names = ['a1', 'a2', 'taken', 'a3']
+    const outcomes = await Promise.allSettled(names.map((name) => db().rows(put(name, 'many'))))
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+    expect(await db().rows(sql`SELECT name FROM setting WHERE value = 'many' ORDER BY name`)).toEqual([
+      { name: 'a1' },
+      { name: 'a2' },
+      { name: 'a3' },
+    ])
+  })
+
+  test('§store a transaction that throws leaves nothing, and its neighbours are untouched', async () => {
+    const failing = db().transaction(async (tx) => {
+      await tx.rows(put('undone', '1'))
+      throw new Error('stop')
+    })
+    const working = db().transaction(async (tx) => tx.rows(put('kept', '1')))
+    await expect(failing).rejects.toThrow('stop')
+    await working
+    expect(await db().rows(get('undone'))).toEqual([])
+    expect(await db().rows(get('kept'))).toHaveLength(1)
+  })
+
+  test('§store a transaction reads its own writes; nobody else does before it commits', async () => {
+    const seen = await db().transaction(async (tx) => {
+      await tx.rows(put('inside', '1'))
+      return (await tx.rows(get('inside'))).length
+    })
+    expect(seen).toBe(1)
+  })
+
+  test('§store fifty transactions that add one each leave fifty', async () => {
+    await db().rows(put('count', '0'))
+    const increment = async () =>
+      db().transaction(async (tx) => {
+        while (!(await tx.tryLock('count')));
+        const [row] = await tx.rows<{ value: string }>(get('count'))
+        await tx.rows(sql`UPDATE setting SET value = ${String(Number(row?.value) + 1)} WHERE name = 'count'`)
+      })
+    await Promise.all(Array.from({ length: 50 }, increment))
+    expect(await db().rows(get('count'))).toEqual([{ value: '50' }])
+  })
+
+  // Guards against the deadlock that this mistake would be in production.
+  test('§store the outer db inside a transaction is refused', async () => {
+    const mistake = db().transaction(async () => db().rows(get('anything')))
+    await expect(mistake).rejects.toThrow('use the tx it was handed')
+  })
+
+  test('§store bytes, NULL, and integers up to 2^53 come back as they went in', async () => {
+    await db().rows(sql`CREATE TABLE kinds (n BIGINT, b BYTEA, t TEXT)`)
+    const bytes = Uint8Array.from([0, 1, 255])
+    await db().rows(sql`INSERT INTO kinds (n, b, t) VALUES (${Number.MAX_SAFE_INTEGER}, ${bytes}, ${null})`)
+    const [row] = await db().rows<{ n: number; b: Uint8Array; t: null }>(sql`SELECT n, b, t FROM kinds`)
+    expect([row?.n, [...(row?.b ?? [])], row?.t]).toEqual([Number.MAX_SAFE_INTEGER, [0, 1, 255], null])
+  })
+})
