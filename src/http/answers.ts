@@ -1,0 +1,74 @@
+// Whatever goes wrong, the caller gets the one envelope (§7, R2) and the standard security headers (§10.2): also from
+// the router, the parser, Node's HTTP server, and before any of them could read the request.
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal, type RefusalName, refusalNameFor } from '../core/refusal.ts'
+import { describeInvalid } from './validation-messages.ts'
+
+export const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+} as const
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+export function answerError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = asRefusal(error)
+  if (refusal.status >= 500)
+    request.log.error({ err: error, cause: error.cause, route: request.routeOptions.url }, 'failed')
+  return answerRefusal(refusal, reply)
+}
+
+export function answerRefusal(refusal: Refusal, reply: FastifyReply): FastifyReply {
+  // A body that was not read to its end would be taken for the next request.
+  if (refusal.status === 413 || refusal.status === 408) reply.header('connection', 'close')
+  return reply
+    .code(refusal.status)
+    .headers({ ...refusal.headers, 'content-type': JSON_TYPE })
+    .send(refusal.body)
+}
+
+const FRAMEWORK_MESSAGES: { [Name in RefusalName]?: string } = {
+  unsupported_media_type: 'Send the body as JSON, with the header Content-Type: application/json.',
+  body_too_large: 'The body is larger than this endpoint takes.',
+}
+
+function asRefusal(error: FastifyError): Refusal {
+  if (error instanceof Refusal) return error
+  if (error.validation) return new Refusal('invalid_request', describeInvalid(error.validation))
+  // The framework's own refusals: a body that is too large, is not JSON, or has no type we read.
+  const status = error.statusCode ?? 500
+  if (status >= 400 && status < 500) {
+    const name = refusalNameFor(status)
+    return new Refusal(name, FRAMEWORK_MESSAGES[name] ?? error.message, { cause: error })
+  }
+  return new Refusal('fault', 'Something went wrong on our side. Nothing about it is yours to fix.', { cause: error })
+}
+
+const NODE_CLIENT_ERRORS: Record<string, [RefusalName, string]> = {
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The request headers are larger than 16 KiB.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request took too long to arrive.'],
+}
+
+/** Malformed HTTP never reaches the router; it is answered on the bare socket. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const [name, message] = NODE_CLIENT_ERRORS[error.code ?? ''] ?? ['invalid_request', 'This is not well-formed HTTP.']
+  const { status, body } = new Refusal(name, message)
+  const payload = JSON.stringify(body)
+  const headers = {
+    ...SECURITY_HEADERS,
+    'content-type': JSON_TYPE,
+    'content-length': Buffer.byteLength(payload),
+    connection: 'close',
+  }
+  const head = Object.entries(headers)
+    .map(([header, value]) => `${header}: ${value}\r\n`)
+    .join('')
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${payload}`)
+}

@@ -1,0 +1,50 @@
+// §5: bearer key → caller (401), then what the caller may do (403).
+import type { onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify'
+import type { Caller } from '../core/caller.ts'
+import { Refusal } from '../core/refusal.ts'
+import { allows } from '../core/scopes.ts'
+import { headerValues } from './routes.ts'
+
+/** How a raw key becomes a caller; the room of keys knows. */
+export interface Holders {
+  find(raw: string): Promise<Caller | undefined>
+}
+
+const KEY_LENGTH_MAX = 2_048
+const BEARER = /^bearer +(\S+) *$/i
+
+export function authenticate(holders: Holders): onRequestAsyncHookHandler {
+  return async (request) => {
+    const raw = bearer(request.raw.rawHeaders)
+    const caller = raw === undefined ? undefined : await holders.find(raw)
+    if (!caller) throw unauthenticated(raw)
+    request.caller = caller
+  }
+}
+
+function bearer(rawHeaders: readonly string[]): string | undefined {
+  const values = headerValues(rawHeaders, 'authorization')
+  const [value] = values
+  if (values.length !== 1 || value === undefined || value.length > KEY_LENGTH_MAX) return undefined
+  return BEARER.exec(value)?.[1]
+}
+
+function unauthenticated(raw: string | undefined): Refusal {
+  const message =
+    raw === undefined
+      ? 'Send your API key as one header: Authorization: Bearer svc_live_…'
+      : 'This API key is not valid: it is mistyped, unknown or revoked.'
+  return new Refusal('invalid_api_key', message, { headers: { 'www-authenticate': 'Bearer' } })
+}
+
+export const authorize: onRequestHookHandler = (request, _reply, done) => {
+  const { scope, verified_owner } = request.routeOptions.config
+  const { scopes, owner_verified } = request.caller
+  if (scope && !allows(scopes, scope))
+    return done(
+      new Refusal('insufficient_scope', `This needs a key with the '${scope}' scope; yours has: ${scopes.join(', ')}.`),
+    )
+  if (verified_owner && !owner_verified)
+    return done(new Refusal('insufficient_scope', "Verify the project owner's e-mail address before creating keys."))
+  done()
+}

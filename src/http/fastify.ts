@@ -1,0 +1,88 @@
+// A Fastify instance with the service's manners: strict JSON in, one error shape out, no undeclared route.
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController, type RouteOptions } from 'fastify'
+import { newId } from '../core/ids.ts'
+import { Refusal } from '../core/refusal.ts'
+import { answerClientError, answerError, answerRefusal, SECURITY_HEADERS } from './answers.ts'
+import { parseJsonBodies } from './json-body.ts'
+import './routes.ts'
+
+export const BODY_MAX_BYTES = 64 * 1024 // control-plane bodies are small; inference routes say their own bound
+const PARAM_MAX = 4_096 // longer ids simply do not exist: 404, not the router's 414
+
+export type App = ReturnType<typeof buildFastify>
+
+export function buildFastify(logger: FastifyBaseLogger) {
+  const app = Fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }), // metrics count requests; logs tell of trouble
+    genReqId: () => newId('req'),
+    bodyLimit: BODY_MAX_BYTES,
+    requestTimeout: 15_000, // a body that drips is cut off
+    connectionTimeout: 0, // streams may be silent for long; their own time-outs bound them
+    keepAliveTimeout: 72_000, // above the usual 60 s of a proxy in front, so that the proxy closes first
+    maxRequestsPerSocket: 0,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1_000, maxHeaderSize: 16 * 1024 },
+    return503OnClosing: false, // while draining, whoever is still connected is served
+    routerOptions: { maxParamLength: PARAM_MAX },
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false } },
+    frameworkErrors: (error, _request, reply) => {
+      reply.headers(SECURITY_HEADERS)
+      const tooLong = error.statusCode === 414
+      const message = tooLong ? 'Nothing has an id this long.' : `The address is not valid: ${error.message}`
+      answerRefusal(new Refusal(tooLong ? 'not_found' : 'invalid_request', message), reply as never)
+    },
+    clientErrorHandler: answerClientError,
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+  app.server.on('checkExpectation', (_request, response) => {
+    const { status, body } = new Refusal('expectation_failed', "Only 'Expect: 100-continue' is understood.")
+    response.writeHead(status, { ...SECURITY_HEADERS, connection: 'close' }).end(JSON.stringify(body))
+  })
+
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(SECURITY_HEADERS)
+    reply.header('x-request-id', request.id)
+    done()
+  })
+  parseJsonBodies(app)
+  app.setErrorHandler(answerError)
+  answerUnknownRoutes(app)
+  return app
+}
+
+/** Routes are noted as they are declared: one without scope and class stops the start; the rest tell 404 from 405. */
+function answerUnknownRoutes(app: FastifyInstance): void {
+  const known: { route: RouteOptions; path: RegExp }[] = []
+  app.addHook('onRoute', (route) => void known.push({ route, path: pathPattern(route.url) }))
+  app.addHook('onReady', async () => {
+    for (const { route } of known) assertDeclared(route)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.replace(/\?.*$/, '')
+    const allowed = known.filter((one) => one.path.test(path)).flatMap((one) => one.route.method)
+    const headers = { allow: [...new Set(allowed)].join(', ') }
+    return answerRefusal(
+      allowed.length === 0
+        ? new Refusal(
+            'not_found',
+            `There is no ${request.method} ${path.slice(0, 200)}. GET /docs lists what there is.`,
+          )
+        : new Refusal('method_not_allowed', `This address takes ${headers.allow}, not ${request.method}.`, { headers }),
+      reply,
+    )
+  })
+}
+
+function assertDeclared({ method, url, config }: RouteOptions): void {
+  if (config?.public || (config?.scope && config.class)) return
+  throw new Error(`${String(method)} ${url} declares no scope and class, and is not public`)
+}
+
+const pathPattern = (url: string) =>
+  new RegExp(
+    `^${url
+      .replace(/[.+?^${}()|[\]\\]/g, '\\$&')
+      .replace(/:\w+/g, '[^/]+')
+      .replace(/\*$/, '.*')}$`,
+  )

@@ -1,0 +1,67 @@
+// GET /openapi.json (3.1, from the routes' own schemas) and GET /docs, a reference page that works offline.
+import swagger from '@fastify/swagger'
+import reference from '@scalar/fastify-api-reference'
+import type { FastifyInstance } from 'fastify'
+import { ErrorEnvelope } from '../core/shapes.ts'
+
+const DESCRIPTION = `Keys with hard spending limits, your own GPU clusters, cache planning, and retries that are safe.
+
+Send your key as \`Authorization: Bearer svc_live_…\`. Any \`POST\` may carry an \`Agent-Idempotency-Key\`: repeat it
+after a lost connection and you get the first answer again, byte for byte, for 24 hours. Every answer that is not
+2xx has the same shape: \`{"error": {"message", "type", "code"?}}\`.`
+
+/** The page runs its own script and styles, all served from here. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+  "font-src 'self' data:; connect-src 'self'; worker-src blob:; frame-ancestors 'none'; base-uri 'none'"
+
+export async function serveReference(app: FastifyInstance, version: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Switchyard', version, description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
+      components: {
+        securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key, svc_live_…' } },
+      },
+      security: [{ key: [] }],
+    },
+    transform: ({ schema, url, route }) => ({ schema: withCommonParts(schema, route), url }),
+  })
+
+  app.get('/openapi.json', { config: { public: true }, schema: { hide: true } }, async () => app.swagger())
+
+  await app.register(async (docs) => {
+    docs.addHook('onRoute', (route) => {
+      route.config = { ...route.config, public: true }
+      route.schema = { ...route.schema, hide: true }
+    })
+    docs.addHook('onSend', async (_request, reply) => void reply.header('content-security-policy', PAGE_POLICY))
+    await docs.register(reference, {
+      routePrefix: '/docs',
+      configuration: { url: '/openapi.json', withDefaultFonts: false, hideClientButton: true, telemetry: false },
+    })
+  })
+}
+
+type Declared = Parameters<NonNullable<Extract<Parameters<typeof swagger>[1], { transform?: unknown }>['transform']>>[0]
+
+const IdempotencyHeader = {
+  type: 'object',
+  properties: {
+    'Agent-Idempotency-Key': {
+      type: 'string',
+      maxLength: 255,
+      description: 'Makes a repeat of this request safe: the first answer is sent again, nothing is done twice.',
+    },
+  },
+}
+
+function withCommonParts(schema: Declared['schema'], route: Declared['route']): Declared['schema'] {
+  if (schema?.hide) return schema
+  const keyed = route.method === 'POST' && !route.config?.public
+  return {
+    ...schema,
+    ...(keyed && { headers: IdempotencyHeader }),
+    response: { ...(schema?.response as object), '4XX': ErrorEnvelope, '5XX': ErrorEnvelope },
+  }
+}

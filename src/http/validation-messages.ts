@@ -1,0 +1,51 @@
+// Ajv's findings in words: which field, and what it must be (R2).
+interface Finding {
+  keyword: string
+  instancePath: string
+  params: Record<string, unknown>
+  message?: string
+}
+
+export function describeInvalid(findings: readonly unknown[]): string {
+  const [first, ...others] = findings as Finding[]
+  if (!first) return 'The request is not valid.'
+  const alternative = others.some(({ params }) => params.type === 'null') ? ' or null' : ''
+  return `${sentence(first)}${alternative}.`
+}
+
+function sentence({ keyword, instancePath, params, message }: Finding): string {
+  if (keyword === 'required') return `'${fieldName(instancePath, params.missingProperty)}' is required`
+  if (instancePath === '') return `The body must be a JSON ${params.type ?? 'value of another form'}`
+  return `'${fieldName(instancePath)}' ${requirement(keyword, params, message)}`
+}
+
+function requirement(keyword: string, params: Record<string, unknown>, message = 'is not valid'): string {
+  const { type, limit, allowedValues } = params
+  switch (keyword) {
+    case 'type':
+      return `must be ${/^[aio]/.test(String(type)) ? 'an' : 'a'} ${type}`
+    case 'enum':
+      return `must be one of ${(allowedValues as unknown[]).map((value) => `'${value}'`).join(', ')}`
+    case 'minLength':
+      return 'must not be empty'
+    case 'maxLength':
+      return `must have at most ${limit} characters`
+    case 'minItems':
+      return `must have at least ${limit} ${limit === 1 ? 'entry' : 'entries'}`
+    case 'maxItems':
+      return `must have at most ${limit} entries`
+    case 'minimum':
+      return `must be at least ${limit}`
+    case 'maximum':
+      return `must be at most ${limit}`
+    default:
+      return message
+  }
+}
+
+/** /tiers/0/name → tiers[0].name, as it would be written in code. */
+function fieldName(instancePath: string, property?: unknown): string {
+  const parts = instancePath.split('/').slice(1)
+  if (property !== undefined) parts.push(String(property))
+  return parts.map((part, at) => (/^\d+$/.test(part) ? `[${part}]` : at === 0 ? part : `.${part}`)).join('')
+}
