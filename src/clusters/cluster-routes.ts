@@ -1,0 +1,64 @@
+// §4.5–4.8: /v2/byoc/clusters.
+import { Type } from 'typebox'
+import type { Clock } from '../core/clock.ts'
+import { listOf } from '../core/shapes.ts'
+import { found, list, type Routes } from '../http/routes.ts'
+import { Cluster, DeregisteredCluster, Heartbeat, NewCluster, registerCluster } from './cluster.ts'
+import { clusterStore } from './cluster-store.ts'
+
+const Params = Type.Object({ cluster_id: Type.String({ description: 'Begins `byc_`.' }) })
+const manage = { scope: 'admin', class: 'read' } as const
+const report = { scope: 'inference', class: 'read' } as const // R3: a data plane must not carry an admin key
+const watch = { scope: 'read', class: 'read' } as const
+const tags = ['BYOC clusters']
+
+export const clusterRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
+  app.post(
+    '/v2/byoc/clusters',
+    { config: manage, schema: { tags, summary: 'Register a cluster', body: NewCluster, response: { 200: Cluster } } },
+    async ({ caller, body, db }) => {
+      const cluster = registerCluster(caller.project_id, body, clock.now())
+      await clusterStore(db).insert(cluster, clock.now())
+      return cluster
+    },
+  )
+
+  app.get(
+    '/v2/byoc/clusters',
+    { config: watch, schema: { tags, summary: 'List clusters, newest first', response: { 200: listOf(Cluster) } } },
+    async ({ caller, db }) => list(await clusterStore(db).list(caller.project_id)),
+  )
+
+  app.get(
+    '/v2/byoc/clusters/:cluster_id',
+    { config: watch, schema: { tags, summary: 'Retrieve a cluster', params: Params, response: { 200: Cluster } } },
+    async ({ caller, params, db }) =>
+      found(await clusterStore(db).find(caller.project_id, params.cluster_id), 'cluster', params.cluster_id),
+  )
+
+  app.post(
+    '/v2/byoc/clusters/:cluster_id/heartbeat',
+    {
+      config: report,
+      schema: { tags, summary: 'Report health', params: Params, body: Heartbeat, response: { 200: Cluster } },
+    },
+    async ({ caller, params, body, db }) => {
+      const { cluster_id } = params
+      const cluster = await clusterStore(db).recordHeartbeat(caller.project_id, cluster_id, body.status, clock.now())
+      return found(cluster, 'cluster', cluster_id)
+    },
+  )
+
+  app.delete(
+    '/v2/byoc/clusters/:cluster_id',
+    {
+      config: manage,
+      schema: { tags, summary: 'Deregister a cluster', params: Params, response: { 200: DeregisteredCluster } },
+    },
+    async ({ caller, params, db }) => {
+      const { cluster_id } = params
+      found((await clusterStore(db).remove(caller.project_id, cluster_id)) || undefined, 'cluster', cluster_id)
+      return { id: cluster_id, object: 'byoc_cluster.deregistered' as const, deleted: true as const }
+    },
+  )
+}
