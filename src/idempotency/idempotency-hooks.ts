@@ -1,0 +1,126 @@
+// §11: every POST gets this without asking. Before the body is read, a kept answer is replayed or a running request
+// reported (R24). Then the handler runs inside one transaction with the keeping of its answer (R21): both
+// happen or neither does, so a crash leaves nothing to repeat and nothing to reclaim.
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { Clock } from '../core/clock.ts'
+import { JSON_TYPE } from '../http/answers.ts'
+import { headerValues } from '../http/routes.ts'
+import { CommitUnknown, type Db } from '../storage/db.ts'
+import {
+  conflict,
+  digest,
+  idempotencyKey,
+  KEY_HEADER,
+  type KeptResponse,
+  type KeyedRequest,
+  mayKeep,
+  REPLAY_HEADER,
+} from './idempotency.ts'
+import type { IdempotencyStore } from './idempotency-store.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set where the request carries a usable Agent-Idempotency-Key. */
+    keyed: KeyedRequest | undefined
+  }
+  interface FastifyContextConfig {
+    /** 'own': the effect lies outside the database, so the route reserves, keeps and releases by itself. */
+    idempotency?: 'own'
+  }
+}
+
+interface Needs {
+  db: Db
+  clock: Clock
+  storeOn(db: Db): IdempotencyStore
+}
+
+export function makePostsIdempotent(app: FastifyInstance, needs: Needs): void {
+  const running = new Set<string>() // digests of this process; other replicas are kept out by the transaction's lock
+  const lookUp = lookUpFirst(needs, running)
+  app.decorateRequest('keyed', undefined)
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'POST' || route.config?.public) return
+    route.preParsing = [lookUp, ...[route.preParsing ?? []].flat()]
+    if (route.config?.idempotency !== 'own') route.handler = atMostOnce(route.handler, needs, running)
+  })
+}
+
+function lookUpFirst({ db, clock, storeOn }: Needs, running: ReadonlySet<string>) {
+  const store = storeOn(db)
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    const key = idempotencyKey(headerValues(request.raw.rawHeaders, KEY_HEADER))
+    if (key === undefined) return undefined
+    reply.header(REPLAY_HEADER, 'false')
+    const { url: route = '' } = request.routeOptions
+    const params = request.params as Record<string, string>
+    const keyed = { key, digest: digest({ project_id: request.caller.project_id, route, params, key }) }
+    if (running.has(keyed.digest)) throw conflict()
+    const found = await store.find(keyed, clock.now())
+    if (found.kind === 'held') throw conflict()
+    if (found.kind === 'kept') return send(reply, found.response, true)
+    request.keyed = keyed
+    return undefined
+  }
+}
+
+function atMostOnce(handler: RouteHandlerMethod, needs: Needs, running: Set<string>): RouteHandlerMethod {
+  return async function (request, reply) {
+    const { keyed } = request
+    if (!keyed) return handler.call(this, request, reply)
+    if (running.has(keyed.digest)) throw conflict()
+    running.add(keyed.digest)
+    try {
+      const execute = async () => answer(reply, await handler.call(this, request, reply))
+      const { response, replayed } = await executeAndKeep(request, keyed, execute, needs)
+      return send(reply, response, replayed)
+    } finally {
+      running.delete(keyed.digest)
+    }
+  }
+}
+
+type Outcome = { response: KeptResponse; replayed: boolean }
+
+async function executeAndKeep(
+  request: FastifyRequest,
+  keyed: KeyedRequest,
+  execute: () => Promise<KeptResponse>,
+  { db, clock, storeOn }: Needs,
+): Promise<Outcome> {
+  try {
+    return await db.transaction(async (tx) => {
+      if (!(await tx.tryLock(keyed.digest))) throw conflict()
+      const store = storeOn(tx)
+      const found = await store.find(keyed, clock.now())
+      if (found.kind === 'held') throw conflict()
+      if (found.kind === 'kept') return { response: found.response, replayed: true }
+      request.db = tx
+      const response = await execute()
+      if (mayKeep(response.status) && !(await store.keepAtOnce(keyed, response, clock.now()))) throw conflict()
+      return { response, replayed: false }
+    })
+  } catch (error) {
+    if (!(error instanceof CommitUnknown)) throw error
+    // T-104: the answer is there exactly if the effect is.
+    const found = await storeOn(db).find(keyed, clock.now())
+    if (found.kind === 'kept') return { response: found.response, replayed: false }
+    throw error
+  }
+}
+
+/** R27: serialised once; these bytes are sent, sealed and replayed. */
+function answer(reply: FastifyReply, result: unknown): KeptResponse {
+  return {
+    status: reply.statusCode,
+    headers: { 'content-type': JSON_TYPE },
+    body: Buffer.from(reply.serialize(result) as string),
+  }
+}
+
+function send(reply: FastifyReply, { status, headers, body }: KeptResponse, replayed: boolean): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ ...headers, [REPLAY_HEADER]: String(replayed) })
+    .send(body)
+}

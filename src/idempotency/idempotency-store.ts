@@ -1,0 +1,99 @@
+// §11 in SQL. A reservation and a kept response are the same row; either is free to take once expires_at has passed.
+// Each statement says whose row it may touch: a handler that outlived its reservation can neither overwrite nor free
+// its successor's (R22).
+import { randomUUID } from 'node:crypto'
+import type { Sealing } from '../core/sealing.ts'
+import { type Db, sql } from '../storage/db.ts'
+import {
+  decodeResponse,
+  encodeResponse,
+  type KeptResponse,
+  type KeyedRequest,
+  RESERVATION_MS,
+  RETENTION_MS,
+} from './idempotency.ts'
+
+const SWEEP_MAX = 1_000 // rows in one go: bounds how long a sweep holds the store
+
+/** A triple that this handler has taken. `owner` tells it from a later handler of the same triple. */
+export type Reservation = KeyedRequest & { owner: string }
+
+export type Found = { kind: 'free' } | { kind: 'held' } | { kind: 'kept'; response: KeptResponse }
+
+export type IdempotencyStore = ReturnType<typeof idempotencyStore>
+
+/** `process` names this process among the replicas: it renews all its reservations with one statement. */
+export function idempotencyStore(db: Db, { seal, open }: Sealing, process: string) {
+  async function find({ digest, key }: KeyedRequest, now: number): Promise<Found> {
+    const [row] = await db.rows<{ sealed: Uint8Array | null }>(sql`
+      SELECT sealed FROM idempotency WHERE digest = ${digest} AND expires_at > ${now}`)
+    if (!row) return { kind: 'free' }
+    if (!row.sealed) return { kind: 'held' }
+    return { kind: 'kept', response: decodeResponse(open(row.sealed, key, digest)) }
+  }
+
+  return {
+    find,
+
+    /** Takes the triple if it is free. Exactly one of any number of concurrent callers gets to execute. */
+    async reserve(request: KeyedRequest, now: number): Promise<{ kind: 'taken'; reservation: Reservation } | Found> {
+      const owner = randomUUID()
+      const [taken] = await db.rows(sql`
+        INSERT INTO idempotency (digest, state, owner, process, expires_at)
+        VALUES (${request.digest}, 'held', ${owner}, ${process}, ${now + RESERVATION_MS})
+        ON CONFLICT (digest) DO UPDATE
+          SET state = excluded.state, owner = excluded.owner, process = excluded.process,
+              expires_at = excluded.expires_at, sealed = NULL
+          WHERE idempotency.expires_at <= ${now}
+        RETURNING digest`)
+      if (taken) return { kind: 'taken', reservation: { digest: request.digest, key: request.key, owner } }
+      return find(request, now)
+    },
+
+    /** Only a process that lives renews: what it holds is never reclaimed by age alone (R22). */
+    async renewAll(now: number): Promise<void> {
+      await db.rows(sql`
+        UPDATE idempotency SET expires_at = ${now + RESERVATION_MS} WHERE process = ${process} AND state = 'held'`)
+    },
+
+    /** Keeps a 2xx for 24 hours. False when the reservation had lapsed and someone else may have executed. */
+    async keep({ digest, key, owner }: Reservation, response: KeptResponse, now: number): Promise<boolean> {
+      const kept = await db.rows(sql`
+        UPDATE idempotency
+        SET state = 'kept', sealed = ${seal(encodeResponse(response), key, digest)}, expires_at = ${now + RETENTION_MS}
+        WHERE digest = ${digest} AND owner = ${owner} AND state = 'held'
+        RETURNING digest`)
+      return kept.length === 1
+    },
+
+    /** Keeps the answer of a request whose whole effect is in the same transaction: no reservation came before. */
+    async keepAtOnce({ digest, key }: KeyedRequest, response: KeptResponse, now: number): Promise<boolean> {
+      const sealed = seal(encodeResponse(response), key, digest)
+      const kept = await db.rows(sql`
+        INSERT INTO idempotency (digest, state, owner, process, expires_at, sealed)
+        VALUES (${digest}, 'kept', ${randomUUID()}, ${process}, ${now + RETENTION_MS}, ${sealed})
+        ON CONFLICT (digest) DO UPDATE
+          SET state = excluded.state, owner = excluded.owner, process = excluded.process,
+              expires_at = excluded.expires_at, sealed = excluded.sealed
+          WHERE idempotency.expires_at <= ${now}
+        RETURNING digest`)
+      return kept.length === 1
+    },
+
+    /** §11.6: a 4xx or 5xx frees the triple at once. A kept response is never freed. */
+    async release({ digest, owner }: Reservation): Promise<void> {
+      await db.rows(sql`
+        DELETE FROM idempotency WHERE digest = ${digest} AND owner = ${owner} AND state = 'held'`)
+    },
+
+    /** Forgets what nobody can ask for any more; true while there may be more of it. */
+    async sweep(now: number): Promise<boolean> {
+      const gone = await db.rows(sql`
+        DELETE FROM idempotency
+        WHERE digest IN (
+          SELECT digest FROM idempotency WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${SWEEP_MAX})
+        RETURNING digest`)
+      return gone.length === SWEEP_MAX
+    },
+  }
+}

@@ -1,0 +1,72 @@
+// §11: which requests may be retried safely, what their triple is, and what is kept of their answer.
+import { hash } from 'node:crypto'
+import { HOUR_MS, SECOND_MS } from '../core/clock.ts'
+import { Refusal } from '../core/refusal.ts'
+
+export const KEY_HEADER = 'agent-idempotency-key'
+export const REPLAY_HEADER = 'agent-idempotent-replay'
+
+export const RETENTION_MS = 24 * HOUR_MS // §11.7
+export const RESERVATION_MS = 60 * SECOND_MS // §11.8
+export const RENEWAL_MS = 15 * SECOND_MS // four chances before a live owner would be taken for dead
+
+const KEY_FORM = /^[\x21-\x7e]{1,255}$/ // R25
+
+/** R25: the header's value where it was sent once and well formed. Absent: the request is simply not keyed. */
+export function idempotencyKey(values: readonly string[]): string | undefined {
+  const [key] = values
+  if (key === undefined) return undefined
+  if (values.length > 1 || !KEY_FORM.test(key))
+    throw new Refusal(
+      'invalid_request',
+      "'Agent-Idempotency-Key' must be one value of 1 to 255 visible ASCII characters.",
+    )
+  return key
+}
+
+/** §11.2, R23: the same key on another path, or in another project, is another key. */
+export interface Triple {
+  project_id: string
+  /** The matched route and its decoded parameters: no query, no percent-encoding, no absolute form. */
+  route: string
+  params: Readonly<Record<string, string>>
+  key: string
+}
+
+/** What the store knows a triple by. JSON keeps the parts apart, whatever characters they hold. */
+export function digest({ project_id, route, params, key }: Triple): string {
+  return hash('sha256', JSON.stringify([project_id, route, Object.values(params), key]), 'base64url')
+}
+
+/** A triple in use by one request: enough to find its row, and to open what is sealed there. */
+export interface KeyedRequest {
+  digest: string
+  key: string
+}
+
+/** §11.4: what a replay repeats. */
+export interface KeptResponse {
+  status: number
+  headers: Readonly<Record<string, string>>
+  body: Buffer
+}
+
+export const mayKeep = (status: number) => status >= 200 && status < 300 // §11.6
+
+const NEWLINE = 0x0a
+
+/** One line of JSON, then the body as it was sent. */
+export function encodeResponse({ status, headers, body }: KeptResponse): Buffer {
+  return Buffer.concat([Buffer.from(`${JSON.stringify({ status, headers })}\n`), body])
+}
+
+export function decodeResponse(bytes: Buffer): KeptResponse {
+  const end = bytes.indexOf(NEWLINE)
+  const { status, headers } = JSON.parse(bytes.toString('utf8', 0, end))
+  return { status, headers, body: bytes.subarray(end + 1) }
+}
+
+export function conflict(): Refusal {
+  const message = 'A request with this Agent-Idempotency-Key is already in progress. Retry after it completes.'
+  return new Refusal('idempotency_conflict', message)
+}
