@@ -1,0 +1,133 @@
+// Every setting: its name, what it means, its default and its bounds. A bad one stops the start with one line that
+// names it and what it must be. The table in docs/OPERATIONS.md is checked against SETTINGS.
+import { existsSync } from 'node:fs'
+import { isOperatorForm } from './keys/key.ts'
+
+export class SettingError extends Error {
+  override readonly name = 'SettingError'
+}
+
+interface Setting<T> {
+  meaning: string
+  default: string
+  /** The value for a text that was given, or for undefined where it was not. */
+  read(text: string | undefined): T
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+const SECRET_LENGTH_MIN = 32
+
+export const SETTINGS = {
+  HOST: {
+    meaning: 'Address to listen on.',
+    default: '127.0.0.1',
+    read: (text = '127.0.0.1') => text,
+  },
+  PORT: {
+    meaning: 'Port to listen on; 0 takes a free one.',
+    default: '8080',
+    read: (text = '8080') => integer(text, 0, 65_535),
+  },
+  SWITCHYARD_DATA_DIR: {
+    meaning: 'Folder of the embedded store and of the server secret.',
+    default: './data',
+    read: (text = './data') => text,
+  },
+  DATABASE_URL: {
+    meaning: 'A PostgreSQL, 15 or later, instead of the embedded store: `postgres://user:password@host/database`.',
+    default: 'unset',
+    read: (text) => {
+      if (text !== undefined && !/^postgres(ql)?:\/\//.test(text))
+        throw mustBe('begin with postgres:// or postgresql://')
+      return text
+    },
+  },
+  SWITCHYARD_SECRET: {
+    meaning: 'Seals kept responses and credentials; the same on every replica. At least 32 characters.',
+    default: 'made once, kept in the data folder with mode 0600',
+    read: (text) => {
+      if (text !== undefined && text.length < SECRET_LENGTH_MIN)
+        throw mustBe(`have at least ${SECRET_LENGTH_MIN} characters`)
+      return text
+    },
+  },
+  SWITCHYARD_BOOTSTRAP_KEY: {
+    meaning: 'The admin key that the first start gives the first project, for automation.',
+    default: 'made, printed once',
+    read: (text) => {
+      if (text !== undefined && !isOperatorForm(text))
+        throw mustBe('begin with svc_live_, followed by at least 32 visible ASCII characters')
+      return text
+    },
+  },
+  SWITCHYARD_CONFIG: {
+    meaning: 'A YAML file for providers, prices and limits.',
+    default: '`./switchyard.yaml` if there',
+    read: (text) => {
+      if (text !== undefined && !existsSync(text)) throw mustBe('name a file that exists')
+      return text ?? (existsSync('./switchyard.yaml') ? './switchyard.yaml' : undefined)
+    },
+  },
+  SWITCHYARD_DRAIN_MS: {
+    meaning:
+      'After SIGTERM, how long to go on answering at least, with readiness at 503, so that load balancers notice.',
+    default: '500',
+    read: (text = '500') => integer(text, 0, 60_000),
+  },
+  LOG_LEVEL: {
+    meaning: 'How much is logged, as JSON lines on standard output: `fatal` to `trace`, or `silent`.',
+    default: 'info',
+    read: (text = 'info') => {
+      const level = LOG_LEVELS.find((known) => known === text)
+      if (!level) throw mustBe(`be one of ${LOG_LEVELS.join(', ')}`)
+      return level
+    },
+  },
+} satisfies Record<string, Setting<unknown>>
+
+export interface Config {
+  host: string
+  port: number
+  data_dir: string
+  database_url: string | undefined
+  secret: string | undefined
+  bootstrap_key: string | undefined
+  config_file: string | undefined
+  drain_ms: number
+  log_level: (typeof LOG_LEVELS)[number]
+}
+
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  return {
+    host: read(env, 'HOST'),
+    port: read(env, 'PORT'),
+    data_dir: read(env, 'SWITCHYARD_DATA_DIR'),
+    database_url: read(env, 'DATABASE_URL'),
+    secret: read(env, 'SWITCHYARD_SECRET'),
+    bootstrap_key: read(env, 'SWITCHYARD_BOOTSTRAP_KEY'),
+    config_file: read(env, 'SWITCHYARD_CONFIG'),
+    drain_ms: read(env, 'SWITCHYARD_DRAIN_MS'),
+    log_level: read(env, 'LOG_LEVEL'),
+  }
+}
+
+type Settings = typeof SETTINGS
+
+/** An empty value counts as not given: that is what an unset variable in a compose file becomes. */
+function read<Name extends keyof Settings>(env: NodeJS.ProcessEnv, name: Name): ReturnType<Settings[Name]['read']> {
+  const setting = SETTINGS[name] as Setting<ReturnType<Settings[Name]['read']>>
+  try {
+    return setting.read(env[name] || undefined)
+  } catch (error) {
+    if (error instanceof SettingError) throw new SettingError(`${name} ${error.message}.`)
+    throw error
+  }
+}
+
+const mustBe = (what: string) => new SettingError(`must ${what}`)
+
+function integer(text: string, minimum: number, maximum: number): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= minimum && value <= maximum)) throw mustBe(`be a whole number from ${minimum} to ${maximum}`)
+  return value
+}

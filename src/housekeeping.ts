@@ -1,0 +1,60 @@
+// What happens without a request: each task at its own pace, never twice at once, a failure logged and tried again.
+import type { FastifyBaseLogger } from 'fastify'
+import type { Service } from './app.ts'
+import { clusterStore } from './clusters/cluster-store.ts'
+import { type Clock, MINUTE_MS, SECOND_MS } from './core/clock.ts'
+import { RENEWAL_MS } from './idempotency/idempotency.ts'
+import type { Db } from './storage/db.ts'
+
+export interface Task {
+  name: string
+  every_ms: number
+  run(): Promise<void>
+}
+
+export function housekeepingTasks(
+  { uses, idempotency }: Service,
+  db: Db,
+  clock: Clock,
+  log: FastifyBaseLogger,
+): Task[] {
+  return [
+    { name: 'write key use', every_ms: SECOND_MS, run: uses.flush },
+    { name: 'renew reservations', every_ms: RENEWAL_MS, run: () => idempotency.renewAll(clock.now()) },
+    {
+      name: 'sweep kept responses',
+      every_ms: MINUTE_MS,
+      run: async () => {
+        while (await idempotency.sweep(clock.now()));
+      },
+    },
+    {
+      name: 'sweep silent clusters',
+      every_ms: 5 * SECOND_MS,
+      run: async () => {
+        for (const cluster of await clusterStore(db).sweepSilent(clock.now()))
+          log.warn({ cluster_id: cluster.id, project_id: cluster.project_id }, 'cluster is silent: down')
+      },
+    },
+  ]
+}
+
+/** Starts every task and returns how to stop them all; stopping waits for those that are under way. */
+export function startHousekeeping(tasks: readonly Task[], onFailure: (task: string, error: unknown) => void) {
+  const stops = tasks.map((task) => {
+    let running: Promise<void> | undefined
+    const timer = setInterval(() => {
+      running ??= task
+        .run()
+        .catch((error) => onFailure(task.name, error))
+        .finally(() => {
+          running = undefined
+        })
+    }, task.every_ms)
+    return async () => {
+      clearInterval(timer)
+      await running
+    }
+  })
+  return async () => void (await Promise.all(stops.map((stop) => stop())))
+}

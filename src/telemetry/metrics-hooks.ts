@@ -1,0 +1,22 @@
+// Counts and times every request. Listens to the raw response: Fastify's onResponse is silent when a client leaves.
+import type { FastifyInstance } from 'fastify'
+import { REPLAY_HEADER } from '../idempotency/idempotency.ts'
+import type { Metrics } from './metrics.ts'
+
+export function measureRequests(app: FastifyInstance, { requests, inFlight, aborted, idempotency }: Metrics): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    inFlight.inc()
+    reply.raw.once('close', () => {
+      inFlight.dec()
+      if (!reply.raw.writableFinished) aborted.inc()
+      const { method } = request
+      const route = request.routeOptions.url ?? 'unknown'
+      requests.observe({ method, route, status: reply.statusCode }, reply.elapsedTime / 1_000)
+      const replayed = reply.getHeader(REPLAY_HEADER)
+      if (replayed === 'true') idempotency.inc({ outcome: 'replayed' })
+      else if (reply.statusCode === 409) idempotency.inc({ outcome: 'conflict' })
+      else if (replayed === 'false') idempotency.inc({ outcome: 'executed' })
+    })
+    done()
+  })
+}

@@ -1,0 +1,40 @@
+// What Prometheus reads at /metrics. Names begin switchyard_; labels are bounded: route patterns, never addresses.
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+
+export type Metrics = ReturnType<typeof metrics>
+
+export function metrics() {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  return {
+    registry,
+    requests: new Histogram({
+      name: 'switchyard_http_request_seconds',
+      help: 'Time to answer, by method, route and status.',
+      labelNames: ['method', 'route', 'status'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
+    inFlight: new Gauge({ name: 'switchyard_http_requests_in_flight', help: 'Requests being answered.', registers }),
+    aborted: new Counter({
+      name: 'switchyard_http_requests_aborted_total',
+      help: 'Requests whose client left before the answer was sent.',
+      registers,
+    }),
+    idempotency: new Counter({
+      name: 'switchyard_idempotency_total',
+      help: 'Keyed POSTs by outcome: executed, replayed, conflict.',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    housekeepingFailures: new Counter({
+      name: 'switchyard_housekeeping_failures_total',
+      help: 'Background tasks that failed, by task. They try again at their next turn.',
+      labelNames: ['task'] as const,
+      registers,
+    }),
+  }
+}

@@ -1,0 +1,50 @@
+// Unauthenticated: is it alive, is it ready and what is missing, what does it count.
+import { Type } from 'typebox'
+import { Refusal } from '../core/refusal.ts'
+import type { Routes } from '../http/routes.ts'
+import type { Metrics } from './metrics.ts'
+import type { Readiness } from './readiness.ts'
+
+const config = { public: true } as const
+const tags = ['Operations']
+
+export const telemetryRoutes: Routes<{ metrics: Metrics; readiness: Readiness }> = async (app, needs) => {
+  const { metrics, readiness } = needs
+
+  app.get(
+    '/healthz',
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Is the process alive',
+        security: [],
+        response: { 200: Type.Object({ status: Type.Literal('ok') }) },
+      },
+    },
+    async () => ({ status: 'ok' as const }),
+  )
+
+  app.get(
+    '/readyz',
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Is it ready for traffic',
+        security: [],
+        response: { 200: Type.Object({ status: Type.Literal('ready') }) },
+      },
+    },
+    async () => {
+      const missing = await readiness.missing()
+      if (missing.length > 0) throw new Refusal('unavailable', `Not ready: ${missing.join('; ')}.`)
+      return { status: 'ready' as const }
+    },
+  )
+
+  app.get('/metrics', { config, schema: { hide: true } }, async (_request, reply) => {
+    reply.type(metrics.registry.contentType)
+    return metrics.registry.metrics()
+  })
+}
