@@ -1,0 +1,76 @@
+// Real databases for tests: a fresh SQLite file each time, or a fresh schema of the PostgreSQL that TEST_DATABASE_URL
+// names. Both are opened with the guard that catches a statement outside its transaction.
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe } from 'vitest'
+import type { OpenDb } from '../../src/storage/db.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { openPostgres } from '../../src/storage/postgres.ts'
+import { openSqlite } from '../../src/storage/sqlite.ts'
+import { strictGuard } from '../../src/storage/transaction-guard.ts'
+import { heldClock } from './clock.ts'
+
+export type Engine = 'sqlite' | 'postgres'
+
+/** The engine this project of the test run is for. */
+export const ENGINE: Engine = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite'
+
+export interface TestDb {
+  db: OpenDb
+  /** Where the records lie, for a second connection: a file, or a URL. */
+  location: string
+  drop(): Promise<void>
+}
+
+export async function freshDb(engine: Engine = ENGINE): Promise<TestDb> {
+  const test = engine === 'sqlite' ? await freshSqlite() : await freshPostgres()
+  await migrate(test.db, heldClock())
+  return test
+}
+
+async function freshSqlite(): Promise<TestDb> {
+  const dir = mkdtempSync(join(tmpdir(), 'switchyard-'))
+  const location = join(dir, 'test.db')
+  const db = openSqlite(location, strictGuard())
+  const drop = async () => {
+    await db.close()
+    rmSync(dir, { recursive: true, force: true })
+  }
+  return { db, location, drop }
+}
+
+async function freshPostgres(): Promise<TestDb> {
+  const url = process.env.TEST_DATABASE_URL
+  if (!url) throw new Error('TEST_DATABASE_URL is not set: run `npm test`, which starts a PostgreSQL by itself')
+  const schema = `t_${randomBytes(8).toString('hex')}`
+  await onServer(url, `CREATE SCHEMA ${schema}`)
+  const location = `${url}?options=${encodeURIComponent(`-c search_path=${schema}`)}`
+  const db = openPostgres(location, { guard: strictGuard() })
+  const drop = async () => {
+    await db.close()
+    await onServer(url, `DROP SCHEMA ${schema} CASCADE`)
+  }
+  return { db, location, drop }
+}
+
+async function onServer(url: string, statement: string): Promise<void> {
+  const client = new Client(url)
+  await client.connect()
+  await client.query(statement)
+  await client.end()
+}
+
+/** Runs a store's suite on one fresh database of this project's engine. */
+export function withDb(suite: (db: () => OpenDb) => void): void {
+  describe(ENGINE, () => {
+    let test: TestDb
+    beforeAll(async () => {
+      test = await freshDb()
+    })
+    afterAll(() => test.drop())
+    suite(() => test.db)
+  })
+}

