@@ -1,20 +1,20 @@
 #!/usr/bin/env node
 // The `switchyard` command: serve, and everything an operator does by hand.
-import { Command } from 'commander'
-import { readConfig } from '../src/config.ts'
-import { serveUntilSignal } from '../src/main.ts'
+import { endingFor } from './failure.ts'
+import { commandLine } from './program.ts'
 
-const program = new Command('switchyard').description('Inference control plane for persistent AI agents.')
+const complain = (text: string) => void process.stderr.write(`switchyard: ${text}\n`)
 
-program
-  .command('serve')
-  .description('Run the service in the foreground until SIGTERM.')
-  .option('--dev')
-  .action(async () => {
-    process.exitCode = await serveUntilSignal(readConfig())
-  })
+process.umask(0o077) // whatever a command writes is for its owner alone
+// A reader that has seen enough, such as head, is no failure.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1))
 
-program.parseAsync().catch((error: Error) => {
-  process.stderr.write(`switchyard: ${error.message}\n`)
-  process.exitCode = 1
-})
+try {
+  await commandLine(complain).parseAsync()
+} catch (error) {
+  const { code, text } = endingFor(error)
+  if (text !== undefined) complain(text)
+  process.exitCode = code
+}
+// Not left to the event loop: a server that could not start, or not stop in time, may still hold timers and sockets.
+process.stdout.write('', () => process.exit())

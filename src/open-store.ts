@@ -1,5 +1,5 @@
 // Opens the store that the settings name, at this version's schema. Only this file knows that there are two engines.
-import type { Config } from './config.ts'
+import { type Config, SettingError } from './config.ts'
 import { type Clock, SECOND_MS } from './core/clock.ts'
 import { sealing } from './core/sealing.ts'
 import { openDataFolder, serverSecret, storeFile } from './storage/data-folder.ts'
@@ -16,6 +16,22 @@ export interface Store {
 }
 
 export async function openStore(config: Config, clock: Clock, onIdleError?: (error: Error) => void): Promise<Store> {
+  const store = await openUnderAnySecret(config, clock, onIdleError)
+  try {
+    await assertSameSecret(store.db, store.secret)
+  } catch (error) {
+    await store.db.close()
+    throw error
+  }
+  return store
+}
+
+/** For `switchyard secret adopt`, by which a store comes to another secret. Whatever seals or opens uses openStore. */
+export async function openUnderAnySecret(
+  config: Config,
+  clock: Clock,
+  onIdleError?: (error: Error) => void,
+): Promise<Store> {
   openDataFolder(config.data_dir)
   const secret = config.secret ?? serverSecret(config.data_dir)
   const db = config.database_url
@@ -23,7 +39,6 @@ export async function openStore(config: Config, clock: Clock, onIdleError?: (err
     : openSqlite(storeFile(config.data_dir))
   try {
     await migrateInTurn(db, clock)
-    await assertSameSecret(db, secret)
   } catch (error) {
     await db.close()
     throw error
@@ -47,7 +62,7 @@ async function assertSameSecret(db: OpenDb, secret: string): Promise<void> {
     INSERT INTO setting (name, value) VALUES ('secret_fingerprint', ${fingerprint}) ON CONFLICT (name) DO NOTHING`)
   const [row] = await db.rows<{ value: string }>(sql`SELECT value FROM setting WHERE name = 'secret_fingerprint'`)
   if (row?.value !== fingerprint)
-    throw new Error(
+    throw new SettingError(
       'The store was sealed with another secret. Set SWITCHYARD_SECRET to it (or put back data/secret), or run ' +
         '`switchyard secret adopt` to go on with the present one and drop what the old one sealed.',
     )

@@ -1,7 +1,19 @@
 // The folder of an embedded store: who serves it, its secret, and whether it was left in good order.
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 
 export class FolderError extends Error {
@@ -11,6 +23,7 @@ export class FolderError extends Error {
 export function openDataFolder(dir: string): void {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     throw new FolderError(`SWITCHYARD_DATA_DIR ${dir} cannot be used as a folder: ${(error as Error).message}.`)
   }
@@ -21,15 +34,35 @@ export const storeFile = (dir: string) => join(dir, 'switchyard.db')
 /** Made once, readable by its owner only, and on disk before anything is sealed with it. */
 export function serverSecret(dir: string): string {
   const path = join(dir, 'secret')
-  if (!existsSync(path)) {
-    const file = openSync(path, 'wx', 0o600)
-    writeSync(file, randomBytes(32).toString('base64url'))
-    fsyncSync(file)
-    closeSync(file)
-  }
+  if (!existsSync(path)) makeSecret(path)
   const secret = readFileSync(path, 'utf8').trim()
   if (secret.length < 32) throw new FolderError(`${path} must hold at least 32 characters; it holds ${secret.length}.`)
   return secret
+}
+
+/** Written beside, then linked: whoever finds a secret finds all of it, and of two made at once the first one stays. */
+function makeSecret(path: string): void {
+  const beside = `${path}.${randomBytes(6).toString('hex')}`
+  try {
+    writeFileSync(beside, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' })
+    flushToDisk(beside)
+    linkSync(beside, path)
+    flushToDisk(dirname(path))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(beside, { force: true })
+  }
+}
+
+/** A file's contents, or a folder's names, outlive a power cut after this. */
+export function flushToDisk(path: string): void {
+  const opened = openSync(path, 'r')
+  try {
+    fsyncSync(opened)
+  } finally {
+    closeSync(opened)
+  }
 }
 
 /** One server a folder. The operating system drops the lock with the process, however it ends. */

@@ -1,0 +1,155 @@
+// project, key, cluster and plan against a running server: output for people, JSON for programs, exit codes.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test as sequential } from 'vitest'
+import { compiledCommand, type Workplace } from '../test/support/command.ts'
+import { freePort } from '../test/support/postgres-server.ts'
+
+// No test minds what another one creates, so they run side by side.
+const test = sequential.concurrent
+
+const KEY = `svc_live_${'k'.repeat(40)}`
+const PLAN = {
+  expected_recompute_ms: 120,
+  tiers: [
+    { name: 'host_ram', lookup_ms: 1, transfer_ms: 20, decompression_ms: 5, queue_delay_ms: 2 },
+    { name: 'remote', lookup_ms: 10, transfer_ms: 200, decompression_ms: 5, queue_delay_ms: 2.5 },
+  ],
+}
+
+const { workplace } = compiledCommand()
+let place: Workplace
+let url: string
+
+beforeAll(async () => {
+  place = workplace()
+  url = (await place.serve({ SWITCHYARD_BOOTSTRAP_KEY: KEY })).url
+})
+afterAll(() => place.leave())
+
+/** The command line as somebody would type it. */
+const as = (key: string, line: string, input?: string) =>
+  place.run(line.split(' '), { SWITCHYARD_URL: url, SWITCHYARD_KEY: key }, input)
+const run = (line: string, input?: string) => as(KEY, line, input)
+
+async function json(line: string) {
+  const { code, stdout, stderr } = await run(`${line} --json`)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+const ask = async (path: string, key = KEY) =>
+  (await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })).text()
+const done = (stdout: unknown) => ({ code: 0, stderr: '', stdout })
+const failed = (code: number, stderr: RegExp) => ({ code, stdout: '', stderr: expect.stringMatching(stderr) })
+
+test('§2 project create works beside a running server, for people and for programs', async () => {
+  const created = await json('project create --name one --owner-email Ada@Example.com --verified')
+  expect(created).toMatchObject({
+    project: { id: expect.stringMatching(/^prj_/), object: 'project', name: 'one', owner_id: created.owner.id },
+    owner: { email: 'ada@example.com', verified_at: created.project.created_at },
+    api_key: { object: 'api_key', scopes: ['admin'], project_id: created.project.id },
+    key: expect.stringMatching(/^svc_live_/),
+  })
+  expect(created.api_key).not.toHaveProperty('key')
+  expect(JSON.parse(await ask('/v2/api-keys', created.key)).data[0].id).toBe(created.api_key.id)
+
+  const { stdout } = await run('project create --name two --owner-email eve@example.com')
+  expect(stdout).toMatch(/^Owner +eve@example\.com \(not verified/m)
+  const [key = ''] = /svc_live_\w+/.exec(stdout) ?? []
+  expect(await as(key, 'key create --name x')).toEqual(
+    failed(1, /^switchyard: Verify .* \(403 insufficient_scope\)\n$/),
+  )
+})
+
+test('§2 project create refuses an address or a name that is none', async () => {
+  const refused = await run('project create --name x --owner-email nobody')
+  expect(refused).toEqual(failed(1, /^switchyard: 'nobody' is not an e-mail address\.\n$/))
+  const long = await run(`project create --name ${'x'.repeat(257)} --owner-email a@example.com`)
+  expect(long).toEqual(failed(1, /^switchyard: 'name' must have at most 256 characters\.\n$/))
+})
+
+test('§4.1–4.4 key create, list, budget and revoke', async () => {
+  const created = await json('key create --name worker --scope read inference')
+  expect(created).toMatchObject({ name: 'worker', scopes: ['read', 'inference'], status: 'active' })
+  expect((await json('key create --name plain')).scopes).toEqual(['inference'])
+  expect(await run('key create --name shown')).toEqual(done(expect.stringMatching(/^ {2}svc_live_\w{42}$/m)))
+
+  expect(await json(`key budget ${created.id} --usd 8.2`)).toMatchObject({ budget_micros: 8_200_000 })
+  const { stdout: listed } = await run('key list')
+  expect(listed).toMatch(/^ID +NAME +KEY +SCOPES +STATUS +SPENT +LIMIT +LAST USED\n/)
+  expect(listed).toMatch(
+    new RegExp(`^${created.id} +worker +svc_live_.* +read inference +active +\\$0.00 +\\$8.20 +-$`, 'm'),
+  )
+  expect(await json(`key budget ${created.id} --clear`)).not.toHaveProperty('budget_micros')
+
+  expect(await run(`key revoke ${created.id}`)).toEqual(done(`Revoked ${created.id}.\n`))
+  expect(await json(`key revoke ${created.id}`)).toEqual({ id: created.id, object: 'api_key.revoked', revoked: true })
+  expect(await as(created.key, 'key list')).toEqual(failed(1, /\(401 invalid_api_key\)\n$/))
+})
+
+test('§4.5–4.8 cluster register, list, heartbeat and deregister; --json is the answer, byte for byte', async () => {
+  const plain = await json('cluster register --name plain --region eu-west-1')
+  const scaled = await json('cluster register --name scaled --region eu-west-1 --min-replicas 0')
+  // The command fills in what is not given, and must not come to differ from the service in that.
+  expect(scaled.autoscaling).toEqual({ ...plain.autoscaling, min_replicas: 0 })
+  const options =
+    '--runtime sglang --kv-cache mooncake --orchestrator dynamo --endpoint https://atlas.example.com/v1 ' +
+    '--min-replicas 2 --max-replicas 8 --target-ttft-ms 250'
+  const { stdout: shown } = await run(`cluster register --name atlas --region eu-west-1 ${options}`)
+  expect(shown).toMatch(/^Runtime +sglang, mooncake, dynamo$/m)
+  expect(shown).toMatch(/^Replicas +2–8, first token within 250 ms$/m)
+
+  expect(await json(`cluster heartbeat ${plain.id} --status active`)).toMatchObject({ status: 'active' })
+  const { stdout: listed } = await run('cluster list')
+  expect(listed.split('\n').map((line) => line.split(/ {2,}/)[1])).toEqual([
+    'NAME',
+    'atlas',
+    'scaled',
+    'plain',
+    undefined,
+  ])
+  expect(listed).toMatch(new RegExp(`^${plain.id} +plain +eu-west-1 +active +vllm +1–4 +\\d{4}-.* UTC +-$`, 'm'))
+  const { stdout: bytes } = await run('cluster list --json')
+  expect(bytes).toBe(`${await ask('/v2/byoc/clusters')}\n`)
+
+  expect(await run(`cluster deregister ${plain.id}`)).toEqual(done(`Deregistered ${plain.id}.\n`))
+  const again = await run(`cluster deregister ${plain.id} --json`)
+  expect(again).toEqual(
+    failed(1, /^switchyard: No cluster 'byc_\w+' in this project\. \(404 invalid_request_error\)\n$/),
+  )
+})
+
+test('§4.9 plan reads a file or standard input, and says what it means', async () => {
+  writeFileSync(join(place.folder, 'plan.json'), JSON.stringify(PLAN))
+  expect(await run('plan plan.json')).toEqual(
+    done(`Fetch from host_ram: saves 92 of 120 ms. Enable hicache.
+
+TIER      TOTAL MS  SAVED MS  BEATS RECOMPUTE
+host_ram        28        92  yes
+remote       217.5     -97.5  no
+`),
+  )
+  const { stdout } = await run('plan -', JSON.stringify({ ...PLAN, expected_recompute_ms: 5 }))
+  expect(stdout).toMatch(/^Recompute: no tier beats 5 ms\. Leave hicache off\.\n/)
+  expect(JSON.parse((await run('plan plan.json --json')).stdout).recommendation).toBe('activate_tier')
+
+  expect(await run('plan nowhere.json')).toEqual(failed(2, /^switchyard: nowhere\.json cannot be read: ENOENT/))
+  expect(await run('plan -', '{')).toEqual(failed(2, /^switchyard: Standard input is not JSON: .*\n$/))
+  // A number that JavaScript would round to Infinity reaches the service as it was written.
+  expect(await run('plan -', '{"expected_recompute_ms": 1e999, "tiers": []}')).toEqual(failed(1, /\(400 invalid/))
+})
+
+test('§2 what is missing to reach a service: exit code 2 for a setting, 3 for the service', async () => {
+  const list = ['key', 'list']
+  expect(await place.run(list)).toEqual(failed(2, /^switchyard: SWITCHYARD_KEY must be set/))
+  const wrong = await place.run(list, { SWITCHYARD_KEY: KEY, SWITCHYARD_URL: 'ftp://x' })
+  expect(wrong).toEqual(failed(2, /^switchyard: SWITCHYARD_URL must be an http or https address.*\n$/))
+  const nobody = await place.run(list, { SWITCHYARD_KEY: KEY, SWITCHYARD_URL: `http://127.0.0.1:${await freePort()}/` })
+  expect(nobody).toEqual(failed(3, /^switchyard: http:\/\/127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED.*\n$/))
+})
+
+test('§2 wrong usage ends with exit code 2 and one line; help ends with 0', async () => {
+  expect(await run('key create')).toEqual(failed(2, /^switchyard: required option '--name <text>' not specified\n$/))
+  expect(await run('--help')).toEqual(done(expect.stringMatching(/Exit codes:\n {2}0 {2}done\n {2}1 /)))
+})

@@ -1,0 +1,12 @@
+// Parts of the service that only some commands need. Loading them takes longer than most commands run.
+import type * as Backup from '../src/backup.ts'
+import type * as Configuration from '../src/config.ts'
+import type * as Development from '../src/development.ts'
+import type * as Server from '../src/main.ts'
+import type * as Operate from '../src/operate.ts'
+
+export const backup = (): Promise<typeof Backup> => import('../src/backup.ts')
+export const configuration = (): Promise<typeof Configuration> => import('../src/config.ts')
+export const development = (): Promise<typeof Development> => import('../src/development.ts')
+export const operate = (): Promise<typeof Operate> => import('../src/operate.ts')
+export const server = (): Promise<typeof Server> => import('../src/main.ts')

@@ -1,0 +1,36 @@
+// What can be typed after `switchyard`, and the help on it.
+import { Command, type OutputConfiguration } from 'commander'
+import { version } from '../src/version.ts'
+import { addCluster } from './commands/clusters.ts'
+import { addKey } from './commands/keys.ts'
+import { addPlan } from './commands/plan.ts'
+import { addProject } from './commands/projects.ts'
+import { addServe } from './commands/serve.ts'
+import { addUpkeep } from './commands/upkeep.ts'
+import { EXIT_CODES } from './failure.ts'
+
+const SETTINGS = `Settings of key, cluster and plan, which speak to a service:
+  SWITCHYARD_URL  where it is (default: http://127.0.0.1:8080)
+  SWITCHYARD_KEY  an API key of the project
+The other commands read the settings of the server: SWITCHYARD_DATA_DIR, DATABASE_URL and the like.`
+
+/** `complain` is told of wrong usage, in one line; parsing then rejects with a CommanderError. */
+export function commandLine(complain: (text: string) => void, output: OutputConfiguration = {}): Command {
+  const program = new Command('switchyard')
+    .description('Inference control plane for persistent AI agents.')
+    .version(version(), '--version', 'print the version')
+    .addHelpText('after', `\n${SETTINGS}\n\n${EXIT_CODES}`)
+    .exitOverride()
+    .configureOutput({
+      ...output,
+      outputError: (text) =>
+        complain(
+          text
+            .replace(/^error: /, '')
+            .trim()
+            .replace(/\s*\n\s*/g, ' '),
+        ),
+    })
+  for (const add of [addServe, addProject, addKey, addCluster, addPlan, addUpkeep]) add(program)
+  return program
+}

@@ -1,0 +1,141 @@
+// `switchyard serve` as a process: first and later starts, bad settings, and how it stops.
+import { readFileSync, statSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { expect, test as sequential, type TestContext } from 'vitest'
+import { compiledCommand, type Ended, type Workplace } from '../test/support/command.ts'
+
+// Each test has servers of its own, so they may as well run side by side.
+const test = sequential.concurrent
+const { workplace } = compiledCommand()
+
+const CLUSTERS = '/v2/byoc/clusters'
+const CHOSEN = `svc_live_${'chosen-by-the-operator'.repeat(2)}`
+
+function newWorkplace({ onTestFinished }: TestContext) {
+  const place = workplace()
+  onTestFinished(place.leave)
+  return place
+}
+
+const bearer = (key: string) => ({ headers: { authorization: `Bearer ${key}` } })
+const statusOf = async (url: string, key: string) => (await fetch(url + CLUSTERS, bearer(key))).status
+const keysIn = (text: string) => [...new Set(text.match(/svc_live_\w+/g))]
+
+test('§5 the first start prints one key and a request that works; the next prints none; §4 two servers never share a folder', async (context) => {
+  const place = newWorkplace(context)
+  const first = await place.serve({}, /docs/)
+  const [key = '', ...others] = keysIn(first.said.stdout)
+  expect([key, others]).toEqual([expect.stringMatching(/^svc_live_\w{42}$/), []])
+
+  const curl = /curl -s (\S+) [\s\S]*?-d '(.*)'/.exec(first.said.stdout)
+  const headers = Object.fromEntries(
+    [...(curl?.[0] ?? '').matchAll(/-H "(.*?): (.*?)"/g)].map(([, name, value]) => [name, value]),
+  )
+  const answer = await fetch(curl?.[1] ?? '', { method: 'POST', headers, body: curl?.[2] ?? '' })
+  expect([answer.status, ((await answer.json()) as { name: string }).name]).toEqual([200, 'atlas'])
+  await refusesASecondServer(place, first.url)
+  expect(await first.stop()).toMatchObject({ code: 0, stderr: '' })
+
+  const second = await place.serve()
+  expect(await statusOf(second.url, key)).toBe(200)
+  expect(keysIn((await second.stop('SIGINT')).stdout)).toEqual([])
+  for (const file of ['secret', 'switchyard.db'])
+    expect((statSync(join(place.folder, 'data', file)).mode & 0o777).toString(8)).toBe('600')
+})
+
+/** §4: neither on the same folder nor on the same port, and told so in one line. */
+async function refusesASecondServer({ run }: Workplace, url: string): Promise<void> {
+  const { port } = new URL(url)
+  const elsewhere = { PORT: port, SWITCHYARD_DATA_DIR: 'elsewhere', LOG_LEVEL: 'silent' }
+  expect(await Promise.all([run(['serve']), run(['serve'], elsewhere)])).toEqual([
+    {
+      code: 1,
+      stdout: '',
+      stderr: 'switchyard: Another switchyard server is using ./data. Stop it, or set SWITCHYARD_DATA_DIR.\n',
+    },
+    {
+      code: 1,
+      stdout: '',
+      stderr: `switchyard: PORT ${port} on 127.0.0.1 is in use. Stop what listens there, or set PORT.\n`,
+    },
+  ])
+}
+
+test('R5 a bootstrap key is never printed, and works on a later start without the setting; §2 SIGTERM drains', async (context) => {
+  const { serve } = newWorkplace(context)
+  const first = await serve({ SWITCHYARD_BOOTSTRAP_KEY: CHOSEN })
+  expect(await statusOf(first.url, CHOSEN)).toBe(200)
+  expect((await first.stop()).stdout).not.toContain(CHOSEN)
+
+  const second = await serve({ SWITCHYARD_DRAIN_MS: '1500' })
+  expect(await statusOf(second.url, `${CHOSEN}x`)).toBe(401)
+  expect(await statusOf(second.url, CHOSEN)).toBe(200)
+  await drainsOnSigterm(second.url, second.stop)
+})
+
+/** §2: readiness goes 503, the request in flight is answered all the same, and the exit code is 0. */
+async function drainsOnSigterm(url: string, stop: () => Promise<Ended>): Promise<void> {
+  const body = JSON.stringify({ name: 'atlas', region: 'eu-west-1' })
+  const inFlight = request(url + CLUSTERS, {
+    method: 'POST',
+    headers: { ...bearer(CHOSEN).headers, 'content-type': 'application/json', 'content-length': body.length },
+  })
+  const answered = new Promise<number | undefined>((done, failed) => {
+    inFlight.once('response', (response) => done(response.resume().statusCode)).once('error', failed)
+  })
+  await new Promise((sent) => inFlight.write(body.slice(0, 10), sent))
+
+  const stopped = stop()
+  while ((await fetch(`${url}/readyz`)).status === 200);
+  inFlight.end(body.slice(10))
+  expect(await answered).toBe(200)
+  expect(await stopped).toMatchObject({ code: 0, stderr: '' })
+}
+
+test.for([
+  ['PORT', '80a', /^switchyard: PORT must be a whole number from 0 to 65535\.$/],
+  ['HOST', '192.0.2.1', /^switchyard: HOST 192\.0\.2\.1 .* cannot be listened on: EADDRNOTAVAIL\.$/],
+  ['DATABASE_URL', 'mysql://x', /^switchyard: DATABASE_URL must begin with postgres/],
+  ['SWITCHYARD_SECRET', 'short', /^switchyard: SWITCHYARD_SECRET must have at least 32 characters\.$/],
+  ['SWITCHYARD_BOOTSTRAP_KEY', 'svc_live_short', /^switchyard: SWITCHYARD_BOOTSTRAP_KEY must begin with svc_live_/],
+  ['SWITCHYARD_CONFIG', '/nowhere.yaml', /^switchyard: SWITCHYARD_CONFIG must name a file that exists\.$/],
+  ['SWITCHYARD_DRAIN_MS', '-1', /^switchyard: SWITCHYARD_DRAIN_MS must be a whole number/],
+  ['LOG_LEVEL', 'loud', /^switchyard: LOG_LEVEL must be one of fatal/],
+] as [string, string, RegExp][])(
+  '§2 a bad %s stops the start with exit code 2 and one line',
+  async ([name, value, line], context) => {
+    const { code, stdout, stderr } = await newWorkplace(context).run(['serve'], { LOG_LEVEL: 'silent', [name]: value })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr.split('\n')).toEqual([expect.stringMatching(line), ''])
+  },
+)
+
+test('§2 a data folder that is a file, a database that is away: one line, and the code that says which', async (context) => {
+  const { run } = newWorkplace(context)
+  const file = await run(['serve'], { SWITCHYARD_DATA_DIR: '/dev/null' })
+  expect(file).toMatchObject({ code: 1, stderr: expect.stringMatching(/^switchyard: SWITCHYARD_DATA_DIR .*\n$/) })
+  const away = await run(['serve'], { DATABASE_URL: 'postgres://x:secret-word@127.0.0.1:1/x', LOG_LEVEL: 'silent' })
+  expect(away).toMatchObject({ code: 3, stderr: expect.stringMatching(/^switchyard: The store cannot .*REFUSED.*\n$/) })
+  expect(away.stderr).not.toContain('secret-word')
+})
+
+test('§2 --dev prints the same key at each start, keeps to a folder of its own, and wants no PostgreSQL', async (context) => {
+  const { serve, run, folder } = newWorkplace(context)
+  const first = await serve({}, /docs/, '--dev')
+  const [key = ''] = keysIn(first.said.stdout)
+  expect(await statusOf(first.url, key)).toBe(200)
+  await first.stop()
+  const second = await serve({}, /docs/, '--dev')
+  expect(keysIn(second.said.stdout)).toEqual([key])
+  expect(await statusOf(second.url, key)).toBe(200)
+  const file = join(folder, 'data/dev/admin-key')
+  expect([readFileSync(file, 'utf8'), (statSync(file).mode & 0o777).toString(8)]).toEqual([key, '600'])
+  await second.stop()
+
+  const refused = await run(['serve', '--dev'], { DATABASE_URL: 'postgres://127.0.0.1/x' })
+  expect(refused).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^switchyard: DATABASE_URL must be unset.*\n$/),
+  })
+})

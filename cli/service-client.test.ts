@@ -1,0 +1,96 @@
+// How the command speaks to a service that stumbles. The stumbling server is real; only the waiting is left out.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { expect, onTestFinished, test } from 'vitest'
+import { clientFrom } from './service-client.ts'
+
+type Step = (response: ServerResponse, request: IncomingMessage) => void
+
+const envelope = (type: string) => JSON.stringify({ error: { message: `It is ${type}.`, type } })
+const answer =
+  (status: number, body: string, headers: Record<string, string> = {}): Step =>
+  (response) =>
+    response.writeHead(status, headers).end(body)
+const breakOff: Step = (response) => response.socket?.destroy()
+const unavailable = answer(503, envelope('server_error'), { 'retry-after': '7' })
+const ok = answer(200, '{"ok":true}')
+
+/** A server that takes these steps one after the other, and a client that notes its waits instead of waiting. */
+async function playing(...steps: Step[]) {
+  const seen: IncomingMessage[] = []
+  const waits: number[] = []
+  const server = createServer((request, response) => {
+    seen.push(request)
+    steps.shift()?.(response, request)
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as { port: number }
+  const env = { SWITCHYARD_URL: `http://127.0.0.1:${port}`, SWITCHYARD_KEY: 'svc_live_x' }
+  const client = clientFrom(env, async (ms) => void waits.push(ms))
+  return { client, waits, seen, keys: () => seen.map(({ headers }) => headers['agent-idempotency-key']) }
+}
+
+const exits = (exit_code: number, message: RegExp) =>
+  expect.objectContaining({ exit_code, message: expect.stringMatching(message) })
+
+test('§11 a POST is sent again under the same key, whether it broke off or was turned away', async () => {
+  const { client, keys, waits } = await playing(breakOff, unavailable, ok)
+  expect(await client.post('/x', {})).toEqual({ body: { ok: true }, text: '{"ok":true}' })
+  expect(new Set(keys())).toEqual(new Set([expect.stringMatching(/^[0-9a-f-]{36}$/)]))
+  expect(keys()).toHaveLength(3)
+  expect(waits[0]).toBeGreaterThanOrEqual(250)
+  expect(waits[1]).toBeGreaterThanOrEqual(7_000) // §8.1: at least what Retry-After says
+})
+
+test('§11 two POSTs have two keys; GET and DELETE have none', async () => {
+  const { client, keys } = await playing(ok, ok, ok, ok)
+  await client.post('/x', {})
+  await client.post('/x', {})
+  await client.get('/x')
+  await client.delete('/x')
+  expect([keys()[0] === keys()[1], keys()[2], keys()[3]]).toEqual([false, undefined, undefined])
+})
+
+test('§11 a 409 is waited out: it is our own first try that is still running', async () => {
+  const { client } = await playing(breakOff, answer(409, envelope('idempotency_conflict')), ok)
+  expect((await client.post('/x', {})).body).toEqual({ ok: true })
+})
+
+test('§8.1 three tries, then it gives up with the code for a service that is away', async () => {
+  const { client, seen } = await playing(unavailable, unavailable, unavailable, ok)
+  await expect(client.get('/x')).rejects.toEqual(exits(3, /^It is server_error\. \(503 server_error\)$/))
+  expect(seen).toHaveLength(3)
+})
+
+test.each([
+  ['a 400', 1, answer(400, envelope('invalid_request_error')), /400 invalid_request_error/],
+  ['a 500', 1, answer(500, envelope('server_error')), /500 server_error/],
+  ['a budget that is used up', 1, answer(429, envelope('quota_exceeded')), /429 quota_exceeded/],
+  ['x-should-retry: false', 3, answer(504, envelope('deadline_exceeded'), { 'x-should-retry': 'false' }), /504/],
+  ['a wait of an hour', 1, answer(429, envelope('rate_limit_error'), { 'retry-after': '3600' }), /429 rate_limit/],
+  ['a redirect', 3, answer(301, '', { location: 'http://127.0.0.1/' }), /answered 301, but not as Switchyard does/],
+  ['a page that is no JSON', 3, answer(200, '<html>'), /but not with JSON/],
+])('§8.1 one try is enough for %s', async (_case, exit_code, step, message) => {
+  const { client, seen } = await playing(step, ok)
+  await expect(client.post('/x', {})).rejects.toEqual(exits(exit_code, message))
+  expect(seen).toHaveLength(1)
+})
+
+// Guards against telling somebody that the cluster never existed, when it is this very command that removed it.
+test('§4.8 a 404 after a DELETE that broke off says that it may have been done', async () => {
+  const { client } = await playing(breakOff, answer(404, envelope('invalid_request_error')))
+  await expect(client.delete('/x')).rejects.toEqual(exits(1, /may have done it/))
+})
+
+test('§5 the key is sent to the service only, and a setting that cannot be used is told by its name', () => {
+  const wrong = (env: Record<string, string>) => () => clientFrom({ SWITCHYARD_KEY: 'svc_live_x', ...env })
+  expect(wrong({ SWITCHYARD_URL: 'not a url' })).toThrow(/^SWITCHYARD_URL must/)
+  expect(wrong({ SWITCHYARD_URL: 'http://user:pass@127.0.0.1' })).toThrow(/^SWITCHYARD_URL must .* without credentials/)
+  expect(wrong({ SWITCHYARD_KEY: '' })).toThrow(/^SWITCHYARD_KEY must/)
+  expect(wrong({ SWITCHYARD_KEY: 'svc_live_x\n' })).toThrow(/^SWITCHYARD_KEY must/)
+})
+
+test('§2 what a server says cannot drive the terminal', async () => {
+  const { client } = await playing(answer(400, JSON.stringify({ error: { message: '\u001b[2Jgone\n', type: 'x' } })))
+  await expect(client.get('/x')).rejects.toEqual(exits(1, /^\\u\{1b\}\[2Jgone\\u\{a\} \(400 x\)$/))
+})

@@ -1,0 +1,60 @@
+// `serve --dev`: the same server, on a data folder of its own, with one admin key that every start shows again.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Config, SettingError } from './config.ts'
+import { randomBase62 } from './core/ids.ts'
+import { KEY_PREFIX } from './keys/key.ts'
+import { startServer } from './main.ts'
+import { FolderError, openDataFolder, storeFile } from './storage/data-folder.ts'
+
+/** Serves until SIGTERM or SIGINT. Resolves with the exit code. */
+export async function serveForDevelopment(config: Config): Promise<number> {
+  const signalled = new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+  })
+  const development = developmentConfig(config)
+  const { address, stop } = await startServer(development.config, { print: () => {} })
+  process.stdout.write(notice(address, development))
+  await signalled
+  await stop(0) // nobody balances load onto a developer's machine
+  return 0
+}
+
+interface Development {
+  config: Config
+  key: string
+}
+
+function developmentConfig(config: Config): Development {
+  if (config.database_url)
+    throw new SettingError('DATABASE_URL must be unset with --dev, which keeps to an embedded store of its own.')
+  const data_dir = join(config.data_dir, 'dev')
+  openDataFolder(data_dir)
+  const key = developmentKey(data_dir, config.bootstrap_key)
+  return { config: { ...config, data_dir, bootstrap_key: key }, key }
+}
+
+/** Kept readable, which no other key is: it opens nothing but this folder, and a reload must not lock its owner out. */
+function developmentKey(dir: string, chosen: string | undefined): string {
+  const path = join(dir, 'admin-key')
+  if (!existsSync(path)) {
+    if (existsSync(storeFile(dir)))
+      throw new FolderError(
+        `${path} is gone, and the store beside it knows only its hash. Remove ${dir} to begin anew.`,
+      )
+    writeFileSync(path, chosen ?? KEY_PREFIX + randomBase62(42), { mode: 0o600, flag: 'wx' })
+  }
+  return readFileSync(path, 'utf8').trim()
+}
+
+const notice = (address: string, { config, key }: Development) => `
+  Switchyard for development at ${address}, data in ${config.data_dir}
+
+    export SWITCHYARD_URL=${address}
+    export SWITCHYARD_KEY=${key}
+
+    curl -s ${address}/v2/byoc/clusters -H "Authorization: Bearer ${key}"
+
+  Reference: ${address}/docs
+
+`
