@@ -3,8 +3,9 @@ import { Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, list, type Routes } from '../http/routes.ts'
-import { Cluster, DeregisteredCluster, Heartbeat, NewCluster, registerCluster } from './cluster.ts'
+import { Cluster, DeregisteredCluster, NewCluster, registerCluster } from './cluster.ts'
 import { clusterStore } from './cluster-store.ts'
+import { ClusterTelemetry, Heartbeat, telemetryOf } from './cluster-telemetry.ts'
 
 const Params = Type.Object({ cluster_id: Type.String({ description: 'Begins `byc_`.' }) })
 const manage = { scope: 'admin', class: 'read' } as const
@@ -44,8 +45,22 @@ export const clusterRoutes: Routes<{ clock: Clock }> = async (app, { clock }) =>
     },
     async ({ caller, params, body, db }) => {
       const { cluster_id } = params
-      const cluster = await clusterStore(db).recordHeartbeat(caller.project_id, cluster_id, body.status, clock.now())
+      const report = { status: body.status, telemetry: telemetryOf(body, clock.now()) }
+      const cluster = await clusterStore(db).recordHeartbeat(caller.project_id, cluster_id, report, clock.now())
       return found(cluster, 'cluster', cluster_id)
+    },
+  )
+
+  app.get(
+    '/v2/byoc/clusters/:cluster_id/telemetry',
+    {
+      config: watch,
+      schema: { tags, summary: 'What a cluster last told', params: Params, response: { 200: ClusterTelemetry } },
+    },
+    async ({ caller, params, db }) => {
+      const { cluster_id: id } = params
+      const { telemetry } = found(await clusterStore(db).findTelemetry(caller.project_id, id), 'cluster', id)
+      return { reported_at: null, ...telemetry, id, object: 'byoc_cluster.telemetry' as const }
     },
   )
 

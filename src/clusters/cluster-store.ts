@@ -1,28 +1,43 @@
-// Clusters at rest. Every query names the project, so no caller can reach another project's cluster (§5.8).
+// Clusters at rest. Every query names the project, so no caller can reach another project's cluster (§5.8). Whatever
+// could change a route raises the project's routing epoch in the same transaction.
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
+import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
 import { type Cluster, type ReportedStatus, SILENCE_MS } from './cluster.ts'
+import type { Telemetry } from './cluster-telemetry.ts'
 
-type Row = Omit<Cluster, 'object' | 'autoscaling'> & { autoscaling: string; sequence: number }
+type Row = Omit<Cluster, 'object' | 'autoscaling'> & { autoscaling: string; sequence: number; telemetry: string | null }
 
-const fromRow = ({ sequence: _, autoscaling, ...row }: Row): Cluster => ({
+const fromRow = ({ sequence: _sequence, telemetry: _telemetry, autoscaling, ...row }: Row): Cluster => ({
   ...row,
   object: 'byoc_cluster',
   autoscaling: JSON.parse(autoscaling),
 })
+
+const telemetryFrom = (row: Pick<Row, 'telemetry'>): Telemetry | undefined =>
+  row.telemetry === null ? undefined : JSON.parse(row.telemetry)
+
+export interface Report {
+  status: ReportedStatus
+  /** Undefined where the heartbeat told nothing more: what was told before then still stands. */
+  telemetry?: Telemetry | undefined
+}
 
 export type ClusterStore = ReturnType<typeof clusterStore>
 
 export function clusterStore(db: Db) {
   return {
     async insert(c: Cluster, now: number): Promise<void> {
-      await db.rows(sql`
-        INSERT INTO byoc_cluster (id, project_id, name, region, status, runtime, kv_cache, orchestrator, endpoint,
-                                  autoscaling, created_at, sequence, updated_at, last_heartbeat_at)
-        VALUES (${c.id}, ${c.project_id}, ${c.name}, ${c.region}, ${c.status}, ${c.runtime}, ${c.kv_cache},
-                ${c.orchestrator}, ${c.endpoint}, ${JSON.stringify(c.autoscaling)}, ${c.created_at},
-                ${nextSequence(now)}, ${c.updated_at}, ${c.last_heartbeat_at})`)
+      await db.transaction(async (tx) => {
+        await tx.rows(sql`
+          INSERT INTO byoc_cluster (id, project_id, name, region, status, runtime, kv_cache, orchestrator, endpoint,
+                                    autoscaling, created_at, sequence, updated_at, last_heartbeat_at)
+          VALUES (${c.id}, ${c.project_id}, ${c.name}, ${c.region}, ${c.status}, ${c.runtime}, ${c.kv_cache},
+                  ${c.orchestrator}, ${c.endpoint}, ${JSON.stringify(c.autoscaling)}, ${c.created_at},
+                  ${nextSequence(now)}, ${c.updated_at}, ${c.last_heartbeat_at})`)
+        await raiseRoutingEpoch(tx, c.project_id)
+      })
     },
 
     async list(project_id: string): Promise<Cluster[]> {
@@ -31,41 +46,68 @@ export function clusterStore(db: Db) {
       return rows.map(fromRow)
     },
 
+    /** For whoever routes: each cluster with what it last told of itself. */
+    async listReported(project_id: string): Promise<{ cluster: Cluster; telemetry: Telemetry | undefined }[]> {
+      const rows = await db.rows<Row>(sql`
+        SELECT * FROM byoc_cluster WHERE project_id = ${project_id} ORDER BY sequence DESC`)
+      return rows.map((row) => ({ cluster: fromRow(row), telemetry: telemetryFrom(row) }))
+    },
+
     async find(project_id: string, id: string): Promise<Cluster | undefined> {
       const [row] = await db.rows<Row>(sql`
         SELECT * FROM byoc_cluster WHERE project_id = ${project_id} AND id = ${id}`)
       return row && fromRow(row)
     },
 
+    /** Undefined where there is no such cluster; without `telemetry` where it has told nothing yet. */
+    async findTelemetry(project_id: string, id: string): Promise<{ telemetry: Telemetry | undefined } | undefined> {
+      const [row] = await db.rows<Pick<Row, 'telemetry'>>(sql`
+        SELECT telemetry FROM byoc_cluster WHERE project_id = ${project_id} AND id = ${id}`)
+      return row && { telemetry: telemetryFrom(row) }
+    },
+
     /** R13: applied as reported, from any state. An update, never an upsert: a deleted cluster stays deleted. */
     async recordHeartbeat(
       project_id: string,
       id: string,
-      status: ReportedStatus,
+      { status, telemetry }: Report,
       now: number,
     ): Promise<Cluster | undefined> {
       const at = rfc3339(now)
-      const [row] = await db.rows<Row>(sql`
-        UPDATE byoc_cluster
-        SET status = ${status}, updated_at = ${at},
-            last_heartbeat_at = CASE WHEN last_heartbeat_at > ${at} THEN last_heartbeat_at ELSE ${at} END
-        WHERE project_id = ${project_id} AND id = ${id}
-        RETURNING *`)
-      return row && fromRow(row)
+      const told = telemetry === undefined ? null : JSON.stringify(telemetry)
+      return db.transaction(async (tx) => {
+        const [row] = await tx.rows<Row>(sql`
+          UPDATE byoc_cluster
+          SET status = ${status}, updated_at = ${at}, telemetry = COALESCE(${told}, telemetry),
+              last_heartbeat_at = CASE WHEN last_heartbeat_at > ${at} THEN last_heartbeat_at ELSE ${at} END
+          WHERE project_id = ${project_id} AND id = ${id}
+          RETURNING *`)
+        if (row) await raiseRoutingEpoch(tx, project_id)
+        return row && fromRow(row)
+      })
     },
 
     async remove(project_id: string, id: string): Promise<boolean> {
-      const removed = await db.rows(sql`
-        DELETE FROM byoc_cluster WHERE project_id = ${project_id} AND id = ${id} RETURNING id`)
-      return removed.length === 1
+      return db.transaction(async (tx) => {
+        const removed = await tx.rows(sql`
+          DELETE FROM byoc_cluster WHERE project_id = ${project_id} AND id = ${id} RETURNING id`)
+        if (removed.length === 1) await raiseRoutingEpoch(tx, project_id)
+        return removed.length === 1
+      })
     },
 
     /** R13: the silent go down, in every project at once. Returns whom it took down. */
     async sweepSilent(now: number): Promise<{ id: string; project_id: string }[]> {
-      return db.rows(sql`
-        UPDATE byoc_cluster SET status = 'down', updated_at = ${rfc3339(now)}
-        WHERE status IN ('active', 'draining') AND last_heartbeat_at <= ${rfc3339(now - SILENCE_MS)}
-        RETURNING id, project_id`)
+      return db.transaction(async (tx) => {
+        const swept = await tx.rows<{ id: string; project_id: string }>(sql`
+          UPDATE byoc_cluster SET status = 'down', updated_at = ${rfc3339(now)}
+          WHERE status IN ('active', 'draining') AND last_heartbeat_at <= ${rfc3339(now - SILENCE_MS)}
+          RETURNING id, project_id`)
+        // In one order everywhere: two replicas that sweep at once must not wait for each other.
+        const projects = new Set(swept.map((cluster) => cluster.project_id))
+        for (const project_id of [...projects].sort()) await raiseRoutingEpoch(tx, project_id)
+        return swept
+      })
     },
   }
 }

@@ -4,12 +4,12 @@ import { rfc3339, SECOND_MS } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Label, label, orNull, storable, time } from '../core/shapes.ts'
+import { WebAddress, webAddress } from '../core/web-address.ts'
 
 /** R13: an active or draining cluster that is silent for this long is taken for down. */
 export const SILENCE_MS = 90 * SECOND_MS
 
 const LANE_MAX = 128 // R8
-const ENDPOINT_MAX = 2_048 // R12
 const INTEGER_MAX = 2_147_483_647
 
 const Count = (minimum: number, description: string) => Type.Integer({ minimum, maximum: INTEGER_MAX, description })
@@ -57,24 +57,17 @@ export const NewCluster = Type.Object(
     runtime: Type.Optional(Label('Runtime lane. Default `vllm`.', LANE_MAX)),
     kv_cache: Type.Optional(Label('KV-cache layer. Default `lmcache`.', LANE_MAX)),
     orchestrator: Type.Optional(Label('Orchestrator. Default `llm-d`.', LANE_MAX)),
-    endpoint: Type.Optional(
-      orNull(Type.String({ maxLength: ENDPOINT_MAX, description: 'http or https address of the data plane.' })),
-    ),
+    endpoint: Type.Optional(orNull(WebAddress('http or https address of the data plane.'))),
     autoscaling: Type.Optional(Autoscaling),
   },
   { title: 'NewCluster' },
 )
 export type NewCluster = Static<typeof NewCluster>
 
-export const Heartbeat = Type.Object(
-  { status: ReportedStatus },
-  { title: 'Heartbeat', description: 'Further telemetry is accepted; what is not understood is dropped.' },
-)
-
 const DEFAULT_AUTOSCALING: Autoscaling = { min_replicas: 1, max_replicas: 4, target_ttft_ms: 500 } // §4.5
 
 export function registerCluster(project_id: string, asked: NewCluster, now: number): Cluster {
-  const { runtime = 'vllm', kv_cache = 'lmcache', orchestrator = 'llm-d' } = asked
+  const { runtime = 'vllm', kv_cache = 'lmcache', orchestrator = 'llm-d', endpoint = null } = asked
   const at = rfc3339(now)
   return {
     id: newId('byc'),
@@ -86,7 +79,7 @@ export function registerCluster(project_id: string, asked: NewCluster, now: numb
     runtime: storable('runtime', runtime),
     kv_cache: storable('kv_cache', kv_cache),
     orchestrator: storable('orchestrator', orchestrator),
-    endpoint: checkEndpoint(asked.endpoint ?? null),
+    endpoint: endpoint === null ? null : webAddress('endpoint', endpoint),
     autoscaling: checkAutoscaling(asked.autoscaling ?? DEFAULT_AUTOSCALING),
     created_at: at,
     updated_at: at,
@@ -98,18 +91,4 @@ function checkAutoscaling({ min_replicas, max_replicas, target_ttft_ms }: Autosc
   if (min_replicas > max_replicas)
     throw new Refusal('invalid_request', "'autoscaling.min_replicas' must not exceed 'autoscaling.max_replicas'.")
   return { min_replicas, max_replicas, target_ttft_ms }
-}
-
-/** R12: only its form. Whether it may be dialled is decided at connect time, on the resolved address. */
-function checkEndpoint(endpoint: string | null): string | null {
-  if (endpoint === null) return null
-  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
-  const wrong = (must: string) => new Refusal('invalid_request', `'endpoint' must ${must}.`)
-  if (!url || !/^https?:$/.test(url.protocol) || !/^https?:\/\/[^/]/i.test(endpoint))
-    throw wrong('be an absolute http or https address')
-  if (url.username || url.password || endpoint.slice(0, endpoint.indexOf(url.pathname, 8)).includes('@'))
-    throw wrong('not carry credentials')
-  if (endpoint.includes('#')) throw wrong('not have a fragment')
-  if (url.port === '0') throw wrong('not use port 0')
-  return storable('endpoint', endpoint)
 }

@@ -1,7 +1,22 @@
 // Ids are opaque to clients; the prefix tells a person what they are looking at (§2). The only randomness there is.
 import { randomFillSync } from 'node:crypto'
 
-export type IdPrefix = 'key' | 'byc' | 'prj' | 'usr' | 'req'
+export type IdPrefix =
+  | 'key'
+  | 'byc'
+  | 'prj'
+  | 'usr'
+  | 'req'
+  | 'trc'
+  | 'ah'
+  | 'pcr'
+  | 'als'
+  | 'alr'
+  | 'sub'
+  | 'ses'
+  | 'sev'
+  | 'hld'
+  | 'resp'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const ID_LENGTH = 20 // 119 bits: no two ids ever meet

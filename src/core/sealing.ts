@@ -27,6 +27,9 @@ export function sealing(server_secret: string) {
       return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()])
     },
 
+    /** A key of this tenant's own for keyed hashes: what one tenant sees tells nothing of another's (§5.8). */
+    tenantKey: (project_id: string) => createHmac('sha256', server_secret).update(`tenant ${project_id}`).digest(),
+
     /** Tells two server secrets apart without giving either away. */
     fingerprint: () => createHmac('sha256', server_secret).update('switchyard secret fingerprint').digest('base64url'),
   }

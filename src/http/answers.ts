@@ -1,6 +1,6 @@
 // Whatever goes wrong, the caller gets the one envelope (§7, R2) and the standard security headers (§10.2): also from
 // the router, the parser, Node's HTTP server, and before any of them could read the request.
-import { STATUS_CODES } from 'node:http'
+import { type OutgoingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, type RefusalName, refusalNameFor } from '../core/refusal.ts'
@@ -19,9 +19,15 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 
 export function answerError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = asRefusal(error)
-  if (refusal.status >= 500)
-    request.log.error({ err: error, cause: error.cause, route: request.routeOptions.url }, 'failed')
+  tellTrouble(refusal, error, request)
   return answerRefusal(refusal, reply)
+}
+
+/** A fault is for somebody to look into; that something else is away is expected, and told in one line. */
+function tellTrouble({ status, kind, message }: Refusal, error: Error, { log, routeOptions }: FastifyRequest): void {
+  const route = routeOptions.url
+  if (kind === 'fault') log.error({ err: error, route }, 'failed')
+  else if (status >= 500) log.warn({ route, kind, cause: (error.cause as Error | undefined)?.message }, message)
 }
 
 export function answerRefusal(refusal: Refusal, reply: FastifyReply): FastifyReply {
@@ -56,8 +62,13 @@ const NODE_CLIENT_ERRORS: Record<string, [RefusalName, string]> = {
 }
 
 /** Malformed HTTP never reaches the router; it is answered on the bare socket. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+export function answerClientError(
+  error: NodeJS.ErrnoException,
+  socket: Socket & { _httpMessage?: OutgoingMessage },
+): void {
+  // What was written into an answer that is under way, such as a stream, would be taken for a part of it.
+  const answering = socket._httpMessage?.headersSent
+  if (error.code === 'ECONNRESET' || !socket.writable || answering) return void socket.destroy()
   const [name, message] = NODE_CLIENT_ERRORS[error.code ?? ''] ?? ['invalid_request', 'This is not well-formed HTTP.']
   const { status, body } = new Refusal(name, message)
   const payload = JSON.stringify(body)

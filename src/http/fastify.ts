@@ -1,9 +1,15 @@
 // A Fastify instance with the service's manners: strict JSON in, one error shape out, no undeclared route.
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController, type RouteOptions } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+  type RouteOptions,
+} from 'fastify'
 import { newId } from '../core/ids.ts'
 import { Refusal } from '../core/refusal.ts'
-import { answerClientError, answerError, answerRefusal, SECURITY_HEADERS } from './answers.ts'
+import { answerClientError, answerError, answerRefusal, JSON_TYPE, SECURITY_HEADERS } from './answers.ts'
 import { parseJsonBodies } from './json-body.ts'
 import './routes.ts'
 
@@ -22,12 +28,17 @@ export function buildFastify(logger: FastifyBaseLogger) {
     connectionTimeout: 0, // streams may be silent for long; their own time-outs bound them
     keepAliveTimeout: 72_000, // above the usual 60 s of a proxy in front, so that the proxy closes first
     maxRequestsPerSocket: 0,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1_000, maxHeaderSize: 16 * 1024 },
+    http: {
+      headersTimeout: 10_000,
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: 16 * 1024,
+      requireHostHeader: false, // Node would answer a bare 400; the hook below says it in the envelope
+    },
     return503OnClosing: false, // while draining, whoever is still connected is served
     routerOptions: { maxParamLength: PARAM_MAX },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false } },
-    frameworkErrors: (error, _request, reply) => {
-      reply.headers(SECURITY_HEADERS)
+    frameworkErrors: (error, request, reply) => {
+      reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
       const tooLong = error.statusCode === 414
       const message = tooLong ? 'Nothing has an id this long.' : `The address is not valid: ${error.message}`
       answerRefusal(new Refusal(tooLong ? 'not_found' : 'invalid_request', message), reply as never)
@@ -37,14 +48,18 @@ export function buildFastify(logger: FastifyBaseLogger) {
 
   app.server.on('checkExpectation', (_request, response) => {
     const { status, body } = new Refusal('expectation_failed', "Only 'Expect: 100-continue' is understood.")
-    response.writeHead(status, { ...SECURITY_HEADERS, connection: 'close' }).end(JSON.stringify(body))
+    const payload = JSON.stringify(body)
+    const length = Buffer.byteLength(payload)
+    const headers = { ...SECURITY_HEADERS, 'content-type': JSON_TYPE, 'content-length': length, connection: 'close' }
+    response.writeHead(status, headers).end(payload)
   })
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS)
     reply.header('x-request-id', request.id)
-    done()
+    done(hostless(request))
   })
+  app.addHook('preValidation', (request, _reply, done) => done(unnameable(request)))
   parseJsonBodies(app)
   app.setErrorHandler(answerError)
   answerUnknownRoutes(app)
@@ -59,7 +74,7 @@ function answerUnknownRoutes(app: FastifyInstance): void {
     for (const { route } of known) assertDeclared(route)
   })
   app.setNotFoundHandler((request, reply) => {
-    const path = request.url.replace(/\?.*$/, '')
+    const path = decodedPath(request.url)
     const allowed = known.filter((one) => one.path.test(path)).flatMap((one) => one.route.method)
     const headers = { allow: [...new Set(allowed)].join(', ') }
     return answerRefusal(
@@ -74,9 +89,33 @@ function answerUnknownRoutes(app: FastifyInstance): void {
   })
 }
 
+function hostless({ raw }: FastifyRequest): Refusal | undefined {
+  if (raw.headers.host !== undefined || raw.httpVersion !== '1.1') return undefined
+  return new Refusal('invalid_request', 'An HTTP/1.1 request needs a Host header.', {
+    headers: { connection: 'close' },
+  })
+}
+
+/** PostgreSQL would not even look for an id with a NUL in it. */
+function unnameable({ url, params }: FastifyRequest): Refusal | undefined {
+  if (!url.includes('%00')) return undefined
+  const named = Object.values(params as Record<string, string>).some((value) => value.includes('\0'))
+  return named ? new Refusal('not_found', 'Nothing has an id with a NUL character.') : undefined
+}
+
 function assertDeclared({ method, url, config }: RouteOptions): void {
   if (config?.public || (config?.scope && config.class)) return
   throw new Error(`${String(method)} ${url} declares no scope and class, and is not public`)
+}
+
+/** As the router sees it: without scheme, host and query, and with its percent signs read. */
+function decodedPath(url: string): string {
+  const path = url.replace(/^https?:\/\/[^/?]*/i, '').replace(/\?.*$/, '')
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
+  }
 }
 
 const pathPattern = (url: string) =>

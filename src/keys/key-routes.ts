@@ -2,8 +2,9 @@
 import { Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
+import { limitMicros, SpendingLimit } from '../core/spending-limit.ts'
 import { found, list, type Routes } from '../http/routes.ts'
-import { ApiKey, budgetMicros, CreatedKey, createKey, NewBudget, NewKey, RevokedKey } from './key.ts'
+import { ApiKey, CreatedKey, createKey, NewKey, RevokedKey } from './key.ts'
 import { keyStore } from './key-store.ts'
 import type { KeyUse } from './key-use.ts'
 
@@ -61,13 +62,13 @@ export const keyRoutes: Routes<{ clock: Clock; uses: KeyUse }> = async (app, { c
         summary: 'Set a spending limit',
         description: '`null` clears the limit, `0` blocks every generation, an absent field changes nothing.',
         params: Params,
-        body: NewBudget,
+        body: SpendingLimit,
         response: { 200: ApiKey },
       },
     },
     async ({ caller, params, body, db }) => {
       const { key_id } = params
-      const micros = budgetMicros(body)
+      const micros = limitMicros(body)
       const keys = keyStore(db)
       const key =
         micros === undefined

@@ -61,18 +61,11 @@ export function keyStore(db: Db) {
     },
 
     async findHolder(hash: string): Promise<Caller | undefined> {
-      const [row] = await db.rows<{
-        key_id: string
-        project_id: string
-        scopes: string
-        verified_at: string | null
-      }>(sql`
-        SELECT k.id AS key_id, k.project_id, k.scopes, o.verified_at
+      const [row] = await db.rows<HolderRow>(sql`
+        SELECT k.id AS key_id, k.project_id, k.scopes, o.verified_at, k.budget_micros, p.cap_micros, p.routing_epoch
         FROM api_key k JOIN project p ON p.id = k.project_id JOIN person o ON o.id = p.owner_id
         WHERE k.hash = ${hash} AND k.status = 'active'`)
-      if (!row) return undefined
-      const { key_id, project_id, scopes, verified_at } = row
-      return { key_id, project_id, scopes: scopes.split(' ') as Scope[], owner_verified: verified_at !== null }
+      return row && holderOf(row)
     },
 
     /** The few keys whose form the operator chose; everything else must carry our checksum (R5). */
@@ -91,6 +84,26 @@ export function keyStore(db: Db) {
             WHERE id = ${key_id} AND (last_used_at IS NULL OR last_used_at < ${at})`)
       })
     },
+  }
+}
+
+interface HolderRow {
+  key_id: string
+  project_id: string
+  scopes: string
+  verified_at: string | null
+  budget_micros: number | null
+  cap_micros: number | null
+  routing_epoch: number
+}
+
+function holderOf({ scopes, verified_at, budget_micros, cap_micros, ...row }: HolderRow): Caller {
+  return {
+    ...row,
+    scopes: scopes.split(' ') as Scope[],
+    owner_verified: verified_at !== null,
+    budget_micros: budget_micros ?? undefined,
+    project_cap_micros: cap_micros ?? undefined,
   }
 }
 

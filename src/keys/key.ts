@@ -1,13 +1,11 @@
-// What an API key is (§2.1), how one is minted, masked and hashed (R4, R5), and what a budget may be (R6).
+// What an API key is (§2.1), and how one is minted, masked and hashed (R4, R5).
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { type Static, Type } from 'typebox'
 import { rfc3339 } from '../core/clock.ts'
 import { base62, newId, randomBase62 } from '../core/ids.ts'
-import { USD_MAX, usdToMicros } from '../core/money.ts'
-import { Refusal } from '../core/refusal.ts'
 import { Scope } from '../core/scopes.ts'
-import { Label, label, orNull, time } from '../core/shapes.ts'
+import { Label, label, time } from '../core/shapes.ts'
 
 export const KEY_PREFIX = 'svc_live_' // §5.2
 
@@ -47,16 +45,6 @@ export const NewKey = Type.Object(
   { title: 'NewApiKey' },
 )
 export type NewKey = Static<typeof NewKey>
-
-export const NewBudget = Type.Object(
-  {
-    limit_usd: Type.Optional(
-      orNull(Type.Number({ minimum: 0, maximum: USD_MAX, description: 'USD, at most six decimals; null clears it.' })),
-    ),
-  },
-  { title: 'NewBudget' },
-)
-export type NewBudget = Static<typeof NewBudget>
 
 /** A key with what is only known, or only kept, at its making. */
 export interface MintedKey {
@@ -120,12 +108,3 @@ export const isOperatorForm = (raw: string) => OPERATOR.test(raw)
 export const mask = (raw: string) => `${raw.slice(0, 13)}…${raw.slice(-4)}` // R4
 
 export const hashKey = (raw: string) => hash('sha256', raw, 'base64url')
-
-/** R6: the micros to keep, null to clear the limit, undefined to leave it as it is. */
-export function budgetMicros({ limit_usd }: NewBudget): number | null | undefined {
-  if (limit_usd === undefined || limit_usd === null) return limit_usd
-  const micros = usdToMicros(limit_usd)
-  if (micros === undefined)
-    throw new Refusal('invalid_request', `'limit_usd' must be between 0 and ${USD_MAX} with at most six decimals.`)
-  return micros
-}

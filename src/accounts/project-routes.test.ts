@@ -1,0 +1,76 @@
+// /v2/project, by status.
+import { expect, test } from 'vitest'
+import { epochsRaised } from '../../test/support/projects.ts'
+import { type Answer, withService } from '../../test/support/service.ts'
+
+const PROJECT = '/v2/project'
+const identity = ({ status, body }: Answer) => [status, body.error?.type, body.error?.code]
+
+withService((service) => {
+  test('§5.8 200: the project of the key, without what was not set', async () => {
+    const { get, project } = await service().newProject()
+    expect((await get(PROJECT)).body).toEqual({
+      id: project.id,
+      object: 'project',
+      name: 'home',
+      owner_verified: true,
+      created_at: service().clock.rfc3339(),
+      spent_micros: 0,
+      held_micros: 0,
+    })
+    expect((await (await service().newProject({ verified: false })).get(PROJECT)).body.owner_verified).toBe(false)
+  })
+
+  test('R6 200: a cap is set exactly, kept by an empty body, lowered to nothing, cleared', async () => {
+    const { post, get } = await service().newProject()
+    const set = async (body: object) => {
+      const answer = await post(`${PROJECT}/cap`, body)
+      expect((await get(PROJECT)).body).toEqual(answer.body)
+      return [answer.status, answer.body.cap_micros]
+    }
+    expect(await set({ limit_usd: 8.2 })).toEqual([200, 8_200_000])
+    expect(await set({})).toEqual([200, 8_200_000])
+    expect(await set({ limit_usd: -0 })).toEqual([200, 0])
+    expect(await set({ limit_usd: null })).toEqual([200, undefined])
+    expect((await get(PROJECT)).body).not.toHaveProperty('cap_micros')
+  })
+
+  test('R40 200: regions are set, trimmed and each once, then lifted; each time the routing epoch is raised', async () => {
+    const { post, get, project } = await service().newProject()
+    const set = async (allowed_regions: unknown) => {
+      const raised = await epochsRaised(service().db, project.id, () => post(`${PROJECT}/regions`, { allowed_regions }))
+      return [raised, (await get(PROJECT)).body.allowed_regions]
+    }
+    expect(await set([' eu ', 'us', 'eu'])).toEqual([1, ['eu', 'us']])
+    expect(await set(null)).toEqual([1, undefined])
+  })
+
+  test.each([
+    ['a negative cap', 'cap', { limit_usd: -1 }],
+    ['a cap as text', 'cap', { limit_usd: '5' }],
+    ['a cap finer than a micro', 'cap', { limit_usd: 0.1234567 }],
+    ['a cap beyond counting', 'cap', { limit_usd: 1e300 }],
+    ['no regions said', 'regions', {}],
+    ['no region at all', 'regions', { allowed_regions: [] }],
+    ['a blank region', 'regions', { allowed_regions: ['eu', ' '] }],
+    ['a region as text', 'regions', { allowed_regions: 'eu' }],
+    ['a number for a region', 'regions', { allowed_regions: [1] }],
+    ['65 regions', 'regions', { allowed_regions: Array.from({ length: 65 }, (_, n) => `r${n}`) }],
+  ])('R6, R8 400 on %s, and nothing is stored', async (_case, what, body) => {
+    const { post } = await service().newProject()
+    const answer = await service().storingNothing(() => post(`${PROJECT}/${what}`, body))
+    expect(identity(answer)).toEqual([400, 'invalid_request_error', undefined])
+    expect(answer.body.error.message).toMatch(/'(limit_usd|allowed_regions)/)
+  })
+
+  test('R3 403 on a key that may not manage, and nothing is stored', async () => {
+    const { keyWith } = await service().newProject()
+    const { post, get } = service().as(await keyWith('inference'))
+    expect((await get(PROJECT)).status).toBe(200)
+    for (const [what, body] of [
+      ['cap', { limit_usd: 1 }],
+      ['regions', { allowed_regions: null }],
+    ] as const)
+      expect((await service().storingNothing(() => post(`${PROJECT}/${what}`, body))).status).toBe(403)
+  })
+})

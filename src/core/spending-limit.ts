@@ -1,0 +1,24 @@
+// R6: what a spending limit may be, for a key (§4.4) and for a whole project alike.
+import { type Static, Type } from 'typebox'
+import { USD_MAX, usdToMicros } from './money.ts'
+import { Refusal } from './refusal.ts'
+import { orNull } from './shapes.ts'
+
+export const SpendingLimit = Type.Object(
+  {
+    limit_usd: Type.Optional(
+      orNull(Type.Number({ minimum: 0, maximum: USD_MAX, description: 'USD, at most six decimals; null clears it.' })),
+    ),
+  },
+  { title: 'SpendingLimit' },
+)
+export type SpendingLimit = Static<typeof SpendingLimit>
+
+/** The micros to keep, null to clear the limit, undefined to leave it as it is. */
+export function limitMicros({ limit_usd }: SpendingLimit): number | null | undefined {
+  if (limit_usd === undefined || limit_usd === null) return limit_usd
+  const micros = usdToMicros(limit_usd)
+  if (micros === undefined)
+    throw new Refusal('invalid_request', `'limit_usd' must be between 0 and ${USD_MAX} with at most six decimals.`)
+  return micros
+}

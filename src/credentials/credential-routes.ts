@@ -1,0 +1,105 @@
+// BYOK: /v2/provider-credentials.
+import { Type } from 'typebox'
+import type { Clock } from '../core/clock.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Sealing } from '../core/sealing.ts'
+import { listOf } from '../core/shapes.ts'
+import { found, list, type Routes } from '../http/routes.ts'
+import type { Db } from '../storage/db.ts'
+import { Credential, enterCredential, NewCredential, RevokedCredential, type VerifyCredential } from './credential.ts'
+import { credentialStore } from './credential-store.ts'
+
+const Params = Type.Object({ credential_id: Type.String({ description: 'Begins `pcr_`.' }) })
+const manage = { scope: 'admin', class: 'read' } as const
+const watch = { scope: 'read', class: 'read' } as const
+const tags = ['Provider credentials']
+const WHAT = 'provider credential'
+
+interface Needs {
+  clock: Clock
+  seals: Sealing
+  verify: VerifyCredential
+}
+
+export const credentialRoutes: Routes<Needs> = async (app, { clock, seals, verify }) => {
+  const storeOn = (db: Db) => credentialStore(db, seals)
+
+  app.post(
+    '/v2/provider-credentials',
+    {
+      config: manage,
+      schema: {
+        tags,
+        summary: 'Enter a credential',
+        description: 'Requests of the project then go to this provider on the project’s own account.',
+        body: NewCredential,
+        response: { 200: Credential },
+      },
+    },
+    async ({ caller, body, db }) => {
+      const entered = enterCredential(caller.project_id, body, clock.now())
+      await storeOn(db).insert(entered, clock.now())
+      return entered.credential
+    },
+  )
+
+  app.get(
+    '/v2/provider-credentials',
+    {
+      config: watch,
+      schema: { tags, summary: 'List credentials, newest first', response: { 200: listOf(Credential) } },
+    },
+    async ({ caller, db }) => list(await storeOn(db).list(caller.project_id)),
+  )
+
+  app.get(
+    '/v2/provider-credentials/:credential_id',
+    {
+      config: watch,
+      schema: { tags, summary: 'Retrieve a credential', params: Params, response: { 200: Credential } },
+    },
+    async ({ caller, params: { credential_id: id }, db }) =>
+      found(await storeOn(db).find(caller.project_id, id), WHAT, id),
+  )
+
+  app.delete(
+    '/v2/provider-credentials/:credential_id',
+    {
+      config: manage,
+      schema: {
+        tags,
+        summary: 'Revoke a credential',
+        description: 'The secret is deleted at once; the credential stays in the list.',
+        params: Params,
+        response: { 200: RevokedCredential },
+      },
+    },
+    async ({ caller, params: { credential_id: id }, db }) => {
+      found((await storeOn(db).revoke(caller.project_id, id)) || undefined, WHAT, id)
+      return { id, object: 'provider_credential.revoked' as const, revoked: true as const }
+    },
+  )
+
+  app.post(
+    '/v2/provider-credentials/:credential_id/verify',
+    {
+      // The provider is asked before anything is written, and no transaction waits for it.
+      config: { ...manage, idempotency: 'outside' },
+      schema: {
+        tags,
+        summary: 'Ask the provider whether it accepts a credential',
+        description: 'Sets `status` to `active` or `invalid`.',
+        params: Params,
+        response: { 200: Credential },
+      },
+    },
+    async ({ caller: { project_id }, params: { credential_id: id }, db }) => {
+      const credentials = storeOn(db)
+      const credential = found(await credentials.find(project_id, id), WHAT, id)
+      const secret = await credentials.secretOf(project_id, id)
+      if (secret === undefined) throw new Refusal('invalid_request', `The ${WHAT} '${id}' is revoked.`)
+      const verdict = await verify(credential, secret)
+      return found(await credentials.recordVerdict(project_id, id, verdict, clock.now()), WHAT, id)
+    },
+  )
+}

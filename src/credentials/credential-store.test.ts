@@ -1,0 +1,96 @@
+// Provider credentials at rest, on whichever engine this run is for.
+import { expect, test } from 'vitest'
+import { NOON } from '../../test/support/clock.ts'
+import { contentsOf, withDb } from '../../test/support/databases.ts'
+import { epochsRaised, projectIn } from '../../test/support/projects.ts'
+import { rfc3339 } from '../core/clock.ts'
+import { sealing } from '../core/sealing.ts'
+import { sql } from '../storage/db.ts'
+import { enterCredential, maskSecret } from './credential.ts'
+import { credentialStore } from './credential-store.ts'
+
+const SECRET = 'sk-proj-0123456789-abcdefghij'
+
+test.each([
+  ['sk-0123456789abcdef', 'sk-0…cdef'],
+  ['0123456789abcdef', '0123…cdef'],
+  ['0123456789abcde', '…'],
+  ['x', '…'],
+])('R4 %s is shown as %s', (secret, masked) => {
+  expect(maskSecret(secret)).toBe(masked)
+})
+
+withDb((db) => {
+  const store = (secret = 'the secret of this server, long enough') => credentialStore(db(), sealing(secret))
+
+  async function entered(project_id: string) {
+    const made = enterCredential(project_id, { provider: 'openai', name: 'ours', secret: SECRET }, NOON)
+    await store().insert(made, NOON)
+    return made.credential
+  }
+
+  test('R20 a credential comes back without its secret, and the secret by itself', async () => {
+    const made = await entered(await projectIn(db()))
+    expect(await store().find(made.project_id, made.id)).toEqual(made)
+    expect(JSON.stringify(await store().list(made.project_id))).not.toContain(SECRET.slice(4, -4))
+    expect(await store().secretOf(made.project_id, made.id)).toBe(SECRET)
+  })
+
+  test('R20 the store holds no part of the secret beyond its mask', async () => {
+    const { id } = await entered(await projectIn(db()))
+    const [row] = await db().rows<{ sealed: Uint8Array }>(sql`SELECT sealed FROM provider_credential WHERE id = ${id}`)
+    const [sealed, contents] = [Buffer.from(row!.sealed), await contentsOf(db())]
+    for (let at = 0; at + 8 <= SECRET.length; at++) {
+      const piece = SECRET.slice(at, at + 8)
+      expect([sealed.includes(piece), contents.includes(piece)]).toEqual([false, false])
+    }
+  })
+
+  test('R20 moved to another row or project, or under another server secret, it does not open', async () => {
+    const [one, two] = [await entered(await projectIn(db())), await entered(await projectIn(db()))]
+    await expect(store('another secret, just as long as it').secretOf(one.project_id, one.id)).rejects.toThrow()
+    await db().rows(sql`
+      UPDATE provider_credential SET sealed = (SELECT sealed FROM provider_credential WHERE id = ${one.id})
+      WHERE id = ${two.id}`)
+    await expect(store().secretOf(two.project_id, two.id)).rejects.toThrow()
+  })
+
+  test('R7 revoking removes the secret at once, keeps the row, and finds it a second time', async () => {
+    const { project_id, id } = await entered(await projectIn(db()))
+    expect(await store().revoke(project_id, id)).toBe(true)
+    expect(await store().secretOf(project_id, id)).toBeUndefined()
+    expect((await store().list(project_id)).map((one) => one.status)).toEqual(['revoked'])
+    const [row] = await db().rows<{ sealed: unknown }>(sql`SELECT sealed FROM provider_credential WHERE id = ${id}`)
+    expect(row?.sealed).toBeNull()
+    expect(await store().revoke(project_id, id)).toBe(true)
+  })
+
+  test('R7 a verdict does not bring a revoked credential back', async () => {
+    const { project_id, id } = await entered(await projectIn(db()))
+    const invalid = await store().recordVerdict(project_id, id, 'invalid', NOON + 1)
+    expect([invalid?.status, invalid?.verified_at]).toEqual(['invalid', rfc3339(NOON + 1)])
+    await store().revoke(project_id, id)
+    const late = await store().recordVerdict(project_id, id, 'active', NOON + 2)
+    expect([late?.status, late?.verified_at]).toEqual(['revoked', rfc3339(NOON + 1)])
+  })
+
+  test('§5.8 another project has no such credential', async () => {
+    const { id } = await entered(await projectIn(db()))
+    const stranger = await projectIn(db())
+    expect(await store().find(stranger, id)).toBeUndefined()
+    expect(await store().secretOf(stranger, id)).toBeUndefined()
+    expect(await store().revoke(stranger, id)).toBe(false)
+    expect(await store().recordVerdict(stranger, id, 'invalid', NOON)).toBeUndefined()
+    expect(await store().list(stranger)).toEqual([])
+  })
+
+  test('R40 every change raises the routing epoch', async () => {
+    const project_id = await projectIn(db())
+    const raised = (work: () => Promise<unknown>) => epochsRaised(db(), project_id, work)
+    expect(await raised(() => entered(project_id))).toBe(1)
+    const [made] = await store().list(project_id)
+    expect(await raised(() => store().recordVerdict(project_id, made!.id, 'invalid', NOON))).toBe(1)
+    expect(await raised(() => store().revoke(project_id, made!.id))).toBe(1)
+    expect(await raised(() => store().revoke(project_id, 'pcr_unknown'))).toBe(0)
+  })
+})

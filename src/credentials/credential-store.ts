@@ -1,0 +1,91 @@
+// Provider credentials at rest. A secret is sealed under its project and its own id: moved to another row, or into
+// another project, it does not open.
+import { rfc3339 } from '../core/clock.ts'
+import { nextSequence } from '../core/ids.ts'
+import type { Sealing } from '../core/sealing.ts'
+import { type Db, sql } from '../storage/db.ts'
+import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
+import type { Credential, EnteredCredential } from './credential.ts'
+
+type Row = Omit<Credential, 'object' | 'base_url' | 'verified_at'> & {
+  base_url: string | null
+  verified_at: string | null
+}
+
+export type CredentialStore = ReturnType<typeof credentialStore>
+
+export function credentialStore(db: Db, { seal, open }: Sealing) {
+  return {
+    async insert({ credential: c, secret }: EnteredCredential, now: number): Promise<void> {
+      const sealed = seal(Buffer.from(secret), c.project_id, c.id)
+      await db.transaction(async (tx) => {
+        await tx.rows(sql`
+          INSERT INTO provider_credential (id, project_id, provider, name, masked, base_url, sealed, status, created_at,
+                                           sequence)
+          VALUES (${c.id}, ${c.project_id}, ${c.provider}, ${c.name}, ${c.masked}, ${c.base_url ?? null}, ${sealed},
+                  ${c.status}, ${c.created_at}, ${nextSequence(now)})`)
+        await raiseRoutingEpoch(tx, c.project_id)
+      })
+    },
+
+    async list(project_id: string): Promise<Credential[]> {
+      const rows = await db.rows<Row>(sql`
+        SELECT id, project_id, provider, name, masked, base_url, status, created_at, verified_at
+        FROM provider_credential WHERE project_id = ${project_id} ORDER BY sequence DESC`)
+      return rows.map(fromRow)
+    },
+
+    async find(project_id: string, id: string): Promise<Credential | undefined> {
+      const [row] = await db.rows<Row>(sql`
+        SELECT id, project_id, provider, name, masked, base_url, status, created_at, verified_at
+        FROM provider_credential WHERE project_id = ${project_id} AND id = ${id}`)
+      return row && fromRow(row)
+    },
+
+    /** For the call itself, and for nothing that anybody could read. Undefined once revoked. */
+    async secretOf(project_id: string, id: string): Promise<string | undefined> {
+      const [row] = await db.rows<{ sealed: Uint8Array | null }>(sql`
+        SELECT sealed FROM provider_credential WHERE project_id = ${project_id} AND id = ${id}`)
+      return row?.sealed ? open(row.sealed, project_id, id).toString() : undefined
+    },
+
+    /** The secret goes with the revocation; the credential stays to be seen. Revoking again finds it all the same. */
+    async revoke(project_id: string, id: string): Promise<boolean> {
+      return db.transaction(async (tx) => {
+        const revoked = await tx.rows(sql`
+          UPDATE provider_credential SET status = 'revoked', sealed = NULL
+          WHERE project_id = ${project_id} AND id = ${id} RETURNING id`)
+        if (revoked.length === 1) await raiseRoutingEpoch(tx, project_id)
+        return revoked.length === 1
+      })
+    },
+
+    /** What the provider said. A credential that was revoked while it was asked stays revoked. */
+    async recordVerdict(
+      project_id: string,
+      id: string,
+      status: 'active' | 'invalid',
+      now: number,
+    ): Promise<Credential | undefined> {
+      return db.transaction(async (tx) => {
+        const [row] = await tx.rows<Row>(sql`
+          UPDATE provider_credential
+          SET status = CASE WHEN status = 'revoked' THEN status ELSE ${status} END,
+              verified_at = CASE WHEN status = 'revoked' THEN verified_at ELSE ${rfc3339(now)} END
+          WHERE project_id = ${project_id} AND id = ${id}
+          RETURNING id, project_id, provider, name, masked, base_url, status, created_at, verified_at`)
+        if (row) await raiseRoutingEpoch(tx, project_id)
+        return row && fromRow(row)
+      })
+    },
+  }
+}
+
+function fromRow({ base_url, verified_at, ...row }: Row): Credential {
+  return {
+    ...row,
+    object: 'provider_credential',
+    ...(base_url !== null && { base_url }),
+    ...(verified_at !== null && { verified_at }),
+  }
+}

@@ -1,0 +1,53 @@
+// R2: a message names the field and what it must be. The findings are real ones, from the service's own validator.
+import { Type } from 'typebox'
+import { expect, test } from 'vitest'
+import { orNull } from '../core/shapes.ts'
+import { buildFastify } from './fastify.ts'
+import { describeInvalid } from './validation-messages.ts'
+
+const Body = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 4 }),
+  count: Type.Optional(Type.Integer({ minimum: 1, maximum: 9 })),
+  flag: Type.Optional(Type.Boolean()),
+  kind: Type.Optional(Type.Enum(['a', 'b'])),
+  limit: Type.Optional(orNull(Type.Number({ minimum: 0 }))),
+  parts: Type.Optional(Type.Array(Type.Object({ cost: Type.Number() }), { minItems: 1, maxItems: 2 })),
+  inner: Type.Optional(Type.Object({ deep: Type.Object({ er: Type.String() }) })),
+  code: Type.Optional(Type.String({ pattern: '^x' })),
+})
+
+async function messageFor(body: unknown): Promise<string> {
+  const app = buildFastify(undefined as never)
+  app.post('/', { config: { public: true }, schema: { body: Body } }, async () => ({}))
+  const answer = await app.inject({ method: 'POST', url: '/', payload: body as object })
+  expect(answer.statusCode).toBe(400)
+  return answer.json().error.message
+}
+
+test.each([
+  [{}, "'name' is required."],
+  [{ name: 5 }, "'name' must be a string."],
+  [{ name: '' }, "'name' must not be empty."],
+  [{ name: 'abcde' }, "'name' must have at most 4 characters."],
+  [{ name: 'a', count: '1' }, "'count' must be an integer."],
+  [{ name: 'a', count: 0 }, "'count' must be at least 1."],
+  [{ name: 'a', count: 10 }, "'count' must be at most 9."],
+  [{ name: 'a', flag: 'yes' }, "'flag' must be a boolean."],
+  [{ name: 'a', kind: 'c' }, "'kind' must be one of 'a', 'b'."],
+  [{ name: 'a', limit: '5' }, "'limit' must be a number or null."],
+  [{ name: 'a', limit: -1 }, "'limit' must be at least 0 or null."],
+  [{ name: 'a', parts: {} }, "'parts' must be an array."],
+  [{ name: 'a', parts: [] }, "'parts' must have at least 1 entry."],
+  [{ name: 'a', parts: [{ cost: 1 }, { cost: 2 }, { cost: 3 }] }, "'parts' must have at most 2 entries."],
+  [{ name: 'a', parts: [{ cost: 1 }, {}] }, "'parts[1].cost' is required."],
+  [{ name: 'a', parts: [{ cost: null }] }, "'parts[0].cost' must be a number."],
+  [{ name: 'a', inner: { deep: { er: 1 } } }, "'inner.deep.er' must be a string."],
+  [{ name: 'a', code: 'y' }, '\'code\' must match pattern "^x".'],
+  [[], 'The body must be a JSON object.'],
+])('R2 %j: %s', async (body, message) => {
+  expect(await messageFor(body)).toBe(message)
+})
+
+test('R2 where nothing was found, something is said all the same', () => {
+  expect(describeInvalid([])).toBe('The request is not valid.')
+})

@@ -1,0 +1,154 @@
+// API keys at rest, on whichever engine this run is for.
+import { expect, test } from 'vitest'
+import { NOON } from '../../test/support/clock.ts'
+import { withDb } from '../../test/support/databases.ts'
+import { mutateSql, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
+import { foundProject } from '../bootstrap.ts'
+import { rfc3339 } from '../core/clock.ts'
+import type { Scope } from '../core/scopes.ts'
+import { sql } from '../storage/db.ts'
+import { adoptKey, createKey, hashKey } from './key.ts'
+import { type KeyStore, keyStore } from './key-store.ts'
+
+withDb((db) => {
+  const store = () => keyStore(db())
+  let projects = 0
+
+  async function project(verified = true) {
+    const founding = { name: 'p', owner_email: `k${++projects}@example.com`, verified }
+    return foundProject(db(), founding, NOON)
+  }
+
+  async function key(project_id: string, now = NOON, scopes: Scope[] = ['inference', 'read']) {
+    const minted = createKey(project_id, { name: 'ci', scopes }, now)
+    await store().insert(minted, now)
+    return minted
+  }
+
+  function planted(from: string | RegExp, to: string): KeyStore {
+    const tampering: Tampering = {}
+    mutateSql(tampering, from, to)
+    return keyStore(tamperedDb(db(), tampering))
+  }
+
+  test('§2.1 a key comes back as it went in: no limit and no use yet means no field', async () => {
+    const { project: home } = await project()
+    const { api_key } = await key(home.id)
+    expect(await store().find(home.id, api_key.id)).toEqual(api_key)
+  })
+
+  test('§2.1 the raw key is nowhere in the row; its SHA-256 is', async () => {
+    const { project: home } = await project()
+    const { api_key, raw, hash } = await key(home.id)
+    const row = JSON.stringify(await db().rows(sql`SELECT * FROM api_key WHERE id = ${api_key.id}`))
+    expect(row).toContain(hash)
+    for (let at = 9; at + 16 <= raw.length; at++) expect(row).not.toContain(raw.slice(at, at + 16))
+  })
+
+  test('§5 the holder of a hash is its project, scopes and owner', async () => {
+    const { project: home } = await project()
+    const { api_key, hash } = await key(home.id)
+    expect(await store().findHolder(hash)).toMatchObject({
+      key_id: api_key.id,
+      project_id: home.id,
+      scopes: ['inference', 'read'],
+      owner_verified: true,
+    })
+  })
+
+  test('§5.6 the holder knows when the owner is not verified', async () => {
+    const { key: admin } = await project(false)
+    expect((await store().findHolder(admin.hash))?.owner_verified).toBe(false)
+  })
+
+  async function revocationFaults(on: KeyStore): Promise<string[]> {
+    const { project: home } = await project()
+    const { api_key, hash } = await key(home.id)
+    const faults: string[] = []
+    if (!(await on.revoke(home.id, api_key.id))) faults.push('not found')
+    if (await on.findHolder(hash)) faults.push('still works')
+    const [row] = await db().rows<{ hash: string | null }>(sql`SELECT hash FROM api_key WHERE id = ${api_key.id}`)
+    if (row?.hash) faults.push('hash left behind')
+    if (!(await on.revoke(home.id, api_key.id))) faults.push('unknown the second time')
+    if ((await on.list(home.id)).find(({ id }) => id === api_key.id)?.status !== 'revoked') faults.push('not listed')
+    return faults
+  }
+
+  test('R7 revoking stops the key, drops its hash, keeps it listed, and may be repeated', async () => {
+    expect(await revocationFaults(store())).toEqual([])
+  })
+
+  test.each<[string, string | RegExp, string, string[]]>([
+    ['that leaves the hash', ', hash = NULL', '', ['hash left behind']],
+    ['that only hides it', /, hash = NULL| AND k.status = 'active'/, '', ['still works', 'hash left behind']],
+    [
+      'that deletes',
+      /UPDATE api_key SET status = 'revoked', hash = NULL/,
+      'DELETE FROM api_key',
+      ['unknown the second time', 'not listed'],
+    ],
+  ])('R7 planted: a revocation %s is caught', async (_case, from, to, faults) => {
+    expect(await revocationFaults(planted(from, to))).toEqual(faults)
+  })
+
+  test('R11 newest first, ties by insertion', async () => {
+    const { project: home, key: admin } = await project()
+    const made = [admin.api_key.id]
+    for (let n = 0; n < 50; n++) made.push((await key(home.id)).api_key.id)
+    expect((await store().list(home.id)).map(({ id }) => id)).toEqual(made.reverse())
+  })
+
+  test('R6 a budget is set, set to zero, cleared; a revoked key takes one too', async () => {
+    const { project: home } = await project()
+    const { api_key } = await key(home.id)
+    expect(await store().setBudget(home.id, api_key.id, 9_007_199_254_000_000)).toEqual({
+      ...api_key,
+      budget_micros: 9_007_199_254_000_000,
+    })
+    expect(await store().setBudget(home.id, api_key.id, 0)).toEqual({ ...api_key, budget_micros: 0 })
+    await store().revoke(home.id, api_key.id)
+    expect(await store().setBudget(home.id, api_key.id, null)).toEqual({ ...api_key, status: 'revoked' })
+  })
+
+  async function reachOfAStranger(on: KeyStore): Promise<string[]> {
+    const { project: home } = await project()
+    const { api_key, hash } = await key(home.id)
+    const stranger = (await project()).project.id
+    const done: string[] = []
+    if (await on.find(stranger, api_key.id)) done.push('find')
+    if ((await on.list(stranger)).some(({ id }) => id === api_key.id)) done.push('list')
+    if (await on.setBudget(stranger, api_key.id, 5)) done.push('budget')
+    if (await on.revoke(stranger, api_key.id)) done.push('revoke')
+    if (done.length === 0 && !(await store().findHolder(hash))) done.push('touched')
+    return done
+  }
+
+  test('§5.8 another project’s key is out of reach', async () => {
+    expect(await reachOfAStranger(store())).toEqual([])
+  })
+
+  test('§5.8 planted: statements that do not name the project are caught', async () => {
+    const open = planted(/WHERE project_id = $/, "WHERE '' <> ")
+    expect(await reachOfAStranger(open)).toEqual(['find', 'list', 'budget', 'revoke'])
+  })
+
+  test('R5 the operator’s keys are told from minted ones, until they are revoked', async () => {
+    const { project: home } = await project()
+    const chosen = adoptKey(home.id, `svc_live_${'x'.repeat(32)}`, NOON)
+    await store().insert(chosen, NOON)
+    const { hash } = await key(home.id)
+    expect((await store().operatorHashes()).has(hashKey(chosen.raw))).toBe(true)
+    expect((await store().operatorHashes()).has(hash)).toBe(false)
+    await store().revoke(home.id, chosen.api_key.id)
+    expect((await store().operatorHashes()).has(hashKey(chosen.raw))).toBe(false)
+  })
+
+  test('§2.1 last_used_at is written, and never moves back', async () => {
+    const { project: home } = await project()
+    const { api_key } = await key(home.id)
+    const record = (now: number) => store().recordUses([{ key_id: api_key.id, at: rfc3339(now) }])
+    await record(NOON + 5_000)
+    await record(NOON + 1_000)
+    expect((await store().find(home.id, api_key.id))?.last_used_at).toBe(rfc3339(NOON + 5_000))
+  })
+})

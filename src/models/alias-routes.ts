@@ -1,0 +1,153 @@
+// §9.4: /v2/aliases and /v2/alias-releases. A name may hold a slash; in an address it is written %2F.
+import { Type } from 'typebox'
+import type { Clock } from '../core/clock.ts'
+import { Refusal } from '../core/refusal.ts'
+import { listOf } from '../core/shapes.ts'
+import { found, list, type Routes } from '../http/routes.ts'
+import type { Db } from '../storage/db.ts'
+import {
+  Alias,
+  AliasRelease,
+  type AliasTarget,
+  DeletedAlias,
+  foundAlias,
+  NewAlias,
+  NewAliasRelease,
+  releaseOf,
+} from './alias.ts'
+import { aliasStore } from './alias-store.ts'
+
+const ByName = Type.Object({ name: Type.String({ description: 'The alias; `/` is written `%2F`.' }) })
+const ByRelease = Type.Object({ release_id: Type.String({ description: 'Begins `alr_`.' }) })
+const manage = { scope: 'admin', class: 'read' } as const
+const watch = { scope: 'read', class: 'read' } as const
+const tags = ['Aliases']
+
+export const aliasRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
+  app.post(
+    '/v2/aliases',
+    {
+      config: manage,
+      schema: {
+        tags,
+        summary: 'Create an alias',
+        description: 'Makes the alias and its first release at once, and points the one at the other.',
+        body: NewAlias,
+        response: { 200: Alias },
+      },
+    },
+    async ({ caller, body, db }) => {
+      const founded = foundAlias(caller.project_id, body, clock.now())
+      await assertKnown(db, caller.project_id, founded.release.targets)
+      if (!(await aliasStore(db).insert(founded, clock.now()))) throw taken(founded.alias.name)
+      return founded.alias
+    },
+  )
+
+  app.get(
+    '/v2/aliases',
+    { config: watch, schema: { tags, summary: 'List aliases, newest first', response: { 200: listOf(Alias) } } },
+    async ({ caller, db }) => list(await aliasStore(db).list(caller.project_id)),
+  )
+
+  app.get(
+    '/v2/aliases/:name',
+    { config: watch, schema: { tags, summary: 'Retrieve an alias', params: ByName, response: { 200: Alias } } },
+    async ({ caller, params, db }) => aliasNamed(db, caller.project_id, params.name),
+  )
+
+  app.delete(
+    '/v2/aliases/:name',
+    {
+      config: manage,
+      schema: {
+        tags,
+        summary: 'Delete an alias',
+        description: 'Its releases can still be retrieved by their ids.',
+        params: ByName,
+        response: { 200: DeletedAlias },
+      },
+    },
+    async ({ caller, params, db }) => {
+      const { name } = params
+      const { id } = found(await aliasStore(db).remove(caller.project_id, name), 'alias', name)
+      return { id, object: 'alias.deleted' as const, name, deleted: true as const }
+    },
+  )
+
+  await app.register(releaseRoutes, { clock })
+}
+
+const releaseRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
+  app.post(
+    '/v2/aliases/:name/releases',
+    {
+      config: manage,
+      schema: {
+        tags,
+        summary: 'Add a release',
+        description: 'Requests go to it once it is activated.',
+        params: ByName,
+        body: NewAliasRelease,
+        response: { 200: AliasRelease },
+      },
+    },
+    async ({ caller, params, body, db }) => {
+      const release = releaseOf(await aliasNamed(db, caller.project_id, params.name), body, clock.now())
+      await assertKnown(db, caller.project_id, release.targets)
+      return found(await aliasStore(db).addRelease(release, clock.now()), 'alias', params.name)
+    },
+  )
+
+  app.get(
+    '/v2/aliases/:name/releases',
+    {
+      config: watch,
+      schema: { tags, summary: 'List releases, newest first', params: ByName, response: { 200: listOf(AliasRelease) } },
+    },
+    async ({ caller, params, db }) =>
+      list(await aliasStore(db).listReleases(await aliasNamed(db, caller.project_id, params.name))),
+  )
+
+  app.get(
+    '/v2/alias-releases/:release_id',
+    {
+      config: watch,
+      schema: { tags, summary: 'Retrieve a release', params: ByRelease, response: { 200: AliasRelease } },
+    },
+    async ({ caller, params, db }) => releaseWith(db, caller.project_id, params.release_id),
+  )
+
+  app.post(
+    '/v2/alias-releases/:release_id/activate',
+    {
+      config: manage,
+      schema: {
+        tags,
+        summary: 'Activate a release',
+        description: 'Points the alias at this release. Rolling back is activating an older one.',
+        params: ByRelease,
+        response: { 200: Alias },
+      },
+    },
+    async ({ caller, params, db }) => {
+      const release = await releaseWith(db, caller.project_id, params.release_id)
+      return found(await aliasStore(db).activate(release, clock.now()), 'alias', release.alias_name)
+    },
+  )
+}
+
+const aliasNamed = async (db: Db, project_id: string, name: string) =>
+  found(await aliasStore(db).find(project_id, name), 'alias', name)
+
+const releaseWith = async (db: Db, project_id: string, id: string) =>
+  found(await aliasStore(db).findRelease(project_id, id), 'alias release', id)
+
+async function assertKnown(db: Db, project_id: string, targets: readonly AliasTarget[]): Promise<void> {
+  const field = await aliasStore(db).firstUnknown(project_id, targets)
+  if (field === undefined) return
+  const what = field.endsWith('cluster_id') ? 'a cluster' : 'a provider credential, not revoked,'
+  throw new Refusal('invalid_request', `'${field}' must name ${what} of this project.`)
+}
+
+const taken = (name: string) => new Refusal('invalid_request', `'name' must be new: there is an alias '${name}'.`)

@@ -1,0 +1,145 @@
+// Aliases and their releases at rest (§9.4). Moving the pointer raises the routing epoch; releases are only ever
+// inserted, and outlive their alias, so that a release named by a usage event can always be looked up.
+import { rfc3339 } from '../core/clock.ts'
+import { nextSequence } from '../core/ids.ts'
+import { type Db, sql } from '../storage/db.ts'
+import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
+import type { Alias, AliasRelease, AliasTarget, FoundedAlias, UnnumberedRelease } from './alias.ts'
+
+type AliasRow = Omit<Alias, 'object'>
+type ReleaseRow = Omit<AliasRelease, 'object' | 'targets'> & { targets: string }
+
+export type AliasStore = ReturnType<typeof aliasStore>
+
+export function aliasStore(db: Db) {
+  return {
+    /** False where the project has an alias of this name already; nothing is stored then. */
+    async insert({ alias: a, release }: FoundedAlias, now: number): Promise<boolean> {
+      return db.transaction(async (tx) => {
+        const [inserted] = await tx.rows(sql`
+          INSERT INTO model_alias (id, project_id, name, current_release_id, created_at, updated_at, sequence)
+          VALUES (${a.id}, ${a.project_id}, ${a.name}, ${a.current_release_id}, ${a.created_at}, ${a.updated_at},
+                  ${nextSequence(now)})
+          ON CONFLICT (project_id, name) DO NOTHING
+          RETURNING id`)
+        if (!inserted) return false
+        await insertRelease(tx, release, now)
+        await raiseRoutingEpoch(tx, a.project_id)
+        return true
+      })
+    },
+
+    async list(project_id: string): Promise<Alias[]> {
+      const rows = await db.rows<AliasRow>(sql`
+        SELECT id, project_id, name, current_release_id, created_at, updated_at
+        FROM model_alias WHERE project_id = ${project_id} ORDER BY sequence DESC`)
+      return rows.map(aliasFrom)
+    },
+
+    async find(project_id: string, name: string): Promise<Alias | undefined> {
+      const [row] = await db.rows<AliasRow>(sql`
+        SELECT id, project_id, name, current_release_id, created_at, updated_at
+        FROM model_alias WHERE project_id = ${project_id} AND name = ${name}`)
+      return row && aliasFrom(row)
+    },
+
+    async remove(project_id: string, name: string): Promise<{ id: string } | undefined> {
+      return db.transaction(async (tx) => {
+        const [removed] = await tx.rows<{ id: string }>(sql`
+          DELETE FROM model_alias WHERE project_id = ${project_id} AND name = ${name} RETURNING id`)
+        if (removed) await raiseRoutingEpoch(tx, project_id)
+        return removed
+      })
+    },
+
+    /** The next version of its alias. Undefined where the alias has gone meanwhile. */
+    async addRelease(release: UnnumberedRelease, now: number): Promise<AliasRelease | undefined> {
+      return db.transaction(async (tx) => {
+        // Touching the alias first makes those who release at the same time count one after the other.
+        const [alias] = await tx.rows(sql`
+          UPDATE model_alias SET updated_at = ${release.created_at}
+          WHERE project_id = ${release.project_id} AND id = ${release.alias_id} RETURNING id`)
+        if (!alias) return undefined
+        const [last] = await tx.rows<{ version: number }>(sql`
+          SELECT version FROM alias_release WHERE alias_id = ${release.alias_id} ORDER BY version DESC LIMIT 1`)
+        const numbered = { ...release, version: (last?.version ?? 0) + 1 }
+        await insertRelease(tx, numbered, now)
+        return numbered
+      })
+    },
+
+    async listReleases({ id, project_id, name }: Alias): Promise<AliasRelease[]> {
+      const rows = await db.rows<ReleaseRow>(sql`
+        SELECT id, project_id, alias_id, alias_name, version, targets, created_at
+        FROM alias_release WHERE project_id = ${project_id} AND alias_name = ${name} AND alias_id = ${id}
+        ORDER BY version DESC`)
+      return rows.map(releaseFrom)
+    },
+
+    async findRelease(project_id: string, id: string): Promise<AliasRelease | undefined> {
+      const [row] = await db.rows<ReleaseRow>(sql`
+        SELECT id, project_id, alias_id, alias_name, version, targets, created_at
+        FROM alias_release WHERE project_id = ${project_id} AND id = ${id}`)
+      return row && releaseFrom(row)
+    },
+
+    /** Points the alias at one of its releases. Undefined where the alias has been deleted. */
+    async activate({ id, project_id, alias_id }: AliasRelease, now: number): Promise<Alias | undefined> {
+      return db.transaction(async (tx) => {
+        const [row] = await tx.rows<AliasRow>(sql`
+          UPDATE model_alias SET current_release_id = ${id}, updated_at = ${rfc3339(now)}
+          WHERE project_id = ${project_id} AND id = ${alias_id}
+          RETURNING id, project_id, name, current_release_id, created_at, updated_at`)
+        if (row) await raiseRoutingEpoch(tx, project_id)
+        return row && aliasFrom(row)
+      })
+    },
+
+    /** For whoever routes: of each alias, the release that it points at. */
+    async currentReleases(project_id: string): Promise<AliasRelease[]> {
+      const rows = await db.rows<ReleaseRow>(sql`
+        SELECT r.id, r.project_id, r.alias_id, r.alias_name, r.version, r.targets, r.created_at
+        FROM model_alias a JOIN alias_release r ON r.id = a.current_release_id
+        WHERE a.project_id = ${project_id}`)
+      return rows.map(releaseFrom)
+    },
+
+    /** The first target whose cluster or credential the project does not have, by its field. */
+    async firstUnknown(project_id: string, targets: readonly AliasTarget[]): Promise<string | undefined> {
+      for (const [at, { cluster_id, credential_id }] of targets.entries()) {
+        if (cluster_id !== undefined && !(await hasCluster(db, project_id, cluster_id)))
+          return `targets[${at}].cluster_id`
+        if (credential_id !== undefined && !(await hasCredential(db, project_id, credential_id)))
+          return `targets[${at}].credential_id`
+      }
+      return undefined
+    },
+  }
+}
+
+async function insertRelease(tx: Db, r: AliasRelease, now: number): Promise<void> {
+  await tx.rows(sql`
+    INSERT INTO alias_release (id, project_id, alias_id, alias_name, version, targets, created_at, sequence)
+    VALUES (${r.id}, ${r.project_id}, ${r.alias_id}, ${r.alias_name}, ${r.version}, ${JSON.stringify(r.targets)},
+            ${r.created_at}, ${nextSequence(now)})`)
+}
+
+async function hasCluster(db: Db, project_id: string, id: string): Promise<boolean> {
+  const rows = await db.rows(sql`SELECT id FROM byoc_cluster WHERE project_id = ${project_id} AND id = ${id}`)
+  return rows.length === 1
+}
+
+/** A revoked credential has no secret left to call with. */
+async function hasCredential(db: Db, project_id: string, id: string): Promise<boolean> {
+  const rows = await db.rows(sql`
+    SELECT id FROM provider_credential WHERE project_id = ${project_id} AND id = ${id} AND status <> 'revoked'`)
+  return rows.length === 1
+}
+
+const aliasFrom = (row: AliasRow): Alias => ({ ...row, object: 'alias' })
+
+const releaseFrom = ({ targets, ...row }: ReleaseRow): AliasRelease => ({
+  ...row,
+  object: 'alias_release',
+  targets: JSON.parse(targets),
+})

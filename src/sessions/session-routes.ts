@@ -1,0 +1,110 @@
+// /v2/sessions and their event lines.
+import { Type } from 'typebox'
+import type { Clock } from '../core/clock.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Sealing } from '../core/sealing.ts'
+import { listOf } from '../core/shapes.ts'
+import { found, list, type Routes } from '../http/routes.ts'
+import type { Db } from '../storage/db.ts'
+import {
+  DeletedSession,
+  EventsQuery,
+  eventRange,
+  MaybeNewSession,
+  openSession,
+  Session,
+  SessionEvent,
+} from './session.ts'
+import { sessionStore } from './session-store.ts'
+
+const Params = Type.Object({ session_id: Type.String({ description: 'Begins `ses_`.' }) })
+const converse = { scope: 'inference', class: 'read' } as const // R3: agents open and close their own sessions
+const watch = { scope: 'read', class: 'read' } as const
+const tags = ['Sessions']
+
+export const sessionRoutes: Routes<{ clock: Clock; seals: Sealing }> = async (app, { clock, seals }) => {
+  const storeOn = (db: Db) => sessionStore(db, seals)
+
+  app.post(
+    '/v2/sessions',
+    {
+      config: converse,
+      schema: { tags, summary: 'Open a session', body: MaybeNewSession, response: { 200: Session } },
+    },
+    async ({ caller, body, db }) => {
+      const session = openSession(caller.project_id, body, clock.now())
+      const { parent_session_id: parent } = session
+      if (parent !== undefined && !(await storeOn(db).find(caller.project_id, parent))) throw unknownParent()
+      await storeOn(db).insert(session, clock.now())
+      return session
+    },
+  )
+
+  app.get(
+    '/v2/sessions',
+    { config: watch, schema: { tags, summary: 'List sessions, newest first', response: { 200: listOf(Session) } } },
+    async ({ caller, db }) => list(await storeOn(db).list(caller.project_id)),
+  )
+
+  app.get(
+    '/v2/sessions/:session_id',
+    { config: watch, schema: { tags, summary: 'Retrieve a session', params: Params, response: { 200: Session } } },
+    async ({ caller, params: { session_id: id }, db }) =>
+      found(await storeOn(db).find(caller.project_id, id), 'session', id),
+  )
+
+  app.delete(
+    '/v2/sessions/:session_id',
+    {
+      config: converse,
+      schema: {
+        tags,
+        summary: 'Delete a session and its events',
+        params: Params,
+        response: { 200: DeletedSession },
+      },
+    },
+    async ({ caller, params: { session_id: id }, db }) => {
+      found((await storeOn(db).remove(caller.project_id, id)) || undefined, 'session', id)
+      return { id, object: 'session.deleted' as const, deleted: true as const }
+    },
+  )
+
+  app.get(
+    '/v2/sessions/:session_id/events',
+    {
+      config: watch,
+      schema: {
+        tags,
+        summary: 'List a session’s events, newest first',
+        description: 'At most 1000 at a time, with `has_more` always false; `before` reaches the older ones.',
+        params: Params,
+        querystring: EventsQuery,
+        response: { 200: listOf(SessionEvent) },
+      },
+    },
+    async ({ caller, params: { session_id: id }, query, db }) => {
+      const range = eventRange(query)
+      found(await storeOn(db).find(caller.project_id, id), 'session', id)
+      return list(await storeOn(db).listEvents(caller.project_id, id, range))
+    },
+  )
+
+  app.post(
+    '/v2/sessions/:session_id/close',
+    {
+      config: converse,
+      schema: {
+        tags,
+        summary: 'Close a session',
+        description: 'No further turn begins in it. It can still be read.',
+        params: Params,
+        response: { 200: Session },
+      },
+    },
+    async ({ caller, params: { session_id: id }, db }) =>
+      found(await storeOn(db).close(caller.project_id, id), 'session', id),
+  )
+}
+
+const unknownParent = () => new Refusal('invalid_request', "'parent_session_id' must name a session of this project.")

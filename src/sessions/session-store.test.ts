@@ -1,0 +1,177 @@
+// §11: sessions and their event lines at rest, on whichever engine this run is for.
+import { expect, test } from 'vitest'
+import { NOON } from '../../test/support/clock.ts'
+import { contentsOf, withDb } from '../../test/support/databases.ts'
+import { projectIn } from '../../test/support/projects.ts'
+import { mutateSql, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
+import { rfc3339 } from '../core/clock.ts'
+import { sealing } from '../core/sealing.ts'
+import { type Db, sql } from '../storage/db.ts'
+import { eventRange, openSession, type Session, type Turn } from './session.ts'
+import { sessionStore } from './session-store.ts'
+
+const ALL = eventRange({})
+
+withDb((db) => {
+  const seals = sealing('the secret of this server, long enough')
+  const on = (one: Db) => sessionStore(one, seals)
+  const store = () => on(db())
+
+  async function opened(more: object = {}): Promise<Session> {
+    const session = openSession(await projectIn(db()), more, NOON)
+    await store().insert(session, NOON)
+    return session
+  }
+
+  const turnIn = ({ id }: Session, more: Partial<Turn> = {}): Turn => ({
+    session_id: id,
+    response_id: 'resp_1',
+    trace_id: 'trc_1',
+    input: [{ role: 'user', content: 'How many moons has Mars?' }],
+    output: 'Two: Phobos and Deimos.',
+    input_tokens: 12,
+    cached_tokens: 4,
+    ...more,
+  })
+
+  test('§11 a session comes back as it went in', async () => {
+    const session = await opened({ agent: 'scout' })
+    expect(await store().find(session.project_id, session.id)).toEqual(session)
+    const child = openSession(session.project_id, { parent_session_id: session.id }, NOON)
+    await store().insert(child, NOON)
+    expect(await store().list(session.project_id)).toEqual([child, session])
+  })
+
+  test('§11 a turn is two events, in order, and is counted', async () => {
+    const session = await opened()
+    const { project_id, id } = session
+    expect(await store().recordTurn(project_id, turnIn(session), NOON + 1)).toBe(true)
+    expect(await store().recordTurn(project_id, turnIn(session, { response_id: 'resp_2' }), NOON + 2)).toBe(true)
+    const events = await store().listEvents(project_id, id, ALL)
+    expect(events.map(({ sequence, type, response_id }) => [sequence, type, response_id])).toEqual([
+      [4, 'assistant_output', 'resp_2'],
+      [3, 'input', 'resp_2'],
+      [2, 'assistant_output', 'resp_1'],
+      [1, 'input', 'resp_1'],
+    ])
+    expect(events[3]).toEqual({
+      id: expect.stringMatching(/^sev_/),
+      object: 'session_event',
+      session_id: id,
+      sequence: 1,
+      type: 'input',
+      response_id: 'resp_1',
+      trace_id: 'trc_1',
+      created_at: rfc3339(NOON + 1),
+      content: turnIn(session).input,
+    })
+    const counted = { turns: 2, input_tokens: 24, cached_tokens: 8, last_activity_at: rfc3339(NOON + 2) }
+    expect(await store().find(project_id, id)).toEqual({ ...session, ...counted })
+  })
+
+  /** However many attempts say that they were the one: how often the output of one response stands on the line. */
+  async function outputsOf(one: Db): Promise<{ outputs: number; won: number; turns: number | undefined }> {
+    const session = await opened()
+    const attempts = Array.from({ length: 20 }, (_, n) => turnIn(session, { output: `attempt ${n}` }))
+    const won = await Promise.all(attempts.map((turn) => on(one).recordTurn(session.project_id, turn, NOON)))
+    const events = await store().listEvents(session.project_id, session.id, ALL)
+    return {
+      outputs: events.filter((event) => event.type === 'assistant_output').length,
+      won: won.filter(Boolean).length,
+      turns: (await store().find(session.project_id, session.id))?.turns,
+    }
+  }
+
+  test('§11 of twenty attempts at one response, one output is written, and the turn is counted once', async () => {
+    expect(await outputsOf(db())).toEqual({ outputs: 1, won: 1, turns: 1 })
+  })
+
+  test('§11 planted: a turn that is counted without regard to what was written is caught', async () => {
+    const tampering: Tampering = {}
+    mutateSql(tampering, 'SET last_activity_at =', 'SET turns = turns + 1, last_activity_at =')
+    expect((await outputsOf(tamperedDb(db(), tampering))).turns).toBe(21)
+  })
+
+  test('R43 a turn is undone with the settling that it was part of', async () => {
+    const session = await opened()
+    const settling = db().transaction(async (tx) => {
+      await on(tx).recordTurn(session.project_id, turnIn(session), NOON)
+      throw new Error('the rest failed')
+    })
+    await expect(settling).rejects.toThrow('the rest failed')
+    expect(await store().listEvents(session.project_id, session.id, ALL)).toEqual([])
+    expect(await store().find(session.project_id, session.id)).toEqual(session)
+  })
+
+  test('R20 contents lie sealed, and do not open on another event', async () => {
+    const session = await opened()
+    await store().recordTurn(session.project_id, turnIn(session), NOON)
+    const contents = await contentsOf(db())
+    expect(contents.includes('Phobos') || contents.includes('moons')).toBe(false)
+    const [, input] = await store().listEvents(session.project_id, session.id, ALL)
+    const [row] = await db().rows<{ sealed: Uint8Array }>(sql`SELECT sealed FROM session_event WHERE id = ${input!.id}`)
+    expect(Buffer.from(row!.sealed).includes('Mars')).toBe(false)
+    await db().rows(sql`UPDATE session_event SET sealed = ${row!.sealed} WHERE session_id = ${session.id}`)
+    await expect(store().listEvents(session.project_id, session.id, ALL)).rejects.toThrow()
+  })
+
+  test('§8.2 contents that are not to be kept are not', async () => {
+    const session = await opened()
+    await store().recordTurn(session.project_id, turnIn(session, { input: undefined, output: undefined }), NOON)
+    const events = await store().listEvents(session.project_id, session.id, ALL)
+    expect(events.map((event) => 'content' in event)).toEqual([false, false])
+    expect(JSON.stringify(events)).not.toContain('null')
+  })
+
+  test('§11 a turn under way is written into a session that was closed meanwhile, and not into one that is gone', async () => {
+    const session = await opened()
+    await store().close(session.project_id, session.id)
+    expect(await store().recordTurn(session.project_id, turnIn(session), NOON)).toBe(true)
+    expect(await store().remove(session.project_id, session.id)).toBe(true)
+    expect(await store().recordTurn(session.project_id, turnIn(session), NOON)).toBe(false)
+    expect(await db().rows(sql`SELECT id FROM session_event WHERE session_id = ${session.id}`)).toEqual([])
+  })
+
+  test('§11 turns that race with the deletion leave nothing behind, and fail nobody', async () => {
+    const session = await opened()
+    const turns = Array.from({ length: 30 }, (_, n) => turnIn(session, { response_id: `resp_${n}` }))
+    const work = turns.map((turn) => store().recordTurn(session.project_id, turn, NOON))
+    await Promise.all([...work.slice(0, 15), store().remove(session.project_id, session.id), ...work.slice(15)])
+    expect(await db().rows(sql`SELECT id FROM session_event WHERE session_id = ${session.id}`)).toEqual([])
+  })
+
+  test('R13 activity never moves back', async () => {
+    const session = await opened()
+    await store().recordTurn(session.project_id, turnIn(session), NOON + 5)
+    await store().recordTurn(session.project_id, turnIn(session, { response_id: 'resp_2' }), NOON + 1)
+    expect((await store().find(session.project_id, session.id))?.last_activity_at).toBe(rfc3339(NOON + 5))
+  })
+
+  test('§8.2 a long line is read piece by piece', async () => {
+    const session = await opened()
+    for (let n = 0; n < 5; n++)
+      await store().recordTurn(session.project_id, turnIn(session, { response_id: `resp_${n}` }), NOON)
+    const read = async (limit: string, before?: string) => {
+      const range = eventRange({ limit, ...(before && { before }) })
+      return (await store().listEvents(session.project_id, session.id, range)).map((event) => event.sequence)
+    }
+    expect([await read('3'), await read('3', '8'), await read('1000', '2')]).toEqual([[10, 9, 8], [7, 6, 5], [1]])
+  })
+
+  test('§5.8 another project has no such session', async () => {
+    const session = await opened()
+    await store().recordTurn(session.project_id, turnIn(session), NOON)
+    const before = await contentsOf(db())
+    const stranger = await projectIn(db())
+    expect(await store().find(stranger, session.id)).toBeUndefined()
+    expect(await store().close(stranger, session.id)).toBeUndefined()
+    expect(await store().remove(stranger, session.id)).toBe(false)
+    expect(await store().listEvents(stranger, session.id, ALL)).toEqual([])
+    expect(await store().recordTurn(stranger, turnIn(session, { response_id: 'resp_9' }), NOON)).toBe(false)
+    const sessions = (text: string) =>
+      JSON.parse(text)
+        .flat()
+        .filter((row: { id: string }) => /^se[sv]_/.test(row.id))
+    expect(sessions(await contentsOf(db()))).toEqual(sessions(before))
+  })
+})

@@ -1,0 +1,128 @@
+// Sessions and their events at rest. Contents are sealed under the project and the event's own id. Whoever writes to a
+// line takes the session's row first, so that a line is written, counted and deleted by one at a time.
+import { rfc3339 } from '../core/clock.ts'
+import { newId, nextSequence } from '../core/ids.ts'
+import type { Sealing } from '../core/sealing.ts'
+import { type Db, sql } from '../storage/db.ts'
+import type { EventRange, Session, SessionEvent, Turn } from './session.ts'
+
+type Row = Omit<Session, 'object' | 'agent' | 'parent_session_id'> & {
+  agent: string | null
+  parent_session_id: string | null
+}
+type EventRow = Omit<SessionEvent, 'object' | 'content'> & { sealed: Uint8Array | null }
+type NewEvent = Pick<SessionEvent, 'type' | 'content'>
+
+export type SessionStore = ReturnType<typeof sessionStore>
+
+export function sessionStore(db: Db, { seal, open }: Sealing) {
+  const sealedContent = (project_id: string, id: string, content: unknown) =>
+    content === undefined ? null : seal(Buffer.from(JSON.stringify(content)), project_id, id)
+
+  function eventFrom(project_id: string, { sealed, ...row }: EventRow): SessionEvent {
+    const content = sealed && { content: JSON.parse(open(sealed, project_id, row.id).toString()) }
+    return { ...row, object: 'session_event', ...content }
+  }
+
+  /** True where it was not there yet: the database refuses a second of the same type for the same response. */
+  async function append(tx: Db, project_id: string, turn: Turn, event: NewEvent & { at: string }): Promise<boolean> {
+    const id = newId('sev')
+    const { session_id, response_id, trace_id } = turn
+    const appended = await tx.rows(sql`
+      INSERT INTO session_event (id, project_id, session_id, sequence, type, response_id, trace_id, created_at, sealed)
+      VALUES (${id}, ${project_id}, ${session_id},
+              (SELECT COALESCE(MAX(sequence), 0) + 1 FROM session_event WHERE session_id = ${session_id}),
+              ${event.type}, ${response_id}, ${trace_id}, ${event.at}, ${sealedContent(project_id, id, event.content)})
+      ON CONFLICT (session_id, response_id, type) DO NOTHING
+      RETURNING id`)
+    return appended.length === 1
+  }
+
+  return {
+    async insert(s: Session, now: number): Promise<void> {
+      await db.rows(sql`
+        INSERT INTO agent_session (id, project_id, status, agent, parent_session_id, turns, input_tokens, cached_tokens,
+                                   created_at, last_activity_at, sequence)
+        VALUES (${s.id}, ${s.project_id}, ${s.status}, ${s.agent ?? null}, ${s.parent_session_id ?? null}, ${s.turns},
+                ${s.input_tokens}, ${s.cached_tokens}, ${s.created_at}, ${s.last_activity_at}, ${nextSequence(now)})`)
+    },
+
+    async list(project_id: string): Promise<Session[]> {
+      const rows = await db.rows<Row>(sql`
+        SELECT id, project_id, status, agent, parent_session_id, turns, input_tokens, cached_tokens, created_at,
+               last_activity_at
+        FROM agent_session WHERE project_id = ${project_id} ORDER BY sequence DESC`)
+      return rows.map(fromRow)
+    },
+
+    async find(project_id: string, id: string): Promise<Session | undefined> {
+      const [row] = await db.rows<Row>(sql`
+        SELECT id, project_id, status, agent, parent_session_id, turns, input_tokens, cached_tokens, created_at,
+               last_activity_at
+        FROM agent_session WHERE project_id = ${project_id} AND id = ${id}`)
+      return row && fromRow(row)
+    },
+
+    /** No further turn begins in it; one that is under way is still written down. Closing again changes nothing. */
+    async close(project_id: string, id: string): Promise<Session | undefined> {
+      const [row] = await db.rows<Row>(sql`
+        UPDATE agent_session SET status = 'closed' WHERE project_id = ${project_id} AND id = ${id}
+        RETURNING id, project_id, status, agent, parent_session_id, turns, input_tokens, cached_tokens, created_at,
+                  last_activity_at`)
+      return row && fromRow(row)
+    },
+
+    /** The session and its whole line. */
+    async remove(project_id: string, id: string): Promise<boolean> {
+      return db.transaction(async (tx) => {
+        const [taken] = await tx.rows(sql`
+          UPDATE agent_session SET status = 'closed' WHERE project_id = ${project_id} AND id = ${id} RETURNING id`)
+        if (!taken) return false
+        await tx.rows(sql`DELETE FROM session_event WHERE session_id = ${id}`)
+        await tx.rows(sql`DELETE FROM agent_session WHERE id = ${id}`)
+        return true
+      })
+    },
+
+    async listEvents(project_id: string, id: string, { limit, before }: EventRange): Promise<SessionEvent[]> {
+      const rows = await db.rows<EventRow>(sql`
+        SELECT id, session_id, sequence, type, response_id, trace_id, created_at, sealed
+        FROM session_event WHERE project_id = ${project_id} AND session_id = ${id} AND sequence < ${before}
+        ORDER BY sequence DESC LIMIT ${limit}`)
+      return rows.map((row) => eventFrom(project_id, row))
+    },
+
+    /**
+     * Writes down what went in and what came out, and counts the turn: once for each logical response, however often
+     * it is called. False where that had been done before, or where the session was deleted meanwhile.
+     */
+    async recordTurn(project_id: string, turn: Turn, now: number): Promise<boolean> {
+      const { session_id, input, output, input_tokens, cached_tokens } = turn
+      const at = rfc3339(now)
+      return db.transaction(async (tx) => {
+        const [session] = await tx.rows(sql`
+          UPDATE agent_session
+          SET last_activity_at = CASE WHEN last_activity_at > ${at} THEN last_activity_at ELSE ${at} END
+          WHERE project_id = ${project_id} AND id = ${session_id} RETURNING id`)
+        if (!session) return false
+        await append(tx, project_id, turn, { type: 'input', content: input, at })
+        if (!(await append(tx, project_id, turn, { type: 'assistant_output', content: output, at }))) return false
+        await tx.rows(sql`
+          UPDATE agent_session
+          SET turns = turns + 1, input_tokens = input_tokens + ${input_tokens},
+              cached_tokens = cached_tokens + ${cached_tokens}
+          WHERE id = ${session_id}`)
+        return true
+      })
+    },
+  }
+}
+
+function fromRow({ agent, parent_session_id, ...row }: Row): Session {
+  return {
+    ...row,
+    object: 'session',
+    ...(agent !== null && { agent }),
+    ...(parent_session_id !== null && { parent_session_id }),
+  }
+}

@@ -1,0 +1,79 @@
+// §8.2: what a generation used and cost, one immutable record each, under its trace id.
+import { type Static, Type } from 'typebox'
+import { orNull, time } from '../core/shapes.ts'
+
+const tokens = () => Type.Integer({ minimum: 0 })
+const micros = () => Type.Integer({ minimum: 0 })
+
+/** One try at one target. More than one means that an earlier one failed before its first byte (R47). */
+export interface UsageAttempt {
+  n: number
+  kind: 'first' | 'provider_failover'
+  target: string
+  provider: string
+  model: string
+  status: number | undefined
+  failure: string | undefined
+  ttft_ms: number | undefined
+}
+
+const UsageAttempt = Type.Object(
+  {
+    n: Type.Integer(),
+    kind: Type.Enum(['first', 'provider_failover']),
+    target: Type.String(),
+    provider: Type.String(),
+    model: Type.String(),
+    status: Type.Optional(Type.Integer()),
+    failure: Type.Optional(Type.String()),
+    ttft_ms: Type.Optional(Type.Integer()),
+  },
+  { title: 'UsageAttempt' },
+)
+
+/** What can be added up, in an event and in a group of them. */
+export const amounts = {
+  input_tokens: tokens(),
+  cached_tokens: tokens(),
+  written_tokens: tokens(),
+  output_tokens: tokens(),
+  reasoning_tokens: tokens(),
+  repeated_tokens_est: tokens(),
+  missed_reuse_tokens: tokens(),
+  charged_micros: micros(),
+  direct_cost_micros: micros(),
+  savings_micros: micros(),
+  written_off_micros: micros(),
+}
+
+export const UsageEvent = Type.Object(
+  {
+    id: Type.String({ description: 'The trace id.' }),
+    object: Type.Literal('usage_event'),
+    trace_id: Type.String(),
+    project_id: Type.String(),
+    key_id: Type.String(),
+    created_at: time(),
+    endpoint: Type.String(),
+    status: Type.String(),
+    requested_model: Type.String(),
+    resolved_model: Type.String(),
+    provider: Type.String(),
+    profile: Type.String(),
+    mode: Type.String(),
+    region: Type.String(),
+    alias_release_id: orNull(Type.String()),
+    cluster_id: orNull(Type.String()),
+    credential_id: orNull(Type.String()),
+    subscription_id: orNull(Type.String()),
+    session_id: orNull(Type.String()),
+    ...amounts,
+    admission: Type.String(),
+    queue_ms: Type.Integer(),
+    ttft_ms: orNull(Type.Integer()),
+    duration_ms: Type.Integer(),
+    attempts: Type.Unsafe<readonly UsageAttempt[]>(Type.Array(UsageAttempt)),
+  },
+  { title: 'UsageEvent' },
+)
+export type UsageEvent = Static<typeof UsageEvent>

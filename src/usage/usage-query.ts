@@ -1,0 +1,105 @@
+// §8.2.3: which usage is asked for, and by what it is added up.
+import { type Static, Type } from 'typebox'
+import { Refusal } from '../core/refusal.ts'
+import { orNull, storable } from '../core/shapes.ts'
+import { instant, wholeNumber } from '../core/text-values.ts'
+import { amounts, type UsageEvent } from './usage-event.ts'
+
+const LIMIT_MAX = 10_000
+const LIMIT_DEFAULT = 1_000
+const LATEST_MS = Number.MAX_SAFE_INTEGER
+
+/** What usage can be grouped by, in the order in which a row names them. */
+export const GROUPS = ['day', 'model', 'key_id', 'provider', 'profile', 'cluster_id'] as const
+export type Group = (typeof GROUPS)[number]
+
+const only = (what: string) => Type.Optional(Type.String({ description: `Only ${what}.` }))
+
+export const UsageQuery = Type.Object({
+  from: only('from this RFC 3339 time on'),
+  to: only('before this RFC 3339 time'),
+  key_id: only('what this API key used'),
+  model: only('generations that resolved to this model'),
+  provider: only('this provider'),
+  profile: only('this execution profile'),
+  cluster_id: only('this cluster'),
+  session_id: only('this session'),
+  trace_id: only('this generation'),
+  group_by: Type.Optional(
+    Type.String({ description: `Add up by one or more of ${GROUPS.join(', ')}: \`day,model\`.` }),
+  ),
+  limit: Type.Optional(
+    Type.String({ description: `How many rows at most, 1 to ${LIMIT_MAX}. Default ${LIMIT_DEFAULT}.` }),
+  ),
+})
+
+export const UsageGroup = Type.Object(
+  {
+    object: Type.Literal('usage_group'),
+    day: Type.Optional(Type.String({ description: 'YYYY-MM-DD, UTC.' })),
+    model: Type.Optional(Type.String({ description: 'What the generations resolved to.' })),
+    key_id: Type.Optional(Type.String()),
+    provider: Type.Optional(Type.String()),
+    profile: Type.Optional(Type.String()),
+    cluster_id: Type.Optional(orNull(Type.String())),
+    events: Type.Integer(),
+    ...amounts,
+  },
+  { title: 'UsageGroup' },
+)
+export type UsageGroup = Static<typeof UsageGroup>
+
+type Equal = 'key_id' | 'model' | 'provider' | 'profile' | 'cluster_id' | 'session_id' | 'trace_id'
+
+/** Null: anything. */
+export type UsageFilter = Record<Equal, string | null> & { from_ms: number; to_ms: number }
+
+export interface UsageQuestion {
+  filter: UsageFilter
+  group_by: readonly Group[]
+  limit: number
+}
+
+export function usageQuestion(query: Static<typeof UsageQuery>): UsageQuestion {
+  const { from, to, limit, group_by } = query
+  const asked = (field: Equal) => (query[field] === undefined ? null : storable(field, query[field]))
+  return {
+    filter: {
+      from_ms: from === undefined ? 0 : instant('from', from),
+      to_ms: to === undefined ? LATEST_MS : instant('to', to),
+      key_id: asked('key_id'),
+      model: asked('model'),
+      provider: asked('provider'),
+      profile: asked('profile'),
+      cluster_id: asked('cluster_id'),
+      session_id: asked('session_id'),
+      trace_id: asked('trace_id'),
+    },
+    group_by: group_by === undefined ? [] : groupsIn(group_by),
+    limit: limit === undefined ? LIMIT_DEFAULT : wholeNumber('limit', limit, { minimum: 1, maximum: LIMIT_MAX }),
+  }
+}
+
+function groupsIn(text: string): Group[] {
+  const asked = text.split(',')
+  const known = GROUPS.filter((group) => asked.includes(group))
+  if (known.length !== asked.length)
+    throw new Refusal('invalid_request', `'group_by' must be one or more of ${GROUPS.join(', ')}, each once.`)
+  return known
+}
+
+/** The filter over an event that was found by its trace id, where no index is needed to be quick. */
+export function matches(event: UsageEvent, filter: UsageFilter): boolean {
+  const time_ms = Date.parse(event.created_at)
+  const { from_ms, to_ms, model, key_id, provider, profile, cluster_id, session_id, trace_id } = filter
+  const equal = [
+    [model, event.resolved_model],
+    [key_id, event.key_id],
+    [provider, event.provider],
+    [profile, event.profile],
+    [cluster_id, event.cluster_id],
+    [session_id, event.session_id],
+    [trace_id, event.trace_id],
+  ]
+  return time_ms >= from_ms && time_ms < to_ms && equal.every(([asked, is]) => asked === null || asked === is)
+}

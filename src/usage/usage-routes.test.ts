@@ -1,0 +1,99 @@
+// §8.2.3: GET /v2/usage, by status.
+import { expect, test } from 'vitest'
+import { type Answer, type TestProject, withService } from '../../test/support/service.ts'
+import { usageEvent } from '../../test/support/usage-events.ts'
+import type { UsageEvent } from './usage-event.ts'
+import { usageStore } from './usage-store.ts'
+
+const USAGE = '/v2/usage'
+const identity = ({ status, body }: Answer) => [status, body.error?.type, body.error?.code]
+
+withService((service) => {
+  async function used({ project }: TestProject, ...events: Partial<UsageEvent>[]): Promise<UsageEvent[]> {
+    const made = events.map((more) => usageEvent(project.id, more))
+    for (const event of made) await usageStore(service().db).insert(event)
+    return made.map((event) => JSON.parse(JSON.stringify(event)))
+  }
+
+  test('§8.2.3 200: events in the list envelope, for a key that may read', async () => {
+    const home = await service().newProject()
+    const [event] = await used(home, { cluster_id: 'byc_1', ttft_ms: null })
+    const { get } = service().as(await home.keyWith('read'))
+    expect((await get(USAGE)).body).toEqual({ object: 'list', data: [event], has_more: false })
+    expect((await get(`${USAGE}?trace_id=${event?.trace_id}&mood=good`)).body.data).toEqual([event])
+    expect((await get(`${USAGE}?model=none`)).body.data).toEqual([])
+    expect((await (await service().newProject()).get(USAGE)).body.data).toEqual([])
+  })
+
+  test('§8.2.3 200: added up by what is asked for', async () => {
+    const home = await service().newProject()
+    await used(home, {}, { resolved_model: 'other' }, {})
+    const { data, has_more } = (await home.get(`${USAGE}?group_by=model,day`)).body
+    expect(has_more).toBe(false)
+    expect(data).toEqual([
+      expect.objectContaining({
+        object: 'usage_group',
+        day: '2026-11-15',
+        model: 'gpt-4o',
+        events: 2,
+        charged_micros: 600,
+      }),
+      expect.objectContaining({
+        object: 'usage_group',
+        day: '2026-11-15',
+        model: 'other',
+        events: 1,
+        savings_micros: 150,
+      }),
+    ])
+    expect(data[0]).not.toHaveProperty('key_id')
+  })
+
+  test('§8.2.3 200: as a table, where that is preferred', async () => {
+    const home = await service().newProject()
+    const [event] = await used(home, { requested_model: '=cmd|calc,"x"' })
+    const csv = await home.get(USAGE, { accept: 'text/csv, */*;q=0.5' })
+    expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8; header=present')
+    expect([csv.headers.vary, csv.headers['content-disposition']]).toEqual([
+      'accept',
+      'attachment; filename="usage.csv"',
+    ])
+    const lines = csv.bytes.toString().split('\r\n')
+    expect(lines).toHaveLength(3)
+    expect(lines[1]).toContain(`${event?.trace_id},${home.project.id},key_1,`)
+    expect(lines[1]).toContain(`,"'=cmd|calc,""x""",gpt-4o,`)
+    const grouped = await home.get(`${USAGE}?group_by=provider`, { accept: 'text/csv' })
+    expect(grouped.bytes.toString()).toMatch(
+      /^provider,events,input_tokens,.*\r\nopenai,1,100,60,10,20,5,80,20,300,450,150,0\r\n$/,
+    )
+    expect((await home.get(USAGE, { accept: 'application/json, text/csv' })).headers['content-type']).toContain('json')
+  })
+
+  test.each([
+    ['from=yesterday', 'from'],
+    ['to=2026-11-15', 'to'],
+    ['from=2026-02-30T00:00:00Z', 'from'],
+    ['limit=0', 'limit'],
+    ['limit=10001', 'limit'],
+    ['limit=ten', 'limit'],
+    ['group_by=', 'group_by'],
+    ['group_by=mood', 'group_by'],
+    ['group_by=day,mood', 'group_by'],
+    ['group_by=day,day', 'group_by'],
+    ['group_by=day;DROP TABLE usage_event', 'group_by'],
+    ['model=a&model=b', 'model'],
+    ['model=%00', 'model'],
+  ])('R9 400 on ?%s, naming it', async (query, field) => {
+    const { get } = await service().newProject()
+    for (const headers of [{}, { accept: 'text/csv' }]) {
+      const answer = await get(`${USAGE}?${query}`, headers)
+      expect(identity(answer)).toEqual([400, 'invalid_request_error', undefined])
+      expect(answer.body.error.message).toContain(`'${field}'`)
+    }
+  })
+
+  test.each(['POST', 'PUT', 'DELETE'])('§8.2.3 405 on %s: events are immutable', async (method) => {
+    const { send } = await service().newProject()
+    expect((await send(method, USAGE, method === 'DELETE' ? {} : { body: {} })).status).toBe(405)
+  })
+})

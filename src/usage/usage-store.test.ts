@@ -1,0 +1,177 @@
+// §8.2.3: usage at rest, on whichever engine this run is for.
+import { expect, test } from 'vitest'
+import { NOON } from '../../test/support/clock.ts'
+import { withDb } from '../../test/support/databases.ts'
+import { projectIn } from '../../test/support/projects.ts'
+import { usageEvent } from '../../test/support/usage-events.ts'
+import { HOUR_MS, rfc3339 } from '../core/clock.ts'
+import type { UsageEvent } from './usage-event.ts'
+import { GROUPS, usageQuestion } from './usage-query.ts'
+import { usageStore } from './usage-store.ts'
+
+const DAY_MS = 24 * HOUR_MS
+
+withDb((db) => {
+  const store = () => usageStore(db())
+  const ask = usageQuestion
+
+  async function used(...events: (Partial<UsageEvent> & { hours?: number })[]): Promise<string> {
+    const project_id = await projectIn(db())
+    for (const { hours = 0, ...more } of events)
+      await store().insert(usageEvent(project_id, { created_at: rfc3339(NOON + hours * HOUR_MS), ...more }))
+    return project_id
+  }
+
+  const traces = async (project_id: string, query: Parameters<typeof usageQuestion>[0]) =>
+    (await store().list(project_id, ask(query))).map((event) => event.trace_id)
+
+  test('§8.2.3 an event comes back as it went in', async () => {
+    const project_id = await projectIn(db())
+    const event = usageEvent(project_id, { cluster_id: 'byc_1', session_id: 'ses_1', ttft_ms: null, attempts: [] })
+    await store().insert(event)
+    expect(await store().list(project_id, ask({}))).toEqual([event])
+    expect(await store().find(project_id, event.trace_id)).toEqual(event)
+    const tried = usageEvent(project_id)
+    await store().insert(tried)
+    expect((await store().find(project_id, tried.trace_id))?.attempts).toEqual(
+      JSON.parse(JSON.stringify(tried.attempts)),
+    )
+  })
+
+  test('R43 a second event under one trace id fails, and undoes the settling that it came with', async () => {
+    const project_id = await used({ trace_id: 'trc_once' })
+    const settling = db().transaction(async (tx) => {
+      await usageStore(tx).insert(usageEvent(project_id))
+      await usageStore(tx).insert(usageEvent(project_id, { trace_id: 'trc_once', charged_micros: 999 }))
+    })
+    await expect(settling).rejects.toThrow()
+    expect((await store().list(project_id, ask({}))).map((event) => event.charged_micros)).toEqual([300])
+  })
+
+  test('R11 newest first, and no more than asked for', async () => {
+    const names = ['a', 'b', 'c', 'd'].map((name) => `trc_${Math.abs(NOON)}_${name}`)
+    const project_id = await used(...[2, 0, 3, 1].map((hours, at) => ({ hours, trace_id: names[at] as string })))
+    expect(await traces(project_id, {})).toEqual([names[2], names[0], names[3], names[1]])
+    expect(await traces(project_id, { limit: '2' })).toEqual([names[2], names[0]])
+  })
+
+  test('§8.2.3 from is inclusive, to is not, in whichever zone they are written', async () => {
+    const project_id = await used({ hours: 0, trace_id: 'trc_t0' }, { hours: 1, trace_id: 'trc_t1' })
+    const [noon, one] = [rfc3339(NOON), rfc3339(NOON + HOUR_MS)]
+    expect(await traces(project_id, { from: noon, to: one })).toEqual(['trc_t0'])
+    expect(await traces(project_id, { from: '2026-11-15T15:00:00+02:00' })).toEqual(['trc_t1'])
+    expect(await traces(project_id, { to: noon })).toEqual([])
+  })
+
+  const LEFT = {
+    key_id: 'key_left',
+    resolved_model: 'm_left',
+    provider: 'p_left',
+    profile: 'byok',
+    cluster_id: 'byc_left',
+    session_id: 'ses_left',
+  }
+
+  test.each([
+    ['key_id', 'key_left'],
+    ['model', 'm_left'],
+    ['provider', 'p_left'],
+    ['profile', 'byok'],
+    ['cluster_id', 'byc_left'],
+    ['session_id', 'ses_left'],
+  ])('§8.2.3 %s=%s finds what it names, in lists, in groups, and together with a trace id', async (filter, value) => {
+    const project_id = await used(LEFT, {})
+    const [left, right] = (await store().list(project_id, ask({}))).sort((a) => (a.key_id === 'key_left' ? -1 : 1))
+    const query = { [filter]: value }
+    expect(await traces(project_id, query)).toEqual([left?.trace_id])
+    expect(await traces(project_id, { ...query, trace_id: left!.trace_id })).toEqual([left?.trace_id])
+    expect(await traces(project_id, { ...query, trace_id: right!.trace_id })).toEqual([])
+    expect(await traces(project_id, { [filter]: "' OR '1'='1" })).toEqual([])
+    const [group, ...more] = await store().grouped(project_id, ask({ ...query, group_by: 'key_id' }))
+    expect([group?.key_id, group?.events, more]).toEqual(['key_left', 1, []])
+  })
+
+  test('§8.2.3 a trace id finds one event, within the times asked for', async () => {
+    const project_id = await used({ trace_id: 'trc_mine' }, {})
+    expect(await traces(project_id, { trace_id: 'trc_mine' })).toEqual(['trc_mine'])
+    expect(await traces(project_id, { trace_id: 'trc_mine', to: rfc3339(NOON) })).toEqual([])
+    expect(await traces(project_id, { trace_id: 'trc_mine', from: rfc3339(NOON + 1) })).toEqual([])
+    const [group] = await store().grouped(project_id, ask({ trace_id: 'trc_mine', group_by: 'day' }))
+    expect(group?.events).toBe(1)
+  })
+
+  test('§8.2.3 grouped by day: the latest first, each figure the sum of its events', async () => {
+    const project_id = await used({}, { hours: 1, charged_micros: 1_000 }, { hours: 24, input_tokens: 7 })
+    const groups = await store().grouped(project_id, ask({ group_by: 'day' }))
+    expect(groups).toEqual([
+      {
+        object: 'usage_group',
+        day: '2026-11-16',
+        events: 1,
+        input_tokens: 7,
+        cached_tokens: 60,
+        written_tokens: 10,
+        output_tokens: 20,
+        reasoning_tokens: 5,
+        repeated_tokens_est: 80,
+        missed_reuse_tokens: 20,
+        charged_micros: 300,
+        direct_cost_micros: 450,
+        savings_micros: 150,
+        written_off_micros: 0,
+      },
+      expect.objectContaining({ day: '2026-11-15', events: 2, input_tokens: 200, charged_micros: 1_300 }),
+    ])
+  })
+
+  test('§8.2.3 grouped by several: the dearest first within a day; no cluster is null', async () => {
+    const project_id = await used(
+      { resolved_model: 'cheap', charged_micros: 1 },
+      { resolved_model: 'dear', charged_micros: 9, cluster_id: 'byc_1' },
+      { resolved_model: 'dear', charged_micros: 2 },
+      { resolved_model: 'cheap', charged_micros: 1, hours: 24 },
+    )
+    const groups = await store().grouped(project_id, ask({ group_by: 'cluster_id,day,model' }))
+    expect(
+      groups.map(({ day, model, cluster_id, charged_micros }) => [day, model, cluster_id, charged_micros]),
+    ).toEqual([
+      ['2026-11-16', 'cheap', null, 1],
+      ['2026-11-15', 'dear', 'byc_1', 9],
+      ['2026-11-15', 'dear', null, 2],
+      ['2026-11-15', 'cheap', null, 1],
+    ])
+    expect(await store().grouped(project_id, ask({ group_by: 'day,model', limit: '1' }))).toHaveLength(1)
+  })
+
+  test('R43 whatever the grouping, the sums are those of all events', async () => {
+    const events = Array.from({ length: 60 }, (_, n) => ({
+      hours: n * 5,
+      key_id: `key_${n % 3}`,
+      resolved_model: `m${n % 4}`,
+      provider: `p${n % 2}`,
+      profile: n % 5 ? 'byok' : 'byoc_native',
+      cluster_id: n % 7 ? null : `byc_${n}`,
+      charged_micros: n * n,
+    }))
+    const project_id = await used(...events)
+    const total = events.reduce((sum, event) => sum + event.charged_micros, 0)
+    for (let mask = 1; mask < 2 ** GROUPS.length; mask++) {
+      const names = GROUPS.filter((_, at) => mask & (2 ** at))
+      const groups = await store().grouped(project_id, ask({ group_by: names.join(',') }))
+      const keys = groups.map((group) => JSON.stringify(names.map((name) => group[name])))
+      expect(new Set(keys).size).toBe(groups.length)
+      expect(groups.reduce((sum, group) => sum + group.charged_micros, 0)).toBe(total)
+      expect(groups.reduce((sum, group) => sum + group.events, 0)).toBe(60)
+      for (const group of groups) expect(GROUPS.filter((name) => name in group)).toEqual(names)
+    }
+  })
+
+  test('§5.8 another project sees nothing of it', async () => {
+    const project_id = await used({ trace_id: 'trc_theirs' })
+    const stranger = await projectIn(db())
+    expect(await store().list(stranger, ask({}))).toEqual([])
+    expect(await traces(stranger, { trace_id: 'trc_theirs' })).toEqual([])
+    expect(await store().grouped(stranger, ask({ group_by: 'day' }))).toEqual([])
+    expect(await traces(project_id, { from: rfc3339(NOON - DAY_MS) })).toEqual(['trc_theirs'])
+  })
+})
