@@ -1,0 +1,104 @@
+// Anthropic's own protocol behind the same port: chat goes out as Messages, and comes back as chat.
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { LISTING_TIMEOUTS, type ModelList, readModelList } from '../model-list.ts'
+import { errorBody, jsonAnswer } from '../prepared-answer.ts'
+import { type Provider, type ProviderAnswer, type ProviderCall, UpstreamError } from '../provider.ts'
+import type { Upstream } from '../upstream.ts'
+import type { Message } from './anthropic-messages.ts'
+import { toMessages } from './anthropic-request.ts'
+import { toChatCompletion, toChatError } from './anthropic-response.ts'
+import { ChunkStream } from './anthropic-stream.ts'
+
+const VERSION = '2023-06-01'
+
+export interface AnthropicOptions {
+  /** None, or empty, for an upstream that takes none. */
+  api_key: string | undefined
+  upstream: Upstream
+  clock?: Clock
+}
+
+export interface AnthropicProvider extends Provider {
+  listModels(signal: AbortSignal): Promise<ModelList>
+}
+
+export function anthropic({ api_key, upstream, clock = systemClock }: AnthropicOptions): AnthropicProvider {
+  const identity = {
+    ...(api_key && { 'x-api-key': api_key }),
+    'anthropic-version': VERSION,
+    'accept-encoding': 'identity',
+    'user-agent': 'switchyard',
+  }
+
+  return {
+    speaks: (kind) => kind === 'chat',
+
+    async call(call: ProviderCall, signal) {
+      const translated = toMessages(JSON.parse(call.body.toString('utf8')))
+      if (translated.kind === 'refused')
+        return jsonAnswer(400, errorBody(translated.message, 'invalid_request_error'), signal)
+      const accept = call.stream ? 'text/event-stream' : 'application/json'
+      const headers = { ...call.headers, ...identity, 'content-type': 'application/json', accept }
+      const body = Buffer.from(JSON.stringify(translated.body))
+      const request = { method: 'POST', path: '/messages', headers, body, timeouts: call.timeouts } as const
+      const answer = await upstream.send(request, signal)
+      const created = Math.floor(clock.now() / 1_000)
+      return answer.content_type.includes('event-stream') && answer.status === 200
+        ? streamed(answer, new ChunkStream(created, translated.wants_usage))
+        : plain(answer, created)
+    },
+
+    async listModels(signal) {
+      const headers = { ...identity, accept: 'application/json' }
+      const request = { method: 'GET', path: '/models?limit=1000', headers, timeouts: LISTING_TIMEOUTS } as const
+      return readModelList(await upstream.send(request, signal))
+    },
+  }
+}
+
+function streamed(answer: ProviderAnswer, chunks: ChunkStream): ProviderAnswer {
+  const each: ProviderAnswer['each'] = async (take) => {
+    await answer.each((part) => {
+      const translated = orReset(() => chunks.translate(part))
+      return translated.length > 0 ? take(translated) : undefined
+    })
+    if (!chunks.is_complete) throw new UpstreamError('reset', new Error('the event stream ended early'))
+  }
+  const whole = async () => {
+    const parts: Buffer[] = []
+    await each((part) => void parts.push(part))
+    return Buffer.concat(parts)
+  }
+  return { ...answer, content_type: 'text/event-stream; charset=utf-8', each, whole }
+}
+
+/** An upstream that does not keep to its own protocol has failed us like one that hangs up. */
+function orReset<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw new UpstreamError('reset', error)
+  }
+}
+
+function plain(answer: ProviderAnswer, created: number): ProviderAnswer {
+  const whole = async () => Buffer.from(JSON.stringify(translate(await answer.whole(), answer.status, created)))
+  return { ...answer, content_type: 'application/json', each: async (take) => take(await whole()), whole }
+}
+
+function translate(bytes: Buffer, status: number, created: number): unknown {
+  const body = parsed(bytes)
+  if (status !== 200) return toChatError(body, status)
+  const message = body as Partial<Message> | undefined
+  if (typeof message?.id === 'string' && Array.isArray(message.content))
+    return toChatCompletion(message as Message, created)
+  throw new UpstreamError('reset', new Error('an answer that is no message'))
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}

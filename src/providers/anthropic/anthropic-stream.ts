@@ -1,0 +1,107 @@
+// From a Messages event stream to chat completion chunks: role first, then text and tool-call fragments as they come, the
+// reason it ended, the usage where it was asked for, and [DONE].
+import { EventReader } from '../sse.ts'
+import { chatId, chatUsage, finishReason, type MessageEvent, type MessageUsage } from './anthropic-messages.ts'
+import { toChatError } from './anthropic-response.ts'
+
+interface ToolCall {
+  index: number
+  has_arguments: boolean
+}
+
+export class ChunkStream {
+  readonly #created: number
+  readonly #wants_usage: boolean
+  readonly #reader = new EventReader()
+  /** Messages numbers all blocks; chat numbers the tool calls alone. */
+  readonly #calls = new Map<number, ToolCall>()
+  #base: { id: string; object: string; created: number; model: string } | undefined
+  #usage: MessageUsage = {}
+  /** It came to an end that the upstream meant: the last event, or an error. */
+  is_complete = false
+
+  constructor(created: number, wants_usage: boolean) {
+    this.#created = created
+    this.#wants_usage = wants_usage
+  }
+
+  /** The chunks that these bytes complete, as bytes; often none. */
+  translate(bytes: Buffer): Buffer {
+    const chunks = this.#reader.read(bytes).map(({ data }) => this.#chunksFor(JSON.parse(data) as MessageEvent))
+    return Buffer.from(chunks.join(''))
+  }
+
+  #chunksFor(event: MessageEvent): string {
+    if (this.is_complete) return ''
+    switch (event.type) {
+      case 'message_start': {
+        const { id, model, usage } = event.message
+        this.#base = { id: chatId(id), object: 'chat.completion.chunk', created: this.#created, model }
+        this.#note(usage)
+        return this.#delta({ role: 'assistant', content: '', refusal: null })
+      }
+      case 'content_block_start':
+        return this.#blockStart(event.index, event.content_block)
+      case 'content_block_delta':
+        return this.#blockDelta(event.index, event.delta)
+      case 'content_block_stop':
+        return this.#blockStop(event.index)
+      case 'message_delta':
+        this.#note(event.usage)
+        return this.#delta({}, finishReason(event.delta.stop_reason))
+      case 'message_stop':
+        this.is_complete = true
+        return `${this.#wants_usage ? this.#chunk([], chatUsage(this.#usage)) : ''}data: [DONE]\n\n`
+      case 'error':
+        this.is_complete = true
+        return `data: ${JSON.stringify(toChatError(event, 500))}\n\n`
+      default:
+        return '' // pings, and whatever will be added
+    }
+  }
+
+  /** Later figures are cumulative and may leave out what has not changed. */
+  #note(usage: MessageUsage | undefined): void {
+    const given = Object.entries(usage ?? {}).filter(([, value]) => typeof value === 'number')
+    this.#usage = { ...this.#usage, ...Object.fromEntries(given) }
+  }
+
+  #blockStart(at: number, block: { type: string; id?: string; name?: string; text?: string; input?: unknown }): string {
+    if (block.type === 'text') return block.text ? this.#delta({ content: block.text }) : ''
+    if (block.type !== 'tool_use') return ''
+    const input = JSON.stringify(block.input ?? {})
+    const has_arguments = input !== '{}'
+    const call = { index: this.#calls.size, has_arguments }
+    this.#calls.set(at, call)
+    const named = { name: block.name, arguments: has_arguments ? input : '' }
+    return this.#delta({ tool_calls: [{ index: call.index, id: block.id, type: 'function', function: named }] })
+  }
+
+  #blockDelta(
+    at: number,
+    { type, text, partial_json }: { type: string; text?: string; partial_json?: string },
+  ): string {
+    if (type === 'text_delta') return text ? this.#delta({ content: text }) : ''
+    const call = this.#calls.get(at)
+    return type === 'input_json_delta' && call && partial_json ? this.#arguments(call, partial_json) : ''
+  }
+
+  /** A call without input sends no fragment at all, where chat promises a JSON object. */
+  #blockStop(at: number): string {
+    const call = this.#calls.get(at)
+    return call && !call.has_arguments ? this.#arguments(call, '{}') : ''
+  }
+
+  #arguments(call: ToolCall, fragment: string): string {
+    call.has_arguments = true
+    return this.#delta({ tool_calls: [{ index: call.index, function: { arguments: fragment } }] })
+  }
+
+  #delta(delta: Record<string, unknown>, finish_reason: string | null = null): string {
+    return this.#chunk([{ index: 0, delta, logprobs: null, finish_reason }], null)
+  }
+
+  #chunk(choices: unknown[], usage: unknown): string {
+    return `data: ${JSON.stringify({ ...this.#base, choices, ...(this.#wants_usage && { usage }) })}\n\n`
+  }
+}

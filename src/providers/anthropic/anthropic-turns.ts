@@ -1,0 +1,135 @@
+// From chat messages to Messages turns: system texts apart, tool results as the user's words, neighbours of one role
+// together.
+import type { Block, ImageSource, Turn } from './anthropic-messages.ts'
+
+/** The request asks for something that cannot be said in the Messages protocol. The text is for the caller. */
+export class Untranslatable extends Error {
+  override readonly name = 'Untranslatable'
+}
+
+interface ChatMessage {
+  role?: unknown
+  content?: unknown
+  refusal?: unknown
+  tool_calls?: unknown
+  tool_call_id?: unknown
+}
+
+export function toTurns(messages: unknown): { system: Block[]; turns: Turn[] } {
+  if (!Array.isArray(messages)) throw new Untranslatable("'messages' must be an array.")
+  const system: Block[] = []
+  const turns: Turn[] = []
+  for (const [index, message] of (messages as (ChatMessage | null)[]).entries()) {
+    const at = `messages[${index}]`
+    if (message?.role === 'system' || message?.role === 'developer') system.push(...blocksOf(message.content, at))
+    else addTurn(turns, turnOf(message ?? {}, at))
+  }
+  return { system, turns }
+}
+
+/** Roles must alternate there; and a turn without content, which chat allows, would be refused. */
+function addTurn(turns: Turn[], turn: Turn): void {
+  const last = turns.at(-1)
+  if (turn.content.length === 0) return
+  if (last?.role === turn.role) last.content.push(...turn.content)
+  else turns.push(turn)
+}
+
+function turnOf(message: ChatMessage, at: string): Turn {
+  switch (message.role) {
+    case 'user':
+      return { role: 'user', content: blocksOf(message.content, at) }
+    case 'assistant':
+      return { role: 'assistant', content: [...blocksOf(message.content, at), ...toolUses(message.tool_calls, at)] }
+    case 'tool':
+      return { role: 'user', content: [toolResult(message, at)] }
+    default:
+      throw new Untranslatable(`'${at}.role' must be system, developer, user, assistant or tool.`)
+  }
+}
+
+function toolResult({ tool_call_id, content }: ChatMessage, at: string): Block {
+  if (typeof tool_call_id !== 'string') throw new Untranslatable(`'${at}.tool_call_id' must be a string.`)
+  return { type: 'tool_result', tool_use_id: tool_call_id, content: blocksOf(content, at) }
+}
+
+interface ToolCall {
+  id?: unknown
+  function?: { name?: unknown; arguments?: unknown }
+}
+
+function toolUses(calls: unknown, at: string): Block[] {
+  if (!Array.isArray(calls)) return []
+  return (calls as (ToolCall | null)[]).map((call, index) => {
+    const { name, arguments: text } = call?.function ?? {}
+    if (typeof call?.id !== 'string' || typeof name !== 'string')
+      throw new Untranslatable(`'${at}.tool_calls[${index}]' must have an id and a function.`)
+    return { type: 'tool_use', id: call.id, name, input: toolInput(text, `${at}.tool_calls[${index}]`) }
+  })
+}
+
+function toolInput(text: unknown, at: string): Record<string, unknown> {
+  if (text === undefined || text === '') return {}
+  try {
+    const input: unknown = JSON.parse(String(text))
+    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Record<string, unknown>
+  } catch {
+    // Said below, as for any other value that is no object.
+  }
+  throw new Untranslatable(`'${at}.function.arguments' must be the text of a JSON object.`)
+}
+
+interface Part {
+  type?: unknown
+  text?: unknown
+  refusal?: unknown
+  image_url?: unknown
+  file?: { file_data?: unknown; filename?: unknown }
+  cache_control?: unknown
+}
+
+function blocksOf(content: unknown, at: string): Block[] {
+  if (content === null || content === undefined || content === '') return []
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  if (!Array.isArray(content)) throw new Untranslatable(`'${at}.content' must be a string or an array of parts.`)
+  return (content as (Part | null)[]).flatMap((part, index) => blockOf(part ?? {}, `${at}.content[${index}]`))
+}
+
+function blockOf(part: Part, at: string): Block[] {
+  const marked = part.cache_control ? { cache_control: part.cache_control } : {}
+  const { text = part.refusal } = part
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      if (typeof text !== 'string') throw new Untranslatable(`'${at}.text' must be a string.`)
+      return text === '' ? [] : [{ type: 'text', text, ...marked }]
+    case 'image_url':
+      return [{ type: 'image', source: imageSource(part.image_url, at), ...marked }]
+    case 'file':
+      return [documentOf(part, at)]
+    default:
+      throw new Untranslatable(`'${at}.type' must be text, image_url or file for this model.`)
+  }
+}
+
+const DATA_URI = /^data:([a-z]+\/[a-z0-9.+-]+);base64,/i
+
+function imageSource(image: unknown, at: string): ImageSource {
+  const url = typeof image === 'string' ? image : (image as { url?: unknown } | null | undefined)?.url
+  if (typeof url !== 'string') throw new Untranslatable(`'${at}.image_url.url' must be a string.`)
+  if (!url.startsWith('data:')) return { type: 'url', url }
+  return inline(url, `${at}.image_url.url`)
+}
+
+function documentOf({ file }: Part, at: string): Block {
+  const { file_data, filename } = file ?? {}
+  if (typeof file_data !== 'string') throw new Untranslatable(`'${at}.file.file_data' must be a data URI.`)
+  const source = inline(file_data, `${at}.file.file_data`)
+  return { type: 'document', source, ...(typeof filename === 'string' && { title: filename }) }
+}
+
+function inline(uri: string, at: string): { type: 'base64'; media_type: string; data: string } {
+  const [prefix, media_type] = DATA_URI.exec(uri) ?? []
+  if (!prefix || !media_type) throw new Untranslatable(`'${at}' must be a base64 data URI.`)
+  return { type: 'base64', media_type: media_type.toLowerCase(), data: uri.slice(prefix.length) }
+}

@@ -1,0 +1,197 @@
+// Connections to one upstream: dialled up to a bound, kept for the next call, never shared by two calls at once. Every
+// dial goes through the guarded lookup, where there is one (R12).
+import { isIP, connect as netConnect, Socket } from 'node:net'
+import { connect as tlsConnect } from 'node:tls'
+import type { GuardedLookup } from './address-policy.ts'
+
+/** Waits for a connection. */
+export interface Waiter {
+  ready(connection: Connection): void
+  failed(error: unknown): void
+}
+
+/** Has the connection to itself until it gives it back. */
+export interface Holder {
+  bytes(bytes: Buffer): void
+  closed(error: Error | undefined): void
+}
+
+export interface Connection {
+  readonly socket: Socket
+  holder: Holder | undefined
+  idle_timer: NodeJS.Timeout | undefined
+  idle_ms: number
+}
+
+export interface DialOptions {
+  /** How many at the most. */
+  connections: number
+  connect_ms: number
+  lookup: GuardedLookup | undefined
+}
+
+const TCP_KEEP_ALIVE_MS = 60_000
+
+export type Connections = ReturnType<typeof connectionsTo>
+
+export function connectionsTo(url: URL, options: DialOptions) {
+  const open = new Set<Connection>()
+  const dialling = new Set<Socket>()
+  const idle: Connection[] = [] // the last one used is used first, so that what is not needed ages
+  const waiting = new Set<Waiter>()
+  const dial = dialler(url, options)
+  let is_closed = false
+
+  /** As many dials under way as there are calls without a connection, within the bound. */
+  function dialMissing(): void {
+    while (dialling.size < waiting.size && open.size + dialling.size < options.connections) {
+      const socket = dial((error) => {
+        dialling.delete(socket)
+        if (error) firstWaiting()?.failed(error)
+        else adopt(socket)
+        dialMissing()
+      })
+      dialling.add(socket)
+    }
+  }
+
+  function firstWaiting(): Waiter | undefined {
+    const [waiter] = waiting
+    if (waiter) waiting.delete(waiter)
+    return waiter
+  }
+
+  function adopt(socket: Socket): void {
+    const connection: Connection = { socket, holder: undefined, idle_timer: undefined, idle_ms: 0 }
+    let failure: Error | undefined
+    open.add(connection)
+    socket.on('data', (bytes: Buffer) => {
+      if (connection.holder) connection.holder.bytes(bytes)
+      else socket.destroy() // nobody asked for anything
+    })
+    socket.on('error', (error: Error) => {
+      failure = error
+    })
+    socket.on('close', () => {
+      open.delete(connection)
+      const at = idle.indexOf(connection)
+      if (at !== -1) idle.splice(at, 1)
+      clearTimeout(connection.idle_timer)
+      connection.holder?.closed(failure)
+      dialMissing()
+    })
+    offer(connection)
+  }
+
+  function offer(connection: Connection): void {
+    const waiter = firstWaiting()
+    if (waiter) {
+      waiter.ready(connection)
+    } else {
+      idle.push(connection)
+      connection.socket.unref()
+    }
+  }
+
+  return {
+    take(waiter: Waiter): void {
+      const connection = idle.findLast(({ socket }) => socket.writable) // what is closing says so only later
+      if (is_closed) {
+        waiter.failed(new Error('the upstream is closed'))
+      } else if (connection) {
+        idle.splice(idle.indexOf(connection), 1)
+        connection.socket.ref()
+        waiter.ready(connection)
+      } else {
+        waiting.add(waiter)
+        dialMissing()
+      }
+    },
+
+    /** Somebody waits no longer. A dial that was under way for them serves the next. */
+    leave(waiter: Waiter): void {
+      waiting.delete(waiter)
+    },
+
+    /** The call is over; the connection may wait this long for the next one. */
+    give(connection: Connection, idle_ms: number): void {
+      connection.holder = undefined
+      if (idle_ms <= 0 || (is_closed && waiting.size === 0)) return void connection.socket.destroy()
+      keepFor(connection, idle_ms)
+      offer(connection)
+    },
+
+    /** Takes no further call; those in flight end by themselves. */
+    retire(): void {
+      is_closed = true
+      for (const { socket } of [...idle]) socket.destroy()
+    },
+
+    /** At once: whatever is in flight fails. */
+    async close(): Promise<void> {
+      is_closed = true
+      for (const waiter of [...waiting]) waiter.failed(new Error('the upstream was closed'))
+      waiting.clear()
+      const sockets = [...dialling, ...[...open].map(({ socket }) => socket)]
+      await Promise.all(sockets.map(destroyed))
+    },
+  }
+}
+
+function keepFor(connection: Connection, idle_ms: number): void {
+  if (connection.idle_timer && connection.idle_ms === idle_ms) return void connection.idle_timer.refresh()
+  clearTimeout(connection.idle_timer)
+  connection.idle_ms = idle_ms
+  connection.idle_timer = setTimeout(() => {
+    if (!connection.holder) connection.socket.destroy()
+  }, idle_ms).unref()
+}
+
+function destroyed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.closed) return resolve()
+    socket.once('close', () => resolve())
+    socket.destroy()
+  })
+}
+
+type Dialled = (error?: unknown) => void
+
+function dialler(url: URL, { connect_ms, lookup }: DialOptions): (done: Dialled) => Socket {
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const is_secure = url.protocol === 'https:'
+  const port = Number(url.port) || (is_secure ? 443 : 80)
+  const target = { host, port, ...(lookup && { lookup }) }
+  const named = isIP(host) === 0 ? { servername: host } : {} // an address has no name to ask for
+  let session: Buffer | undefined // a handshake that is taken up again costs one round trip less
+
+  const start = () => {
+    if (!is_secure) return netConnect(target)
+    const socket = tlsConnect({ ...target, ...named, ALPNProtocols: ['http/1.1'], ...(session && { session }) })
+    return socket.on('session', (fresh) => {
+      session = fresh
+    })
+  }
+
+  return (done) => {
+    const refused = lookup && isIP(host) !== 0 ? lookup.judge(host) : undefined // no lookup sees a literal address
+    const socket = refused ? new Socket() : start()
+    socket.setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_MS)
+    const late = setTimeout(() => socket.destroy(new Error(`no connection within ${connect_ms} ms`)), connect_ms)
+    const failed = (error: Error) => finish(error)
+    const closed = () => finish(new Error('closed while dialling'))
+    const finish = (error?: unknown) => {
+      clearTimeout(late)
+      socket.off('error', failed).off('close', closed)
+      if (error) socket.on('error', () => {}).destroy()
+      done(error)
+    }
+    socket.once('error', failed).once('close', closed)
+    socket.once(is_secure ? 'secureConnect' : 'connect', () => {
+      // Judged once more where it has really arrived, before a byte of the request leaves.
+      finish(lookup?.judge(socket.remoteAddress ?? ''))
+    })
+    if (refused) socket.destroy(refused)
+    return socket
+  }
+}

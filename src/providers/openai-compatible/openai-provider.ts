@@ -1,0 +1,53 @@
+// Whoever speaks the OpenAI protocol. The body goes out and the answer comes back as bytes; only the address, the
+// credential and the headers are ours. Nothing of the client's own headers is known here (T-85).
+import { LISTING_TIMEOUTS, type ModelList, readModelList } from '../model-list.ts'
+import type { CallKind, Provider } from '../provider.ts'
+import type { Upstream } from '../upstream.ts'
+
+export interface OpenaiOptions {
+  base_url: string
+  /** None, or empty, for an upstream that takes none. */
+  api_key: string | undefined
+  upstream: Upstream
+  /** It has a Responses API of its own. */
+  responses: boolean
+}
+
+export interface OpenaiProvider extends Provider {
+  /** R52: what it serves, or why it does not say. */
+  listModels(signal: AbortSignal): Promise<ModelList>
+}
+
+const PATHS: Record<CallKind, string> = {
+  chat: '/chat/completions',
+  completions: '/completions',
+  embeddings: '/embeddings',
+  responses: '/responses',
+}
+
+export function openaiCompatible({ base_url, api_key, upstream, responses }: OpenaiOptions): OpenaiProvider {
+  const identity = { ...credential(base_url, api_key), 'accept-encoding': 'identity', 'user-agent': 'switchyard' }
+  const plain = { ...identity, 'content-type': 'application/json', accept: 'application/json' }
+  const streaming = { ...plain, accept: 'text/event-stream' }
+  return {
+    speaks: (kind) => kind !== 'responses' || responses,
+
+    call({ kind, body, stream, headers, timeouts }, signal) {
+      const sent = { ...headers, ...(stream ? streaming : plain) }
+      return upstream.send({ method: 'POST', path: PATHS[kind], headers: sent, body, timeouts }, signal)
+    },
+
+    async listModels(signal) {
+      const headers = { ...identity, accept: 'application/json' }
+      const request = { method: 'GET', path: '/models', headers, timeouts: LISTING_TIMEOUTS } as const
+      return readModelList(await upstream.send(request, signal))
+    },
+  }
+}
+
+const AZURE = /\.(openai|cognitiveservices|services\.ai)\.azure\.com$/
+
+function credential(base_url: string, api_key: string | undefined): Record<string, string> {
+  if (!api_key) return {}
+  return AZURE.test(new URL(base_url).hostname) ? { 'api-key': api_key } : { authorization: `Bearer ${api_key}` }
+}

@@ -1,0 +1,59 @@
+// THE PORT to whoever generates: one call out, one answer back, as bytes in the OpenAI protocol. An adapter speaks its
+// upstream's own protocol and translates; nothing above it knows the difference.
+export type CallKind = 'chat' | 'completions' | 'embeddings' | 'responses'
+
+export interface ProviderCall {
+  kind: CallKind
+  /** The body as it goes out, already for this target's model. */
+  body: Buffer
+  stream: boolean
+  /** Further headers for this target: objectives, session, trace. Never the client's own. */
+  headers: Readonly<Record<string, string>>
+  timeouts: Timeouts
+}
+
+export interface Timeouts {
+  /** From sending to the first byte of the answer. */
+  first_byte_ms: number
+  /** Between two parts of the answer. */
+  idle_ms: number
+}
+
+export interface Provider {
+  /** Which of the calls it takes as they are; the rest is translated before it gets here. */
+  speaks(kind: CallKind): boolean
+  /** Resolves when the answer begins. Rejects with an UpstreamError where none came. */
+  call(call: ProviderCall, signal: AbortSignal): Promise<ProviderAnswer>
+}
+
+export interface ProviderAnswer {
+  status: number
+  content_type: string
+  /** Seconds that the upstream asks callers to wait, where it does. */
+  retry_after_s: number | undefined
+  /** Parts as they arrive. `take` may return a promise: nothing more is read until it resolves. */
+  each(take: (part: Buffer) => void | Promise<void>): Promise<void>
+  /** The whole body, up to a bound. */
+  whole(): Promise<Buffer>
+  /** Lets go of the upstream connection; safe to call at any time. */
+  cancel(): void
+}
+
+export type UpstreamFailure =
+  | 'connect'
+  | 'first_byte_timeout'
+  | 'idle_timeout'
+  | 'reset'
+  | 'too_large'
+  | 'refused_address'
+
+/** The upstream failed us. Private: callers see what the inference path makes of it. */
+export class UpstreamError extends Error {
+  override readonly name = 'UpstreamError'
+  readonly failure: UpstreamFailure
+
+  constructor(failure: UpstreamFailure, cause?: unknown) {
+    super(`upstream: ${failure}`, { cause })
+    this.failure = failure
+  }
+}
