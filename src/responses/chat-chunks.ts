@@ -1,0 +1,98 @@
+// The chunks of a chat stream, out of bytes that may be cut anywhere.
+import { isObject, type Json } from './response-request.ts'
+
+export type ChatChunk =
+  | { kind: 'chunk'; chunk: Json }
+  | { kind: 'done' }
+  /** The upstream's own error, or something that is no chunk at all. */
+  | { kind: 'error'; error: { message: string; code?: string } }
+
+/** A line without end must not fill our memory. */
+export const LINE_MAX_BYTES = 16 * 1024 * 1024
+
+const LF = 0x0a
+
+export function chatChunks() {
+  let line: Buffer[] = [] // a line whose end has not come yet, in the parts in which it came
+  let line_bytes = 0
+  let data: string[] = []
+  let event = ''
+
+  function takeLine(text: string): ChatChunk | undefined {
+    if (text === '') return endEvent()
+    const colon = text.indexOf(':')
+    const field = colon === -1 ? text : text.slice(0, colon)
+    const value = colon === -1 ? '' : text.slice(colon + 1).replace(/^ /, '')
+    if (field === 'data') data.push(value)
+    if (field === 'event') event = value
+    return undefined
+  }
+
+  function endEvent(): ChatChunk | undefined {
+    const [payload, name] = [data.join('\n'), event]
+    data = []
+    event = ''
+    return payload === '' ? undefined : read(payload, name)
+  }
+
+  function cutLine(end: Buffer): string {
+    const bytes = line.length === 0 ? end : Buffer.concat([...line, end])
+    line = []
+    line_bytes = 0
+    return bytes.toString().replace(/\r$/, '')
+  }
+
+  return {
+    push(part: Buffer): ChatChunk[] {
+      const found: ChatChunk[] = []
+      let from = 0
+      for (let to = part.indexOf(LF); to !== -1; to = part.indexOf(LF, from)) {
+        const chunk = takeLine(cutLine(part.subarray(from, to)))
+        if (chunk) found.push(chunk)
+        from = to + 1
+      }
+      if (from < part.length) line.push(part.subarray(from))
+      line_bytes += part.length - from
+      if (line_bytes > LINE_MAX_BYTES) found.push(notAChunk('a line without end'))
+      return found
+    },
+
+    /** What came last, where the upstream ended without a blank line. */
+    end(): ChatChunk[] {
+      const chunk = takeLine(cutLine(Buffer.alloc(0))) ?? endEvent()
+      return chunk ? [chunk] : []
+    },
+  }
+}
+
+function read(payload: string, event: string): ChatChunk {
+  if (payload.trim() === '[DONE]') return { kind: 'done' }
+  const chunk = parse(payload)
+  if (!isObject(chunk)) return notAChunk('something that is no JSON object')
+  const { error } = chunk
+  if (error !== undefined && error !== null) return { kind: 'error', error: reason(error) }
+  if (event === 'error' || chunk.object === 'error') return { kind: 'error', error: reason(chunk) }
+  return { kind: 'chunk', chunk }
+}
+
+function parse(payload: string): unknown {
+  try {
+    return JSON.parse(payload)
+  } catch {
+    return undefined
+  }
+}
+
+function reason(error: unknown): { message: string; code?: string } {
+  const { message, code, type } = isObject(error) ? error : { message: error }
+  const known = [code, type].find((word) => typeof word === 'string')
+  return {
+    message: typeof message === 'string' ? message : 'The upstream reported an error.',
+    ...(typeof known === 'string' && { code: known }),
+  }
+}
+
+const notAChunk = (what: string): ChatChunk => ({
+  kind: 'error',
+  error: { message: `The upstream sent ${what}.`, code: 'upstream_error' },
+})

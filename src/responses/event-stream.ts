@@ -1,0 +1,122 @@
+// A chat stream turned into the event stream of the Responses API, as it arrives: the documented events in their order,
+// each with its type twice, as the event's name and inside, and a number that counts up from 0.
+import { type ChatChunk, chatChunks } from './chat-chunks.ts'
+import { logprobsOf } from './from-chat.ts'
+import type { NativeBlocks } from './native-response.ts'
+import { outputItems } from './output-items.ts'
+import { endedBy, openedResponse, type ResponseIds, type ResponseObject, usageFrom } from './response-object.ts'
+import { isObject, type Json, type ResponseRequest } from './response-request.ts'
+
+export interface StreamFailure {
+  message: string
+  code?: string
+}
+
+export interface ResponseEvents {
+  /** Takes what arrived from upstream and returns the events to send now; empty where none is due. */
+  push(part: Buffer): Buffer
+  /** At the upstream's clean end: the last event. Where the upstream had not said that it was done, a failure. */
+  end(native?: NativeBlocks): Buffer
+  /** Where the upstream broke off, or a deadline passed: an error event and the failed response. */
+  fail(failure: StreamFailure): Buffer
+  /** The response as it stands: final after `end` or `fail`. */
+  response(): ResponseObject
+  /** The last event was sent; nothing more will come. */
+  isOver(): boolean
+}
+
+const NOTHING = Buffer.alloc(0)
+const CUT_OFF: StreamFailure = { message: 'The upstream ended in the middle of its answer.', code: 'upstream_error' }
+
+export function responseEvents(request: ResponseRequest, ids: ResponseIds): ResponseEvents {
+  const chunks = chatChunks()
+  let response = openedResponse(request, ids, {})
+  let state: 'waiting' | 'open' | 'done' | 'over' = 'waiting'
+  let finish_reason: unknown
+  let sequence_number = 0
+  let pending = ''
+
+  const emit = (type: string, fields: Json) => {
+    pending += `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, ...fields })}\n\n`
+    sequence_number++
+  }
+  const output = outputItems(ids.response_id, emit)
+
+  function taken(): Buffer {
+    const events = pending === '' ? NOTHING : Buffer.from(pending)
+    pending = ''
+    return events
+  }
+
+  /** The frame opens with the first chunk, which knows the model that answers. */
+  function open(chunk: Json): void {
+    state = 'open'
+    response = openedResponse(request, ids, chunk)
+    emit('response.created', { response })
+    emit('response.in_progress', { response })
+  }
+
+  function takeChunk(chunk: Json): void {
+    if (state === 'waiting') open(chunk)
+    if (isObject(chunk.usage)) response = { ...response, usage: usageFrom(chunk.usage) }
+    for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
+      if (!isObject(choice) || (choice.index ?? 0) !== 0) continue
+      if (isObject(choice.delta)) output.add(choice.delta, logprobsOf(choice.logprobs))
+      finish_reason = choice.finish_reason ?? finish_reason
+    }
+  }
+
+  function takeDone(): void {
+    if (state === 'waiting') open({})
+    output.close(endedBy(finish_reason).status)
+    state = 'done'
+  }
+
+  function takeAll(found: readonly ChatChunk[]): void {
+    for (const each of found) {
+      if (state === 'done' || state === 'over') return
+      if (each.kind === 'chunk') takeChunk(each.chunk)
+      else if (each.kind === 'done') takeDone()
+      else end({ failure: each.error })
+    }
+  }
+
+  function end(how: { failure: StreamFailure } | { native: NativeBlocks | undefined }): void {
+    if (state === 'over') return
+    if (state === 'waiting') open({})
+    state = 'over'
+    if ('failure' in how) failWith(how.failure)
+    else finish(how.native)
+  }
+
+  function finish(native: NativeBlocks | undefined): void {
+    response = { ...response, ...endedBy(finish_reason), output: output.items() }
+    emit(`response.${response.status}`, { response: { ...response, ...native } })
+  }
+
+  function failWith({ message, code = 'server_error' }: StreamFailure): void {
+    output.abandon()
+    const error = { code: code === 'rate_limit_exceeded' ? code : 'server_error', message } // the object's code is an enum
+    response = { ...response, status: 'failed', error, output: output.items() }
+    emit('error', { code, message, param: null })
+    emit('response.failed', { response })
+  }
+
+  return {
+    push(part) {
+      takeAll(chunks.push(part))
+      return taken()
+    },
+    end(native) {
+      takeAll(chunks.end())
+      end(state === 'done' ? { native } : { failure: CUT_OFF })
+      return taken()
+    },
+    fail(failure) {
+      end({ failure })
+      return taken()
+    },
+    response: () => response,
+    isOver: () => state === 'over',
+  }
+}

@@ -1,0 +1,192 @@
+// Output items as they grow, with the event for every step. A whole completion goes through here as one step, so that a
+// response reads the same streamed or not.
+import { itemId } from './response-items.ts'
+import type {
+  ContentPart,
+  EndStatus,
+  FunctionCallItem,
+  ItemStatus,
+  MessageItem,
+  OutputItem,
+  ReasoningItem,
+} from './response-object.ts'
+import { isObject, type Json } from './response-request.ts'
+
+/** Takes an event as things stand. What it is handed goes on growing, so it is written down at once or not at all. */
+export type Emit = (type: string, fields: Json) => void
+
+/** Where an upstream says which call a fragment belongs to: by index, by id, or not at all. */
+interface Call {
+  index: unknown
+  id: unknown
+  place: number
+  item: FunctionCallItem
+}
+
+/** The message or the reasoning that is being written, and the part of it that is. */
+interface Prose {
+  place: number
+  item: MessageItem | ReasoningItem
+  part: ContentPart
+}
+
+export type OutputItems = ReturnType<typeof outputItems>
+
+export function outputItems(response_id: string, emit: Emit) {
+  const items: OutputItem[] = []
+  const calls: Call[] = []
+  let prose: Prose | undefined
+
+  function open<I extends OutputItem>(item: I): number {
+    const place = items.push(item) - 1
+    emit('response.output_item.added', { output_index: place, item })
+    return place
+  }
+
+  function write(type: ContentPart['type'], delta: string, logprobs?: readonly unknown[]): void {
+    const current = prose?.part.type === type ? prose : openPart(type)
+    if (delta === '') return
+    grow(current.part, delta, logprobs)
+    emit(`response.${type}.delta`, { ...where(current), delta, ...(logprobs && { logprobs }) })
+  }
+
+  function openPart(type: ContentPart['type']): Prose {
+    const kind = type === 'reasoning_text' ? 'reasoning' : 'message'
+    if (prose?.item.type === kind) closePart(prose)
+    else closeProse('completed')
+    const { place, item } = prose ?? openProse(kind)
+    const part = freshPart(type)
+    item.content.push(part as never) // the kind of item goes by the kind of part
+    prose = { place, item, part }
+    emit('response.content_part.added', { ...where(prose), part })
+    return prose
+  }
+
+  function openProse(kind: 'message' | 'reasoning') {
+    const status = 'in_progress'
+    const item: MessageItem | ReasoningItem =
+      kind === 'message'
+        ? { id: itemId('msg', response_id, items.length), type: kind, status, role: 'assistant', content: [] }
+        : { id: itemId('rs', response_id, items.length), type: kind, status, summary: [], content: [] }
+    return { place: open(item), item }
+  }
+
+  function addCall(fragment: Json): void {
+    const { index, id, function: called } = fragment
+    const { name, arguments: given } = isObject(called) ? called : ({} as Json)
+    const call = callFor(calls, fragment) ?? openCall(index, id, name)
+    if (call.item.name === '' && typeof name === 'string') call.item.name = name
+    const delta = typeof given === 'string' ? given : given === undefined || given === null ? '' : JSON.stringify(given)
+    if (delta === '') return
+    call.item.arguments += delta
+    emit('response.function_call_arguments.delta', { item_id: call.item.id, output_index: call.place, delta })
+  }
+
+  function openCall(index: unknown, id: unknown, name: unknown): Call {
+    closeProse('completed')
+    const place = items.length
+    const item: FunctionCallItem = {
+      id: itemId('fc', response_id, place),
+      type: 'function_call',
+      status: 'in_progress',
+      call_id: typeof id === 'string' && id !== '' ? id : itemId('call', response_id, place),
+      name: typeof name === 'string' ? name : '',
+      arguments: '',
+    }
+    open(item)
+    const call = { index, id, place, item }
+    calls.push(call)
+    return call
+  }
+
+  function closePart(current: Prose): void {
+    const { part } = current
+    emit(`response.${part.type}.done`, { ...where(current), ...wholeOf(part) })
+    emit('response.content_part.done', { ...where(current), part })
+  }
+
+  function closeProse(status: EndStatus): void {
+    if (!prose) return
+    const { place, item } = prose
+    closePart(prose)
+    prose = undefined
+    closeItem(place, item, status)
+  }
+
+  function closeItem(place: number, item: OutputItem, status: ItemStatus): void {
+    item.status = status
+    emit('response.output_item.done', { output_index: place, item })
+  }
+
+  return {
+    /** Takes a chat message, or the piece of one that a chunk brings. */
+    add(message: Json, logprobs: readonly unknown[]): void {
+      const reasoning = message.reasoning_content ?? message.reasoning
+      if (typeof reasoning === 'string' && reasoning !== '') write('reasoning_text', reasoning)
+      const text = textOf(message.content)
+      if (text !== '') write('output_text', text, logprobs)
+      if (typeof message.refusal === 'string' && message.refusal !== '') write('refusal', message.refusal)
+      for (const call of Array.isArray(message.tool_calls) ? message.tool_calls : []) if (isObject(call)) addCall(call)
+    },
+
+    /** Ends what is still open. Calls stay open until here, because upstreams may write several at a time. */
+    close(status: EndStatus): void {
+      // Clients look into the first item of a completed response; so an empty answer is an empty message.
+      if (items.length === 0 && status === 'completed') write('output_text', '', [])
+      closeProse(status)
+      for (const { place, item } of calls) {
+        const at = { item_id: item.id, output_index: place }
+        emit('response.function_call_arguments.done', { ...at, name: item.name, arguments: item.arguments })
+        closeItem(place, item, status)
+      }
+    },
+
+    /** What there is, where the response failed: nothing in it is finished that had not been before. */
+    abandon(): void {
+      for (const item of items) if (item.status === 'in_progress') item.status = 'incomplete'
+    },
+
+    items: () => items,
+  }
+}
+
+/** The call that a fragment goes on with; undefined where it begins one. */
+function callFor(calls: readonly Call[], { index, id, function: called }: Json): Call | undefined {
+  const isNamed = isObject(called) && typeof called.name === 'string' && called.name !== ''
+  const hasId = typeof id === 'string' && id !== ''
+  const same = calls.find((call) => hasId && call.id === id && call.index === index)
+  if (same) return same
+  if (typeof index !== 'number') return hasId || isNamed ? undefined : calls.at(-1)
+  // Some upstreams write 0 as the index of every call: another id with a name is another call all the same.
+  const indexed = calls.findLast((call) => call.index === index)
+  return hasId && isNamed ? undefined : indexed
+}
+
+/** Most upstreams write content as a text; some as a list of parts. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('')
+}
+
+const where = ({ place, item }: Prose) => ({
+  item_id: item.id,
+  output_index: place,
+  content_index: item.content.length - 1,
+})
+
+function freshPart(type: ContentPart['type']): ContentPart {
+  if (type === 'output_text') return { type, text: '', annotations: [], logprobs: [] }
+  return type === 'refusal' ? { type, refusal: '' } : { type, text: '' }
+}
+
+function wholeOf(part: ContentPart): Json {
+  if (part.type === 'refusal') return { refusal: part.refusal }
+  return part.type === 'output_text' ? { text: part.text, logprobs: part.logprobs } : { text: part.text }
+}
+
+function grow(part: ContentPart, delta: string, logprobs: readonly unknown[] = []): void {
+  if (part.type === 'refusal') part.refusal += delta
+  else part.text += delta
+  if (part.type === 'output_text') part.logprobs.push(...logprobs)
+}

@@ -1,0 +1,165 @@
+// The response object: what every answer of the Responses API is, whole or as the frame of a stream. Fields are there
+// with null where there is nothing to say, because typed clients require them; `output_text` is the client's own.
+import type { Item, Json, ResponseRequest } from './response-request.ts'
+
+/** What a response is called, and when it began: given from outside, so that everything here is repeatable. */
+export interface ResponseIds {
+  response_id: string
+  created_at_s: number
+}
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
+
+export interface TextPart {
+  type: 'output_text'
+  text: string
+  annotations: never[]
+  logprobs: unknown[]
+}
+export interface RefusalPart {
+  type: 'refusal'
+  refusal: string
+}
+export interface ReasoningPart {
+  type: 'reasoning_text'
+  text: string
+}
+export type ContentPart = TextPart | RefusalPart | ReasoningPart
+
+export interface MessageItem {
+  id: string
+  type: 'message'
+  status: ItemStatus
+  role: 'assistant'
+  content: (TextPart | RefusalPart)[]
+}
+export interface FunctionCallItem {
+  id: string
+  type: 'function_call'
+  status: ItemStatus
+  call_id: string
+  name: string
+  arguments: string
+}
+export interface ReasoningItem {
+  id: string
+  type: 'reasoning'
+  status: ItemStatus
+  summary: never[]
+  content: ReasoningPart[]
+}
+export type OutputItem = MessageItem | FunctionCallItem | ReasoningItem
+
+export interface ResponseUsage {
+  input_tokens: number
+  input_tokens_details: { cached_tokens: number; cache_write_tokens: number }
+  output_tokens: number
+  output_tokens_details: { reasoning_tokens: number }
+  total_tokens: number
+}
+
+export interface ResponseObject {
+  id: string
+  object: 'response'
+  created_at: number
+  status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
+  background: false
+  error: { code: string; message: string } | null
+  incomplete_details: { reason: 'max_output_tokens' | 'content_filter' } | null
+  instructions: string | null
+  max_output_tokens: number | null
+  model: string
+  output: readonly OutputItem[]
+  parallel_tool_calls: boolean
+  previous_response_id: string | null
+  reasoning: { effort: unknown; summary: unknown }
+  service_tier: unknown
+  store: boolean
+  temperature: number | null
+  text: Json
+  tool_choice: string | Json
+  tools: readonly Json[]
+  top_logprobs: number
+  top_p: number | null
+  truncation: 'auto' | 'disabled'
+  usage: ResponseUsage | null
+  user: string | null
+  metadata: Readonly<Record<string, string>>
+}
+
+/** What the upstream said beside its output. */
+export interface Said {
+  model?: unknown
+  service_tier?: unknown
+}
+
+/** A response that has just begun. */
+export function openedResponse(request: ResponseRequest, ids: ResponseIds, said: Said): ResponseObject {
+  const { instructions, max_output_tokens, previous_response_id, store, temperature, top_p } = request
+  return {
+    id: ids.response_id,
+    object: 'response',
+    created_at: ids.created_at_s,
+    status: 'in_progress',
+    background: false,
+    error: null,
+    incomplete_details: null,
+    instructions,
+    max_output_tokens,
+    model: typeof said.model === 'string' && said.model !== '' ? said.model : request.model,
+    output: [],
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    previous_response_id,
+    reasoning: { effort: request.reasoning.effort ?? null, summary: request.reasoning.summary ?? null },
+    service_tier: said.service_tier ?? null,
+    store,
+    temperature,
+    text: { ...request.text, format: request.text.format ?? { type: 'text' } },
+    tool_choice: request.tool_choice ?? 'auto',
+    tools: request.tools.map(echoedTool),
+    top_logprobs: request.top_logprobs ?? 0,
+    top_p,
+    truncation: request.truncation,
+    usage: null,
+    user: request.user,
+    metadata: request.metadata,
+  }
+}
+
+/** Chat completions hold a function to its schema only where asked to, so that is what was done. */
+const echoedTool = (tool: Json): Json =>
+  tool.type === 'function' ? { ...tool, parameters: tool.parameters ?? null, strict: tool.strict ?? false } : tool
+
+/** How a response ends, by the upstream's word for why it stopped. */
+export function endedBy(finish_reason: unknown): Pick<ResponseObject, 'incomplete_details'> & { status: EndStatus } {
+  if (finish_reason === 'length') return { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
+  if (finish_reason === 'content_filter')
+    return { status: 'incomplete', incomplete_details: { reason: 'content_filter' } }
+  return { status: 'completed', incomplete_details: null }
+}
+export type EndStatus = 'completed' | 'incomplete'
+
+/** Usage of a chat completion in the words of a response; null where the upstream said nothing. */
+export function usageFrom(usage: unknown): ResponseUsage | null {
+  if (typeof usage !== 'object' || usage === null) return null
+  const { prompt_tokens, completion_tokens, total_tokens, prompt_cache_hit_tokens, ...more } = usage as Json
+  const inputs = (more.prompt_tokens_details ?? {}) as Json
+  const outputs = (more.completion_tokens_details ?? {}) as Json
+  const [input, output] = [count(prompt_tokens), count(completion_tokens)]
+  return {
+    input_tokens: input,
+    input_tokens_details: {
+      cached_tokens: count(inputs.cached_tokens ?? prompt_cache_hit_tokens),
+      cache_write_tokens: count(inputs.cache_write_tokens),
+    },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: count(outputs.reasoning_tokens) },
+    total_tokens: typeof total_tokens === 'number' ? count(total_tokens) : input + output,
+  }
+}
+
+const count = (value: unknown) => (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0)
+
+/** What the response adds to the conversation. */
+export const outputOf = ({ output }: Pick<ResponseObject, 'output'>): readonly Item[] =>
+  output as readonly unknown[] as Item[]

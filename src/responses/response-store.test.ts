@@ -1,0 +1,197 @@
+// Stored responses: sealed, one project's own, and chained.
+import { expect, test } from 'vitest'
+import { NOON } from '../../test/support/clock.ts'
+import { withDb } from '../../test/support/databases.ts'
+import { foundProject } from '../bootstrap.ts'
+import { newId } from '../core/ids.ts'
+import { sealing } from '../core/sealing.ts'
+import { sql } from '../storage/db.ts'
+import { responseFrom } from './from-chat.ts'
+import { keptInput, readItemsPage } from './response-items.ts'
+import { type Item, readResponseRequest } from './response-request.ts'
+import { CHAIN_MAX, CHAIN_MAX_BYTES, responseStore } from './response-store.ts'
+
+const seals = sealing('a secret for tests, 32 characters or more')
+
+withDb((db) => {
+  const store = (secret = seals) => responseStore(db(), secret)
+
+  let projects = 0
+
+  async function project(): Promise<string> {
+    const founding = { name: 'p', owner_email: `r${++projects}@example.com`, verified: true }
+    return (await foundProject(db(), founding, NOON)).project.id
+  }
+
+  interface Turn {
+    previous?: string | null
+    id?: string
+    input?: string | Item[]
+    said?: string
+  }
+
+  /** One request and its response, stored. */
+  async function turn(
+    project_id: string,
+    { previous = null, id = newId('resp'), ...more }: Turn = {},
+  ): Promise<string> {
+    const { input = 'question', said = 'answer' } = more
+    const request = readResponseRequest({ model: 'm', input, previous_response_id: previous, instructions: 'Secret.' })
+    const chat = { choices: [{ message: { content: said }, finish_reason: 'stop' }] }
+    const response = responseFrom(chat, request, { response_id: id, created_at_s: NOON / 1000 })
+    const kept = { trace_id: 'trc_1', response, input: keptInput(request.input, id), native: null }
+    await store().insert(project_id, kept, NOON)
+    return id
+  }
+
+  const texts = (items: readonly Item[]) => items.map(({ content }) => (content as { text: string }[])[0]?.text)
+
+  test('§7.2 what was stored is found again, whole, by its own project only', async () => {
+    const [mine, other] = [await project(), await project()]
+    const id = await turn(mine)
+    expect(await store().find(mine, id)).toMatchObject({
+      trace_id: 'trc_1',
+      native: null,
+      response: { id, status: 'completed', instructions: 'Secret.' },
+      input: [{ id: id.replace('resp', 'msg').concat('_i0'), role: 'user' }],
+    })
+    expect(await store().find(other, id)).toBeUndefined()
+    for (const unknown of ['resp_unknown', '', '\0', "resp_' OR 1=1"])
+      expect(await store().find(mine, unknown)).toBeUndefined()
+  })
+
+  test('R20 nothing of a conversation can be read in the database, or with another secret', async () => {
+    const mine = await project()
+    const id = await turn(mine, { input: 'my question', said: 'an answer' })
+    const [row] = await db().rows<{ sealed: Uint8Array }>(sql`SELECT sealed FROM stored_response WHERE id = ${id}`)
+    for (const word of ['my question', 'an answer', 'Secret.', 'content'])
+      expect(Buffer.from(row?.sealed ?? []).includes(word)).toBe(false)
+    await expect(store(sealing('another secret, also 32 characters')).find(mine, id)).rejects.toThrow()
+  })
+
+  test('R20 a row moved to another project does not open there', async () => {
+    const [mine, other] = [await project(), await project()]
+    const id = await turn(mine)
+    await db().rows(sql`UPDATE stored_response SET project_id = ${other} WHERE id = ${id}`)
+    await expect(store().find(other, id)).rejects.toThrow()
+  })
+
+  test('§7.2 removed once, by its own project; then it is unknown', async () => {
+    const [mine, other] = [await project(), await project()]
+    const id = await turn(mine)
+    expect(await store().remove(other, id)).toBe(false)
+    expect(await store().remove(mine, id)).toBe(true)
+    expect(await store().remove(mine, id)).toBe(false)
+    expect(await store().remove(mine, '\0')).toBe(false)
+    expect(await store().find(mine, id)).toBeUndefined()
+  })
+
+  test('§7.2 a chain is its items, oldest first, and no instructions', async () => {
+    const mine = await project()
+    const first = await turn(mine, { input: 'q1', said: 'a1' })
+    const second = await turn(mine, { previous: first, input: 'q2', said: 'a2' })
+    const branch = await turn(mine, { previous: first, input: 'q3', said: 'a3' })
+    expect(texts(await store().history(mine, first))).toEqual(['q1', 'a1'])
+    expect(texts(await store().history(mine, second))).toEqual(['q1', 'a1', 'q2', 'a2'])
+    expect(texts(await store().history(mine, branch))).toEqual(['q1', 'a1', 'q3', 'a3'])
+  })
+
+  const refused = (message: string) =>
+    expect.objectContaining({ status: 400, message: expect.stringContaining(message) })
+
+  test('§7.2 400 on a response that is unknown, foreign, or removed from the middle of a chain', async () => {
+    const [mine, other] = [await project(), await project()]
+    const first = await turn(mine)
+    const second = await turn(mine, { previous: first })
+    const history = (project_id: string, id: string) => store().history(project_id, id)
+    const unknown = "'previous_response_id' must be the id of a stored response of this project"
+    await expect(history(mine, 'resp_unknown')).rejects.toThrow(refused(unknown))
+    await expect(history(mine, '\0')).rejects.toThrow(refused(unknown))
+    await expect(history(other, second)).rejects.toThrow(refused(unknown))
+    await store().remove(mine, first)
+    await expect(history(mine, second)).rejects.toThrow(
+      refused(`'previous_response_id' leads to '${first}', which is no longer stored.`),
+    )
+  })
+
+  test('§7.2 a chain does not cross into another project', async () => {
+    const [mine, other] = [await project(), await project()]
+    const foreign = await turn(other)
+    const id = await turn(mine, { previous: foreign })
+    await expect(store().history(mine, id)).rejects.toThrow(refused('no longer stored'))
+  })
+
+  test(`§7.2 a chain has at most ${CHAIN_MAX} responses`, async () => {
+    const mine = await project()
+    let last: string | null = null
+    for (let at = 0; at < CHAIN_MAX; at++) last = await turn(mine, { previous: last })
+    expect(await store().history(mine, last ?? '')).toHaveLength(2 * CHAIN_MAX)
+    const beyond = await turn(mine, { previous: last })
+    await expect(store().history(mine, beyond)).rejects.toThrow(refused('leads through more than 100 responses'))
+  })
+
+  test('§7.2 a chain that closes in a circle is refused, not walked for ever', async () => {
+    const mine = await project()
+    const [a, b, self] = [newId('resp'), newId('resp'), newId('resp')]
+    await turn(mine, { id: a, previous: b })
+    await turn(mine, { id: b, previous: a })
+    await turn(mine, { id: self, previous: self })
+    for (const id of [a, b, self])
+      await expect(store().history(mine, id)).rejects.toThrow(refused('leads through more than 100 responses'))
+  })
+
+  test('§7.2 a chain has at most so many bytes', async () => {
+    const mine = await project()
+    const size = CHAIN_MAX_BYTES / 4
+    let last: string | null = null
+    for (let at = 0; at < 4; at++) last = await turn(mine, { previous: last, said: 'x'.repeat(size) })
+    await expect(store().history(mine, last ?? '')).rejects.toThrow(refused('bytes of conversation'))
+  })
+
+  test('§7.2 items that are only pointed at are put in place', async () => {
+    const [mine, other] = [await project(), await project()]
+    const id = await turn(mine, { input: 'q', said: 'a' })
+    const [question, answer] = await store().history(mine, id)
+    const fresh = { role: 'user', content: 'next' }
+    const pointers = [{ type: 'item_reference', id: question?.id }, { id: answer?.id }, fresh]
+    expect(await store().resolved(mine, pointers)).toEqual([question, answer, fresh])
+    const untouched = [fresh]
+    expect(await store().resolved(mine, untouched)).toBe(untouched)
+    const nowhere = refused("'input[1].id' must be the id of an item of a stored response.")
+    await expect(store().resolved(other, [fresh, { id: answer?.id }])).rejects.toThrow(nowhere)
+    await expect(store().resolved(mine, [fresh, { id: `${answer?.id}9` }])).rejects.toThrow(nowhere)
+    await expect(store().resolved(mine, [fresh, { type: 'item_reference' }])).rejects.toThrow(nowhere)
+    const many = Array.from({ length: CHAIN_MAX + 1 }, () => ({
+      id: newId('resp').replace('resp', 'msg').concat('_0'),
+    }))
+    await expect(store().resolved(mine, many)).rejects.toThrow(refused("'input' must point at items of at most 100"))
+  })
+
+  test('§8.2 input items are listed where full fidelity is kept; otherwise the list is empty', async () => {
+    const mine = await project()
+    const id = await turn(mine, { input: ['q1', 'q2', 'q3'].map((content) => ({ role: 'user', content })) })
+    const page = readItemsPage({ limit: '2', order: 'asc' })
+    const full = await store().inputItems(mine, id, page, true)
+    expect([texts(full?.data ?? []), full?.has_more]).toEqual([['q1', 'q2'], true])
+    const rest = await store().inputItems(mine, id, { ...page, after: full?.last_id ?? '' }, true)
+    expect([texts(rest?.data ?? []), rest?.has_more]).toEqual([['q3'], false])
+    const empty = { object: 'list', data: [], first_id: null, last_id: null, has_more: false }
+    expect(await store().inputItems(mine, id, page, false)).toEqual(empty)
+    expect(await store().inputItems(mine, id, { ...page, after: 'x' }, false)).toEqual(empty)
+    expect(await store().inputItems(await project(), id, page, true)).toBeUndefined()
+  })
+
+  test('R21 inside a transaction that fails, nothing is stored', async () => {
+    const mine = await project()
+    const id = newId('resp')
+    const failing = db().transaction(async (tx) => {
+      const request = readResponseRequest({ model: 'm', input: 'x' })
+      const chat = { choices: [{ message: { content: 'x' } }] }
+      const response = responseFrom(chat, request, { response_id: id, created_at_s: 1 })
+      await responseStore(tx, seals).insert(mine, { trace_id: 't', response, input: [], native: null }, NOON)
+      throw new Error('stop')
+    })
+    await expect(failing).rejects.toThrow('stop')
+    expect(await store().find(mine, id)).toBeUndefined()
+  })
+})

@@ -1,0 +1,121 @@
+// Responses that their callers let us keep (`store`), sealed: a conversation is nobody's to read in a stolen database.
+// A chain of them is walked in one statement, which bounds it in steps and in bytes.
+import { rfc3339 } from '../core/clock.ts'
+import { nextSequence } from '../core/ids.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Sealing } from '../core/sealing.ts'
+import { type Db, sql } from '../storage/db.ts'
+import type { NativeBlocks } from './native-response.ts'
+import { type ItemList, type ItemsPage, isReference, listItems, responseOfItem } from './response-items.ts'
+import { outputOf, type ResponseObject } from './response-object.ts'
+import { type Item, isResponseId, wrong } from './response-request.ts'
+
+export interface KeptResponse {
+  trace_id: string
+  response: ResponseObject
+  /** What this request brought, without what came before it and without its instructions. */
+  input: readonly Item[]
+  native: NativeBlocks | null
+}
+
+export const CHAIN_MAX = 100
+export const CHAIN_MAX_BYTES = 32 * 1024 * 1024
+
+interface Row {
+  id: string
+  trace_id: string
+  sealed: Uint8Array
+}
+type Link = Row & { previous_response_id: string | null; depth: number; bytes: number }
+
+export type ResponseStore = ReturnType<typeof responseStore>
+
+export function responseStore(db: Db, { seal, open }: Sealing) {
+  const place = (id: string) => `stored_response ${id}`
+
+  function opened(project_id: string, { id, trace_id, sealed }: Row): KeptResponse {
+    return { trace_id, ...JSON.parse(open(sealed, project_id, place(id)).toString()) }
+  }
+
+  async function find(project_id: string, id: string): Promise<KeptResponse | undefined> {
+    if (!isResponseId(id)) return undefined
+    const [row] = await db.rows<Row>(sql`
+      SELECT id, trace_id, sealed FROM stored_response WHERE project_id = ${project_id} AND id = ${id}`)
+    return row && opened(project_id, row)
+  }
+
+  return {
+    async insert(project_id: string, { trace_id, response, input, native }: KeptResponse, now: number): Promise<void> {
+      const { id, previous_response_id } = response
+      const sealed = seal(Buffer.from(JSON.stringify({ response, input, native })), project_id, place(id))
+      await db.rows(sql`
+        INSERT INTO stored_response (id, project_id, trace_id, previous_response_id, created_at, sequence, sealed)
+        VALUES (${id}, ${project_id}, ${trace_id}, ${previous_response_id}, ${rfc3339(now)}, ${nextSequence(now)},
+                ${sealed})`)
+    },
+
+    find,
+
+    async remove(project_id: string, id: string): Promise<boolean> {
+      if (!isResponseId(id)) return false
+      const removed = await db.rows(sql`
+        DELETE FROM stored_response WHERE project_id = ${project_id} AND id = ${id} RETURNING id`)
+      return removed.length === 1
+    },
+
+    /** The conversation that a response ends, oldest item first. */
+    async history(project_id: string, previous_response_id: string): Promise<Item[]> {
+      const links = isResponseId(previous_response_id)
+        ? await db.rows<Link>(sql`
+            WITH RECURSIVE chain (id, previous_response_id, depth, bytes) AS (
+              SELECT id, previous_response_id, 1, LENGTH(sealed) FROM stored_response
+              WHERE project_id = ${project_id} AND id = ${previous_response_id}
+              UNION ALL
+              SELECT r.id, r.previous_response_id, chain.depth + 1, chain.bytes + LENGTH(r.sealed)
+              FROM chain JOIN stored_response r ON r.id = chain.previous_response_id
+              WHERE r.project_id = ${project_id} AND chain.depth <= ${CHAIN_MAX} AND chain.bytes <= ${CHAIN_MAX_BYTES}
+            )
+            SELECT r.id, r.trace_id, chain.previous_response_id, chain.depth, chain.bytes, r.sealed
+            FROM chain JOIN stored_response r ON r.id = chain.id
+            ORDER BY chain.depth DESC`)
+        : []
+      checkChain(links, previous_response_id)
+      return links.flatMap((link) => itemsOf(opened(project_id, link)))
+    },
+
+    /** Puts the items in place of those that are only pointed at. */
+    async resolved(project_id: string, items: readonly Item[]): Promise<readonly Item[]> {
+      const references = items.filter(isReference)
+      if (references.length === 0) return items
+      const responses = new Set(references.flatMap(({ id }) => responseOfItem(String(id)) ?? []))
+      if (responses.size > CHAIN_MAX) throw wrong('input', `point at items of at most ${CHAIN_MAX} responses`)
+      const known = new Map<unknown, Item>()
+      for (const response_id of responses)
+        for (const item of itemsOf(await find(project_id, response_id))) known.set(item.id, item)
+      return items.map((item, at) => {
+        const meant = isReference(item) ? known.get(item.id) : item
+        if (!meant) throw wrong(`input[${at}].id`, 'be the id of an item of a stored response')
+        return meant
+      })
+    },
+
+    /** §8.2: the items where full fidelity is kept, otherwise none. Undefined where there is no such response. */
+    async inputItems(project_id: string, id: string, page: ItemsPage, full: boolean): Promise<ItemList | undefined> {
+      const kept = await find(project_id, id)
+      return kept && listItems(full ? kept.input : [], full ? page : { ...page, after: undefined })
+    },
+  }
+}
+
+const itemsOf = (kept: KeptResponse | undefined): Item[] => (kept ? [...kept.input, ...outputOf(kept.response)] : [])
+
+/** `links` has the oldest first; it must be one that nothing came before. */
+function checkChain(links: readonly Link[], asked: string): void {
+  const [oldest] = links
+  const refusal = (why: string) => new Refusal('invalid_request', `'previous_response_id' ${why}.`)
+  if (!oldest) throw refusal(`must be the id of a stored response of this project; '${asked}' is not`)
+  if (oldest.depth > CHAIN_MAX) throw refusal(`leads through more than ${CHAIN_MAX} responses`)
+  if (oldest.bytes > CHAIN_MAX_BYTES) throw refusal(`leads to more than ${CHAIN_MAX_BYTES} bytes of conversation`)
+  if (oldest.previous_response_id !== null)
+    throw refusal(`leads to '${oldest.previous_response_id}', which is no longer stored`)
+}
