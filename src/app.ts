@@ -1,23 +1,37 @@
 // The whole service on one page: hooks in the order in which a request meets them (R15), then each room's routes.
 import type { FastifyBaseLogger } from 'fastify'
+import { projectRoutes } from './accounts/project-routes.ts'
 import { cachePlanRoutes } from './cache-plan/cache-plan-routes.ts'
 import { clusterRoutes } from './clusters/cluster-routes.ts'
 import type { Clock } from './core/clock.ts'
 import { sealing } from './core/sealing.ts'
+import type { VerifyCredential } from './credentials/credential.ts'
+import { credentialRoutes } from './credentials/credential-routes.ts'
+import { type GatewaySettings, noGateway } from './gateway-settings.ts'
+import { hintsRoutes } from './hints/hints-routes.ts'
 import { authenticate, authorize } from './http/auth-hooks.ts'
 import { buildFastify } from './http/fastify.ts'
 import { serveReference } from './http/reference.ts'
 import { makePostsIdempotent } from './idempotency/idempotency-hooks.ts'
 import { idempotencyStore } from './idempotency/idempotency-store.ts'
+import { inferencePath } from './inference/assembly.ts'
+import { explainRoutes } from './inference/explain-routes.ts'
+import { modelRoutes } from './inference/model-routes.ts'
+import { responseRoutes } from './inference/response-routes.ts'
+import { v1Routes } from './inference/v1-routes.ts'
 import { keyHolders } from './keys/key-holders.ts'
 import { keyRoutes } from './keys/key-routes.ts'
 import { keyStore } from './keys/key-store.ts'
 import { keyUse } from './keys/key-use.ts'
+import { aliasRoutes } from './models/alias-routes.ts'
+import { sessionRoutes } from './sessions/session-routes.ts'
 import type { Db, OpenDb } from './storage/db.ts'
+import { subscriptionRoutes } from './subscriptions/subscription-routes.ts'
 import { metrics } from './telemetry/metrics.ts'
 import { measureRequests } from './telemetry/metrics-hooks.ts'
 import { readinessOf } from './telemetry/readiness.ts'
 import { telemetryRoutes } from './telemetry/telemetry-routes.ts'
+import { usageRoutes } from './usage/usage-routes.ts'
 
 export interface Parts {
   db: OpenDb
@@ -28,17 +42,35 @@ export interface Parts {
   /** Names this process among the replicas. */
   process_id: string
   version: string
+  /** Where generations may go; without it, to the placeholder. */
+  settings?: GatewaySettings
+  /** Asks a provider whether it accepts a credential. */
+  verifyCredential?: VerifyCredential
 }
 
 export type Service = Awaited<ReturnType<typeof buildService>>
 
-export async function buildService({ db, clock, logger, secret, process_id, version }: Parts) {
+export async function buildService(parts: Parts) {
+  const { db, clock, logger, secret, process_id, version, settings = noGateway() } = parts
   const counts = metrics()
   const readiness = readinessOf([{ name: 'store', ping: db.ping }])
   const uses = keyUse(keyStore(db), clock)
   const holders = await keyHolders(keyStore(db), uses)
   const seals = sealing(secret)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, process_id)
+  const { gateway, policy } = settings
+  const inference = inferencePath({
+    db,
+    clock,
+    logger,
+    seals,
+    process_id,
+    gateway,
+    policy,
+    metrics: counts,
+    idempotencyOn,
+  })
+  const { path, snapshots } = inference
 
   const app = buildFastify(logger)
   measureRequests(app, counts)
@@ -62,7 +94,18 @@ export async function buildService({ db, clock, logger, secret, process_id, vers
     await api.register(keyRoutes, { clock, uses })
     await api.register(clusterRoutes, { clock })
     await api.register(cachePlanRoutes)
+    await api.register(hintsRoutes, { clock })
+    await api.register(projectRoutes)
+    await api.register(aliasRoutes, { clock })
+    await api.register(credentialRoutes, { clock, seals, verify: parts.verifyCredential ?? inference.verifyCredential })
+    await api.register(subscriptionRoutes, { clock })
+    await api.register(sessionRoutes, { clock, seals })
+    await api.register(usageRoutes)
+    await api.register(modelRoutes, { snapshots })
+    await api.register(explainRoutes, { path })
+    await api.register(v1Routes, { path })
+    await api.register(responseRoutes, { path, seals, full_fidelity: gateway.full_fidelity })
   })
 
-  return { app, readiness, metrics: counts, uses, idempotency: idempotencyOn(db) }
+  return { app, readiness, metrics: counts, uses, inference, idempotency: idempotencyOn(db) }
 }

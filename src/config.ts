@@ -68,6 +68,19 @@ export const SETTINGS = {
       return text ?? (existsSync('./switchyard.yaml') ? './switchyard.yaml' : undefined)
     },
   },
+  OPENAI_API_KEY: {
+    meaning: 'Without a file, this alone makes a live gateway to OpenAI.',
+    default: 'unset',
+    read: (text) => text,
+  },
+  OPENAI_BASE_URL: {
+    meaning: 'Where that gateway goes instead: anything that speaks the OpenAI protocol.',
+    default: '`https://api.openai.com/v1`',
+    read: (text) => {
+      if (text !== undefined && !/^https?:\/\//.test(text)) throw mustBe('be an http or https address')
+      return text
+    },
+  },
   SWITCHYARD_DRAIN_MS: {
     meaning:
       'After SIGTERM, how long to go on answering at least, with readiness at 503, so that load balancers notice.',
@@ -93,7 +106,10 @@ export interface Config {
   secret: string | undefined
   bootstrap_key: string | undefined
   config_file: string | undefined
+  openai: { api_key: string | undefined; base_url: string | undefined }
   drain_ms: number
+  /** What ${NAME} in the file stands for. */
+  variables: Readonly<Record<string, string | undefined>>
   log_level: (typeof LOG_LEVELS)[number]
 }
 
@@ -106,7 +122,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     secret: read(env, 'SWITCHYARD_SECRET'),
     bootstrap_key: read(env, 'SWITCHYARD_BOOTSTRAP_KEY'),
     config_file: read(env, 'SWITCHYARD_CONFIG'),
+    openai: { api_key: read(env, 'OPENAI_API_KEY'), base_url: read(env, 'OPENAI_BASE_URL') },
     drain_ms: read(env, 'SWITCHYARD_DRAIN_MS'),
+    variables: env,
     log_level: read(env, 'LOG_LEVEL'),
   }
 }

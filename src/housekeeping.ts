@@ -6,6 +6,8 @@ import { type Clock, MINUTE_MS, SECOND_MS } from './core/clock.ts'
 import { RENEWAL_MS } from './idempotency/idempotency.ts'
 import type { Db } from './storage/db.ts'
 
+const BEAT_MS = 5 * SECOND_MS
+
 export interface Task {
   name: string
   every_ms: number
@@ -13,7 +15,7 @@ export interface Task {
 }
 
 export function housekeepingTasks(
-  { uses, idempotency }: Service,
+  { uses, idempotency, inference }: Service,
   db: Db,
   clock: Clock,
   log: FastifyBaseLogger,
@@ -21,6 +23,15 @@ export function housekeepingTasks(
   return [
     { name: 'write key use', every_ms: SECOND_MS, run: uses.flush },
     { name: 'renew reservations', every_ms: RENEWAL_MS, run: () => idempotency.renewAll(clock.now()) },
+    { name: 'say that we live', every_ms: BEAT_MS, run: () => inference.budgets.beat(clock.now()) },
+    {
+      name: 'return orphaned holds',
+      every_ms: RENEWAL_MS,
+      run: async () => {
+        const returned = await inference.budgets.returnOrphans(clock.now())
+        if (returned > 0) log.warn({ returned }, 'returned the holds of a process that died')
+      },
+    },
     {
       name: 'sweep kept responses',
       every_ms: MINUTE_MS,

@@ -1,16 +1,18 @@
 // The server as a process: read settings, open the store, build, listen, and drain on SIGTERM.
 import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { buildService } from './app.ts'
+import { buildService, type Service } from './app.ts'
 import { foundFirstProject } from './bootstrap.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './core/clock.ts'
+import { gatewaySettings } from './gateway-settings.ts'
 import { housekeepingTasks, startHousekeeping } from './housekeeping.ts'
 import { openStore, type Store } from './open-store.ts'
 import { checkIntegrity, lockFolder, openDataFolder, runningMark, storeFile } from './storage/data-folder.ts'
 import type { OpenDb } from './storage/db.ts'
+import { version } from './version.ts'
 import { firstKeyNotice } from './welcome.ts'
 
 export interface Running {
@@ -32,27 +34,38 @@ const BOOTSTRAP_POLL_MS = 100 // while another replica founds the first project
 export async function startServer(config: Config, replaceable: Replaceable = {}): Promise<Running> {
   const { clock = systemClock, open = openStore, print = (text) => process.stdout.write(text) } = replaceable
   const logger = pino({ level: config.log_level })
+  const settings = gatewaySettings(config)
   const letGo = config.database_url ? () => {} : claimFolder(config.data_dir, (text) => logger.warn(text))
   let store: Store | undefined
   try {
     store = await open(config, clock, (err) => logger.warn({ err }, 'a database connection broke'))
     const { db, secret } = store
     const founded = await foundOnce(db, clock, config.bootstrap_key)
-    const service = await buildService({ db, clock, logger, secret, process_id: randomUUID(), version: version() })
+    const identity = { process_id: randomUUID(), version: version() }
+    const service = await buildService({ db, clock, logger, secret, settings, ...identity })
     const { app, readiness, metrics } = service
+    await enterTheLiving(service, db, clock)
+    const tell = (address: string) => {
+      if (typeof founded === 'object') print(firstKeyNotice(founded, address, config.bootstrap_key !== undefined))
+    }
+    const address = await app.listen({ host: config.host, port: config.port }).catch((error) => {
+      tell(`http://${config.host}:${config.port}`) // the key exists now, and nobody would ever see it
+      throw error
+    })
     const stopHousekeeping = startHousekeeping(housekeepingTasks(service, db, clock, logger), (task, err) => {
       metrics.housekeepingFailures.inc({ task })
       logger.error({ err, task }, 'housekeeping failed')
     })
-    const address = await app.listen({ host: config.host, port: config.port })
-    if (typeof founded === 'object') print(firstKeyNotice(founded, address, config.bootstrap_key !== undefined))
+    tell(address)
 
     const stop = async (drain_ms: number) => {
       readiness.drain()
       await sleep(drain_ms)
       await app.close()
       await stopHousekeeping()
+      await service.inference.close()
       await service.uses.flush()
+      await service.inference.budgets.leave()
       await db.close()
       letGo()
     }
@@ -62,6 +75,14 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     letGo()
     throw error
   }
+}
+
+/** R43: from now on our holds are ours; on the embedded store, where we are alone, everybody else's go back at once. */
+async function enterTheLiving({ inference }: Service, { engine }: OpenDb, clock: Clock): Promise<void> {
+  const { budgets } = inference
+  await budgets.beat(clock.now())
+  if (engine === 'sqlite') await budgets.forgetOtherProcesses()
+  while ((await budgets.returnOrphans(clock.now())) > 0);
 }
 
 async function foundOnce(db: OpenDb, clock: Clock, raw_key: string | undefined) {
@@ -104,11 +125,4 @@ export async function serveUntilSignal(config: Config, replaceable?: Replaceable
   const stopped = running.stop(signal === 'SIGTERM' ? config.drain_ms : 0).then(() => 0)
   const late = sleep(config.drain_ms + STOP_WITHIN_MS, 1, { ref: false })
   return Promise.race([stopped, late])
-}
-
-function version(): string {
-  // Beside the sources in a checkout, one level further up in a build.
-  const beside = ['../package.json', '../../package.json'].map((path) => new URL(path, import.meta.url))
-  const file = beside.find((url) => existsSync(url))
-  return file ? JSON.parse(readFileSync(file, 'utf8')).version : 'unknown'
 }

@@ -24,8 +24,11 @@ declare module 'fastify' {
     keyed: KeyedRequest | undefined
   }
   interface FastifyContextConfig {
-    /** 'own': the effect lies outside the database, so the route reserves, keeps and releases by itself. */
-    idempotency?: 'own'
+    /**
+     * 'outside': the effect lies outside the database, so the triple is reserved around it instead of within a
+     * transaction. 'own': the route reserves, keeps and releases by itself.
+     */
+    idempotency?: 'outside' | 'own'
   }
 }
 
@@ -42,7 +45,9 @@ export function makePostsIdempotent(app: FastifyInstance, needs: Needs): void {
   app.addHook('onRoute', (route) => {
     if (route.method !== 'POST' || route.config?.public) return
     route.preParsing = [lookUp, ...[route.preParsing ?? []].flat()]
-    if (route.config?.idempotency !== 'own') route.handler = atMostOnce(route.handler, needs, running)
+    const { idempotency } = route.config ?? {}
+    if (idempotency === 'outside') route.handler = reservedAround(route.handler, needs)
+    else if (idempotency !== 'own') route.handler = atMostOnce(route.handler, needs, running)
   })
 }
 
@@ -76,6 +81,26 @@ function atMostOnce(handler: RouteHandlerMethod, needs: Needs, running: Set<stri
       return send(reply, response, replayed)
     } finally {
       running.delete(keyed.digest)
+    }
+  }
+}
+
+/** For effects outside the database: reserve durably, act, keep. A crash in between is reclaimed after 60 s (R22). */
+function reservedAround(handler: RouteHandlerMethod, { db, clock, storeOn }: Needs): RouteHandlerMethod {
+  const store = storeOn(db)
+  return async function (request, reply) {
+    const { keyed } = request
+    if (!keyed) return handler.call(this, request, reply)
+    const outcome = await store.reserve(keyed, clock.now())
+    if (outcome.kind === 'kept') return send(reply, outcome.response, true)
+    if (outcome.kind !== 'taken') throw conflict()
+    try {
+      const response = answer(reply, await handler.call(this, request, reply))
+      if (!(await store.keep(outcome.reservation, response, clock.now()))) throw conflict()
+      return send(reply, response, false)
+    } catch (error) {
+      await store.release(outcome.reservation)
+      throw error
     }
   }
 }

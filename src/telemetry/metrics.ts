@@ -30,6 +30,16 @@ export function metrics() {
       labelNames: ['outcome'] as const,
       registers,
     }),
+    deferredWrites: new Counter({
+      name: 'switchyard_deferred_writes_total',
+      help: 'Charges and releases that had to wait for the store; each is tried until it is written.',
+      registers,
+    }),
+    writtenOff: new Counter({
+      name: 'switchyard_written_off_micros_total',
+      help: 'Micro-USD that generations cost beyond what was held for them.',
+      registers,
+    }),
     housekeepingFailures: new Counter({
       name: 'switchyard_housekeeping_failures_total',
       help: 'Background tasks that failed, by task. They try again at their next turn.',

@@ -1,0 +1,26 @@
+// `npm run bench`: ratios to a bare reference in the same run. Machines are noisy; ratios hold, rates do not.
+import { parseArgs } from 'node:util'
+import type { Conditions } from './measure.ts'
+import { writes } from './writes.ts'
+
+const SCENARIOS: Record<string, (conditions: Conditions) => Promise<string>> = { writes }
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '3' },
+    connections: { type: 'string', default: '32' },
+  },
+})
+const conditions: Conditions = {
+  rounds: Number(values.rounds),
+  seconds: Number(values.seconds),
+  connections: Number(values.connections),
+}
+const wanted = positionals.length > 0 ? positionals : Object.keys(SCENARIOS)
+for (const name of wanted) {
+  const scenario = SCENARIOS[name]
+  if (!scenario) throw new Error(`no scenario '${name}'; there are: ${Object.keys(SCENARIOS).join(', ')}`)
+  process.stdout.write(`${await scenario(conditions)}\n`)
+}

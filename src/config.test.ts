@@ -1,0 +1,87 @@
+// Settings: what is read, and the one line that a bad one stops the start with.
+import { tmpdir } from 'node:os'
+import { expect, test } from 'vitest'
+import { readConfig, SETTINGS, SettingError } from './config.ts'
+
+test('§settings an empty environment gives every default', () => {
+  expect(readConfig({})).toEqual({
+    host: '127.0.0.1',
+    port: 8080,
+    data_dir: './data',
+    database_url: undefined,
+    secret: undefined,
+    bootstrap_key: undefined,
+    config_file: undefined,
+    drain_ms: 500,
+    log_level: 'info',
+  })
+})
+
+test('§settings an empty value counts as not given', () => {
+  expect(readConfig(Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, ''])))).toEqual(readConfig({}))
+})
+
+test('§settings everything that is given is taken', () => {
+  const config = readConfig({
+    HOST: '0.0.0.0',
+    PORT: '0',
+    SWITCHYARD_DATA_DIR: '/var/lib/switchyard',
+    DATABASE_URL: 'postgresql://db/switchyard',
+    SWITCHYARD_SECRET: 's'.repeat(32),
+    SWITCHYARD_BOOTSTRAP_KEY: `svc_live_${'k'.repeat(32)}`,
+    SWITCHYARD_CONFIG: tmpdir(),
+    SWITCHYARD_DRAIN_MS: '60000',
+    LOG_LEVEL: 'silent',
+  })
+  expect(config).toEqual({
+    host: '0.0.0.0',
+    port: 0,
+    data_dir: '/var/lib/switchyard',
+    database_url: 'postgresql://db/switchyard',
+    secret: 's'.repeat(32),
+    bootstrap_key: `svc_live_${'k'.repeat(32)}`,
+    config_file: tmpdir(),
+    drain_ms: 60_000,
+    log_level: 'silent',
+  })
+})
+
+const BAD: [keyof typeof SETTINGS, string][] = [
+  ['PORT', '65536'],
+  ['PORT', '-1'],
+  ['PORT', '80.5'],
+  ['PORT', '0x50'],
+  ['PORT', ' 80'],
+  ['PORT', 'http'],
+  ['DATABASE_URL', 'mysql://db/switchyard'],
+  ['DATABASE_URL', 'db:5432'],
+  ['SWITCHYARD_SECRET', 's'.repeat(31)],
+  ['SWITCHYARD_BOOTSTRAP_KEY', 'admin'],
+  ['SWITCHYARD_BOOTSTRAP_KEY', `svc_live_${'k'.repeat(31)}`],
+  ['SWITCHYARD_BOOTSTRAP_KEY', `svc_live_${'k'.repeat(31)} k`],
+  ['SWITCHYARD_CONFIG', '/nowhere/switchyard.yaml'],
+  ['SWITCHYARD_DRAIN_MS', '60001'],
+  ['SWITCHYARD_DRAIN_MS', '1s'],
+  ['LOG_LEVEL', 'loud'],
+  ['LOG_LEVEL', 'INFO'],
+]
+
+test.each(BAD)('§settings %s=%s: one line that names it and what it must be', (name, value) => {
+  const refused = catching(() => readConfig({ [name]: value }))
+  expect(refused).toBeInstanceOf(SettingError)
+  expect(refused?.message).toMatch(new RegExp(`^${name} must .+\\.$`))
+})
+
+// A secret that is printed when it is refused ends up in a log.
+test.each(['SWITCHYARD_SECRET', 'SWITCHYARD_BOOTSTRAP_KEY', 'DATABASE_URL'])('§settings %s is not repeated', (name) => {
+  expect(catching(() => readConfig({ [name]: 'hunter2' }))?.message).not.toContain('hunter2')
+})
+
+function catching(work: () => unknown): Error | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
+}

@@ -1,0 +1,52 @@
+// What the path to the upstreams is built from: switchyard.yaml, or else one provider from the environment, or nothing.
+import { isIP } from 'node:net'
+import type { Config } from './config.ts'
+import { type FileSettings, noConfigFile, readConfigFile } from './config-file.ts'
+import type { Gateway } from './inference/gateway.ts'
+import { PRICE_BOOK } from './models/price-book.ts'
+import type { AddressPolicy } from './providers/address-policy.ts'
+import type { ProviderSettings } from './providers/provider-config.ts'
+
+export interface GatewaySettings {
+  gateway: Gateway
+  policy: AddressPolicy
+  limits: FileSettings['limits']
+}
+
+export function gatewaySettings(config: Config): GatewaySettings {
+  const file = config.config_file ? readConfigFile(config.config_file, config.variables) : noConfigFile()
+  const { providers, fees, full_fidelity, limits, allow_cidrs } = file
+  const fromEnv = !config.config_file && (config.openai.api_key || config.openai.base_url)
+  return {
+    gateway: { providers: fromEnv ? [openaiFrom(config.openai)] : providers, fees, full_fidelity },
+    policy: { allow_private: isLoopback(config.host), allow_cidrs },
+    limits,
+  }
+}
+
+/** No provider and no private network: what a service is built with that nobody configured. */
+export function noGateway(): GatewaySettings {
+  const { fees, full_fidelity, limits } = noConfigFile()
+  return { gateway: { providers: [], fees, full_fidelity }, policy: { allow_private: false, allow_cidrs: [] }, limits }
+}
+
+/** R12: who can reach this server can reach the machine's own network anyway. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+function openaiFrom({ api_key = '', base_url = 'https://api.openai.com/v1' }: Config['openai']): ProviderSettings {
+  const models = [...PRICE_BOOK.values()].filter((model) => model.provider === 'openai')
+  return {
+    id: 'openai',
+    protocol: 'openai',
+    base_url,
+    api_key,
+    region: 'global',
+    max_concurrency: 200,
+    responses: new URL(base_url).hostname === 'api.openai.com',
+    unlisted_models: true, // whatever the upstream has may be asked for; without a price, only by keys without a limit
+    timeouts: { connect_ms: 5_000, first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 },
+    models: models.map(({ id, price, max_output_tokens }) => ({ id, upstream_id: id, price, max_output_tokens })),
+  }
+}

@@ -1,0 +1,75 @@
+// §10.2: every Agent-* response header, and when it appears. Facts in, headers out; pure.
+export type ExecutionProfile = 'managed_provider' | 'byok' | 'subscription' | 'byoc_native' | 'byoc_epp'
+export type ExecutionMode = 'live' | 'emergency_fallback' | 'placeholder'
+export type Admission = 'admitted' | 'queued' | 'rejected' | 'expired_before_start'
+
+/** Where a generation went. Known before its first byte leaves. */
+export interface RouteFacts {
+  trace_id: string
+  provider: string
+  model: string
+  region: string
+  profile: ExecutionProfile
+  mode: ExecutionMode
+  alias_release_id: string | undefined
+  credential_id: string | undefined
+  subscription: { id: string; input_discount_pct: number } | undefined
+}
+
+export interface QosFacts {
+  admission: Admission
+  /** Undefined where the request carried no target. */
+  target_met: boolean | undefined
+  fallback_used: boolean
+  /** Undefined where the request carried no hints. */
+  hints_honored: readonly string[] | undefined
+}
+
+export interface MoneyFacts {
+  charged_micros: number
+  direct_cost_micros: number
+}
+
+export type Headers = Record<string, string>
+
+export function routeHeaders(facts: RouteFacts): Headers {
+  const headers: Headers = {
+    'agent-trace-id': facts.trace_id,
+    'agent-resolved-provider': visible(facts.provider),
+    'agent-resolved-model': visible(facts.model),
+    'agent-execution-profile': facts.profile,
+    'agent-execution-mode': facts.mode,
+    'agent-region': visible(facts.region),
+  }
+  if (facts.alias_release_id) headers['agent-alias-release'] = facts.alias_release_id
+  if (facts.profile === 'byok' && facts.credential_id) headers['agent-byok-credential-id'] = facts.credential_id
+  if (facts.profile === 'subscription' && facts.subscription) {
+    headers['agent-subscription-id'] = facts.subscription.id
+    headers['agent-subscription-discount-pct'] = String(facts.subscription.input_discount_pct)
+  }
+  return headers
+}
+
+export function qosHeaders({ admission, target_met, fallback_used, hints_honored }: QosFacts): Headers {
+  const headers: Headers = { 'agent-qos-admission': admission, 'agent-qos-fallback-used': String(fallback_used) }
+  if (target_met !== undefined) headers['agent-qos-target-met'] = String(target_met)
+  if (hints_honored !== undefined) headers['agent-hints-honored'] = hints_honored.join(',')
+  return headers
+}
+
+/** Of a stream, known only at its end: these then go out as trailers (R41). */
+export function moneyHeaders({ charged_micros, direct_cost_micros }: MoneyFacts): Headers {
+  return {
+    'agent-charged-micros': String(charged_micros),
+    'agent-direct-cost-micros': String(direct_cost_micros),
+    'agent-savings-micros': String(savings(charged_micros, direct_cost_micros)),
+  }
+}
+
+export const MONEY_TRAILERS = 'agent-charged-micros, agent-direct-cost-micros, agent-savings-micros'
+
+export const savings = (charged_micros: number, direct_cost_micros: number) =>
+  Math.max(0, direct_cost_micros - charged_micros)
+
+/** Model names come from outside; a header may hold visible ASCII only (T-87). */
+const visible = (text: string) => text.replace(/[^\x20-\x7e]/g, '?').trim()

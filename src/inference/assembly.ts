@@ -1,0 +1,76 @@
+// Builds the inference path out of settings and stores: the one place that knows all of its parts.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import { budgetStore } from '../budgets/budget-store.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Sealing } from '../core/sealing.ts'
+import { credentialStore } from '../credentials/credential-store.ts'
+import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
+import type { AddressPolicy } from '../providers/address-policy.ts'
+import { responseStore } from '../responses/response-store.ts'
+import type { Db } from '../storage/db.ts'
+import { subscriptionStore } from '../subscriptions/subscription-store.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { usageStore } from '../usage/usage-store.ts'
+import { deferredWrites } from './deferred-writes.ts'
+import { dialer } from './dialer.ts'
+import type { Gateway } from './gateway.ts'
+import { inference } from './inference.ts'
+import { listedModels } from './listed-models.ts'
+import { records } from './records.ts'
+import { routingSnapshots } from './routing-snapshot.ts'
+
+export interface PathParts {
+  db: Db
+  clock: Clock
+  logger: FastifyBaseLogger
+  seals: Sealing
+  process_id: string
+  gateway: Gateway
+  policy: AddressPolicy
+  metrics: Metrics
+  idempotencyOn(db: Db): IdempotencyStore
+}
+
+export type InferencePath = ReturnType<typeof inferencePath>
+
+export function inferencePath(parts: PathParts) {
+  const { db, clock, logger, seals, process_id, gateway, policy, metrics, idempotencyOn } = parts
+  const budgetsOn = (on: Db) => budgetStore(on, process_id)
+  const dials = dialer({ policy, clock, secretOf: credentialStore(db, seals).secretOf })
+  const deferred = deferredWrites((err) => {
+    metrics.deferredWrites.inc()
+    logger.error({ err }, 'a write must wait for the store')
+  })
+  const snapshots = routingSnapshots({ db, gateway, listed: listedModels(clock, dials.listModels) })
+  const path = inference({
+    clock,
+    snapshots,
+    dialer: dials,
+    deferred,
+    records: records({ clock, seals, gateway }),
+    chainsOn: (on) => responseStore(on, seals),
+    settling: {
+      db,
+      now: clock.now,
+      budgetsOn,
+      usageOn: usageStore,
+      subscriptionsOn: subscriptionStore,
+      idempotencyOn,
+      onWriteOff: (micros) => metrics.writtenOff.inc(micros),
+    },
+  })
+  return {
+    path,
+    snapshots,
+    budgets: budgetsOn(db),
+    verifyCredential: dials.verifyCredential,
+    /** Waits for what must still be written, but not for ever: the store may be gone for good. */
+    async close(): Promise<void> {
+      await Promise.race([deferred.drained(), sleep(CLOSE_WITHIN_MS, undefined, { ref: false })])
+      await dials.close()
+    },
+  }
+}
+
+const CLOSE_WITHIN_MS = 10_000

@@ -1,0 +1,47 @@
+// R42, R43: what a call may cost before it runs, and what it did cost afterwards, by the pricing of its target. Pure.
+import { costOf, outputFor, worstCase } from '../models/price.ts'
+import type { Asked } from './call.ts'
+import type { Target } from './target.ts'
+import type { TokenCounts } from './token-counts.ts'
+
+export interface Estimate {
+  micros: number
+  /** Set where the upstream must be told a lower output limit than it would use. */
+  clamp_output_to: number | undefined
+}
+
+/** The most that this call can cost there. */
+export function worstCost(asked: Asked, { pricing, max_output_tokens }: Target): number {
+  if (pricing.kind === 'fee') return pricing.micros
+  if (pricing.kind === 'unpriced') return 0
+  return worstCase(pricing.price, asked.input_bound, outputBound(asked, max_output_tokens))
+}
+
+const outputBound = ({ output_limit, choices }: Asked, max_output_tokens: number) =>
+  output_limit ?? max_output_tokens * choices
+
+/** R43: where the whole does not fit but a shorter answer would. Only for callers that set no limit themselves. */
+export function clampedTo(asked: Asked, { pricing }: Target, available_micros: number): Estimate | undefined {
+  if (pricing.kind !== 'tokens' || asked.output_limit !== undefined || asked.kind === 'embeddings') return undefined
+  const output = Math.floor(outputFor(pricing.price, asked.input_bound, available_micros) / asked.choices)
+  if (output < 1) return undefined
+  const micros = worstCase(pricing.price, asked.input_bound, output * asked.choices)
+  return { micros, clamp_output_to: output }
+}
+
+export interface Charge {
+  cost_micros: number
+  direct_cost_micros: number
+}
+
+/** `covered` is how many of the input tokens a subscription's allowance takes, at its discount. */
+export function chargeFor({ pricing, subscription }: Target, tokens: TokenCounts, covered: number): Charge {
+  if (pricing.kind === 'fee') return { cost_micros: pricing.micros, direct_cost_micros: pricing.micros }
+  if (pricing.kind === 'unpriced') return { cost_micros: 0, direct_cost_micros: 0 }
+  const { actual_micros, direct_micros } = costOf(pricing.price, tokens)
+  if (!subscription || covered === 0) return { cost_micros: actual_micros, direct_cost_micros: direct_micros }
+  const input_micros = costOf(pricing.price, { ...tokens, output: 0 }).actual_micros
+  const off =
+    (BigInt(input_micros) * BigInt(covered) * BigInt(subscription.input_discount_pct)) / (BigInt(tokens.input) * 100n)
+  return { cost_micros: actual_micros - Number(off), direct_cost_micros: direct_micros }
+}

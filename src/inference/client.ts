@@ -1,0 +1,77 @@
+// The client's end of a generation: one whole answer, or a stream with money in its trailers (R41). Knows when the
+// client has left, which Fastify's own hooks do not tell.
+import type { FastifyReply } from 'fastify'
+import type { Refusal } from '../core/refusal.ts'
+import { type Headers, MONEY_TRAILERS } from '../headers/agent-headers.ts'
+
+export class ClientLeft extends Error {
+  override readonly name = 'ClientLeft'
+}
+
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-store',
+  'x-accel-buffering': 'no', // a proxy in front must not hold tokens back
+}
+
+export type Client = ReturnType<typeof clientOf>
+
+export function clientOf(reply: FastifyReply, onLeave: () => void) {
+  const { raw } = reply
+  let left = false
+  let begun = false
+  raw.once('close', () => {
+    left = !raw.writableFinished
+    if (left) onLeave()
+  })
+
+  return {
+    hasLeft: () => left,
+    /** Headers are on their way, so the status can no longer be changed. */
+    hasBegun: () => begun,
+
+    send(status: number, headers: Headers, body: Buffer): void {
+      if (!left) reply.code(status).headers(headers).send(body)
+    },
+
+    begin(headers: Headers): void {
+      begun = true
+      reply.hijack()
+      if (left) return
+      raw.writeHead(200, { ...(reply.getHeaders() as Headers), ...headers, ...STREAM_HEADERS, trailer: MONEY_TRAILERS })
+    },
+
+    /** The client is gone: there is nobody to answer. */
+    forget(): void {
+      begun = true
+      reply.hijack()
+      raw.destroy()
+    },
+
+    /** A promise where the client reads slower than the upstream speaks; it also ends when the client leaves. */
+    write(part: Buffer): void | Promise<void> {
+      if (left || raw.write(part)) return undefined
+      return new Promise((resolve) => {
+        const done = () => {
+          raw.off('drain', done)
+          raw.off('close', done)
+          resolve()
+        }
+        raw.once('drain', done)
+        raw.once('close', done)
+      })
+    },
+
+    end(trailers: Headers): void {
+      if (left) return
+      raw.addTrailers(trailers)
+      raw.end()
+    },
+
+    /** R47: an explicit error event; never a clean end that looks like the whole answer. */
+    fail({ body }: Refusal): void {
+      if (left) return
+      raw.end(`data: ${JSON.stringify(body)}\n\n`)
+    },
+  }
+}

@@ -1,0 +1,51 @@
+// A /v1/responses or /v2/responses request with what came before it: read, chained, and ready for any upstream.
+import { newId } from '../core/ids.ts'
+import { keptInput } from '../responses/response-items.ts'
+import type { ResponseIds, ResponseObject } from '../responses/response-object.ts'
+import { type Item, isObject, type ResponseRequest, readResponseRequest } from '../responses/response-request.ts'
+import type { ResponseStore } from '../responses/response-store.ts'
+import type { JsonBody } from './call.ts'
+
+export interface Conversation {
+  surface: 'v1' | 'v2'
+  request: ResponseRequest
+  /** What previous_response_id leads to, oldest first. */
+  history: readonly Item[]
+  ids: ResponseIds
+}
+
+/** Where in the store a chain is found. */
+type Chains = Pick<ResponseStore, 'history' | 'resolved'>
+
+interface Asking {
+  surface: Conversation['surface']
+  project_id: string
+  now: number
+}
+
+export async function readConversation(json: unknown, chains: Chains, asking: Asking): Promise<Conversation> {
+  const { surface, project_id, now } = asking
+  const asked = readResponseRequest(json, surface)
+  const { previous_response_id } = asked
+  const history = previous_response_id === null ? [] : await chains.history(project_id, previous_response_id)
+  const request = { ...asked, input: await chains.resolved(project_id, asked.input) }
+  return { surface, request, history, ids: { response_id: newId('resp'), created_at_s: Math.floor(now / 1_000) } }
+}
+
+/** The chain lives with us, so an upstream gets all of it at once. Without one, the bytes go on as they came. */
+export function selfContained({ bytes, json }: JsonBody, { request, history }: Conversation): JsonBody {
+  if (request.previous_response_id === null) return { bytes, json }
+  const { previous_response_id: _ours, ...rest } = json as Record<string, unknown>
+  const whole = { ...rest, input: [...history, ...request.input] }
+  return { bytes: Buffer.from(JSON.stringify(whole)), json: whole }
+}
+
+/** As it is kept: under the caller's chain, which an upstream that got everything at once knows nothing of. */
+export function keptForm(
+  answered: unknown,
+  { request, ids }: Conversation,
+): { response: ResponseObject; input: Item[] } | undefined {
+  if (!isObject(answered) || typeof answered.id !== 'string') return undefined
+  const response = { ...answered, previous_response_id: request.previous_response_id } as unknown as ResponseObject
+  return { response, input: keptInput(request.input, ids.response_id) }
+}

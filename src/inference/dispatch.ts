@@ -1,0 +1,162 @@
+// From a route to an answer: slot, hold, call; and on failure, before any content reached the client, the next target
+// (§11 provider_failover, R47). Whatever was taken for an attempt that failed is given back here.
+
+import type { Hold } from '../budgets/budget.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Provider, ProviderAnswer } from '../providers/provider.ts'
+import type { Slot } from './admission.ts'
+import { type OpenedStream, openStream } from './answer-stream.ts'
+import type { Call } from './call.ts'
+import { type SseFrames, sseFrames } from './sse-frames.ts'
+import type { Attempt, Route, Target } from './target.ts'
+import { type Verdict, verdictOn, verdictOnFailure } from './upstream-verdict.ts'
+
+/** What is held for one attempt; `clamp_output_to` is what the budget still buys (R43). */
+export interface Held {
+  hold: Hold | undefined
+  clamp_output_to: number | undefined
+}
+
+export interface DispatchStages {
+  now(): number
+  admit(call: Call, target: Target, signal: AbortSignal): Slot | Promise<Slot>
+  hold(call: Call, target: Target): Promise<Held>
+  release(hold: Hold): Promise<void>
+  providerFor(call: Call, target: Target): Promise<Provider>
+  bodyFor(call: Call, target: Target, held: Held): Buffer
+  headersFor(call: Call, target: Target): Record<string, string>
+  breakers: { allows(target_id: string): boolean; succeeded(target_id: string): void; failed(target_id: string): void }
+}
+
+/** An attempt that answered, with all that must still be settled or given back. */
+export interface Dispatched {
+  target: Target
+  attempts: readonly Attempt[]
+  slot: Slot
+  hold: Hold | undefined
+  ttft_ms: number
+  answer: Answered
+}
+
+export type Answered =
+  | { kind: 'stream'; stream: OpenedStream }
+  | { kind: 'whole'; content_type: string; body: Buffer }
+  /** An upstream's own 4xx: the client's to read, never charged. */
+  | { kind: 'client_error'; status: number; content_type: string; body: Buffer }
+
+export async function dispatch(
+  call: Call,
+  route: Route,
+  stages: DispatchStages,
+  signal: AbortSignal,
+): Promise<Dispatched> {
+  const attempts: Attempt[] = []
+  let refusal: Refusal | undefined
+  for (const target of route.candidates) {
+    const tried = await tryTarget(call, target, stages, signal)
+    if (tried.dialled) attempts.push(attemptOf(attempts.length + 1, target, tried))
+    if (tried.kind === 'answered') return { target, attempts, ...tried.got }
+    refusal ??= tried.refusal
+    if (!tried.may_repeat) break
+  }
+  throw refusal ?? new Refusal('unavailable', 'No target could take this call.')
+}
+
+type Got = Omit<Dispatched, 'target' | 'attempts'>
+type Tried =
+  | { kind: 'answered'; dialled: true; got: Got }
+  | {
+      kind: 'failed'
+      dialled: boolean
+      status: number | undefined
+      failure: string
+      may_repeat: boolean
+      refusal: Refusal
+    }
+
+async function tryTarget(call: Call, target: Target, stages: DispatchStages, signal: AbortSignal): Promise<Tried> {
+  let slot: Slot | undefined
+  let hold: Hold | undefined
+  let dialled = false
+  try {
+    slot = await stages.admit(call, target, signal)
+    const held = await stages.hold(call, target)
+    hold = held.hold
+    const provider = await stages.providerFor(call, target)
+    // The one probe of a target that failed is taken here, where it is dialled, and nowhere before.
+    if (!stages.breakers.allows(target.id)) throw new Refusal('unavailable', 'The target is left alone for a while.')
+    dialled = true
+    const upstream = await provider.call(
+      {
+        kind: call.kind,
+        body: stages.bodyFor(call, target, held),
+        stream: call.stream,
+        headers: stages.headersFor(call, target),
+        timeouts: target.dialling.timeouts,
+      },
+      signal,
+    )
+    const verdict = verdictOn(upstream.status, upstream.retry_after_s)
+    if (verdict.kind === 'try_elsewhere') {
+      upstream.cancel()
+      await giveBack(slot, hold, stages)
+      return failed({ call, target, stages }, verdict, upstream.status)
+    }
+    const answer = await answerOf(call, upstream, verdict)
+    stages.breakers.succeeded(target.id)
+    return { kind: 'answered', dialled: true, got: { slot, hold, ttft_ms: stages.now() - call.received_at, answer } }
+  } catch (error) {
+    await giveBack(slot, hold, stages)
+    if (signal.aborted) throw abortedWith(signal.reason, slot)
+    const verdict = verdictOnFailure(error)
+    if (verdict?.kind === 'try_elsewhere') return failed({ call, target, stages }, verdict, undefined)
+    if (error instanceof Refusal && !dialled)
+      return { kind: 'failed', dialled, status: undefined, failure: error.kind, may_repeat: true, refusal: error }
+    throw error
+  }
+}
+
+/** §10.2: a deadline that passed before there was a slot is told apart from one that passed afterwards. */
+function abortedWith(reason: unknown, slot: Slot | undefined): unknown {
+  if (!(reason instanceof Refusal)) return reason
+  const headers = { ...reason.headers, 'agent-qos-admission': slot?.verdict ?? 'expired_before_start' }
+  return new Refusal(reason.kind, reason.message, { headers, cause: reason.cause })
+}
+
+async function answerOf(call: Call, upstream: ProviderAnswer, verdict: Verdict): Promise<Answered> {
+  const { status, content_type } = upstream
+  if (verdict.kind === 'hand_on') return { kind: 'client_error', status, content_type, body: await upstream.whole() }
+  if (!call.stream) return { kind: 'whole', content_type, body: await upstream.whole() }
+  return { kind: 'stream', stream: await openStream(upstream, framesFor(call)) }
+}
+
+const framesFor = (call: Call): SseFrames => sseFrames({ kind: call.kind, drop_usage: !call.wants_usage })
+
+interface Trial {
+  call: Call
+  target: Target
+  stages: DispatchStages
+}
+
+type Elsewhere = Extract<Verdict, { kind: 'try_elsewhere' }>
+
+function failed({ call, target, stages }: Trial, verdict: Elsewhere, status: number | undefined): Tried {
+  const { failure, counts_against, surely_not_executed, refusal } = verdict
+  if (counts_against) stages.breakers.failed(target.id)
+  // §11 retry_safety: only what was surely not executed is tried again.
+  const cautious = call.hints?.safety?.retry_safety === 'idempotent_generation_only'
+  return { kind: 'failed', dialled: true, status, failure, may_repeat: surely_not_executed || !cautious, refusal }
+}
+
+async function giveBack(slot: Slot | undefined, hold: Hold | undefined, stages: DispatchStages): Promise<void> {
+  slot?.release()
+  if (hold) await stages.release(hold)
+}
+
+function attemptOf(n: number, target: Target, tried: Tried): Attempt {
+  const { id, provider, model } = target
+  const kind = n === 1 ? 'first' : 'provider_failover'
+  const common = { n, kind, target: id, provider, model } as const
+  if (tried.kind === 'answered') return { ...common, status: 200, failure: undefined, ttft_ms: tried.got.ttft_ms }
+  return { ...common, status: tried.status, failure: tried.failure, ttft_ms: undefined }
+}

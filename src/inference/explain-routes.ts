@@ -1,0 +1,64 @@
+// POST /v2/route-explain: where a request would go and why not elsewhere. Calls nobody and stores nothing.
+import { Type } from 'typebox'
+import { newId } from '../core/ids.ts'
+import { Refusal } from '../core/refusal.ts'
+import { Label } from '../core/shapes.ts'
+import type { Routes } from '../http/routes.ts'
+import type { Inference } from './inference.ts'
+import type { Target } from './target.ts'
+
+const Question = Type.Object(
+  {
+    model: Label('A model or an alias.'),
+    session_id: Type.Optional(Type.String({ maxLength: 256 })),
+    trace_id: Type.Optional(Type.String({ maxLength: 64, description: 'Repeats the weighted pick of that trace.' })),
+  },
+  { title: 'RouteQuestion' },
+)
+
+const Candidate = Type.Object({
+  target: Type.String(),
+  profile: Type.String(),
+  provider: Type.String(),
+  model: Type.String(),
+  region: Type.String(),
+})
+
+const Explanation = Type.Object(
+  {
+    object: Type.Literal('route_explanation'),
+    decision: Type.Enum(['route', 'none_fit']),
+    candidates: Type.Array(Candidate, { description: 'Best first; the rest are where to go when it fails.' }),
+    dropped: Type.Array(Type.Object({ target: Type.String(), reason: Type.String() })),
+    alias_release_id: Type.Optional(Type.String()),
+  },
+  { title: 'RouteExplanation' },
+)
+
+export const explainRoutes: Routes<{ path: Inference }> = async (app, { path }) => {
+  app.post(
+    '/v2/route-explain',
+    {
+      config: { scope: 'read', class: 'read' },
+      schema: { tags: ['Routing'], summary: 'Explain a route', body: Question, response: { 200: Explanation } },
+    },
+    async ({ caller, body }) => {
+      const { model, session_id, trace_id = newId('trc') } = body
+      const answer = await path.explain({ model, session_id, trace_id, caller, hints: undefined })
+      const object = 'route_explanation' as const
+      if (answer.kind === 'unknown_model') throw new Refusal('not_found', `There is no model '${model}' here.`)
+      if (answer.kind === 'none_fit')
+        return { object, decision: 'none_fit' as const, candidates: [], dropped: [...answer.dropped] }
+      const { candidates, dropped, alias_release_id } = answer.route
+      return {
+        object,
+        decision: 'route' as const,
+        candidates: candidates.map(shown),
+        dropped: [...dropped],
+        ...(alias_release_id && { alias_release_id }),
+      }
+    },
+  )
+}
+
+const shown = ({ id, profile, provider, model, region }: Target) => ({ target: id, profile, provider, model, region })

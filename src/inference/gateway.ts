@@ -1,0 +1,33 @@
+// What the operator configured, in the form that routing reads: providers in order of preference, fees, retention.
+import { type BookedModel, PRICE_BOOK } from '../models/price-book.ts'
+import type { ProviderSettings } from '../providers/provider-config.ts'
+
+export interface Gateway {
+  /** Listed order is the order of preference for a model. */
+  providers: readonly ProviderSettings[]
+  /** R42: what a generation costs on paths that the customer pays for. */
+  fees: { byok_micros: number; byoc_micros: number }
+  /** Whether input items and session contents are kept for reading back. */
+  full_fidelity: boolean
+}
+
+/** A provider as everybody knows it, for credentials that name it without an address. */
+interface KnownProvider {
+  base_url: string
+  protocol: 'openai' | 'anthropic'
+}
+
+export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
+  openai: { base_url: 'https://api.openai.com/v1', protocol: 'openai' },
+  anthropic: { base_url: 'https://api.anthropic.com/v1', protocol: 'anthropic' },
+  gemini: { base_url: 'https://generativelanguage.googleapis.com/v1beta/openai', protocol: 'openai' },
+  groq: { base_url: 'https://api.groq.com/openai/v1', protocol: 'openai' },
+  together: { base_url: 'https://api.together.xyz/v1', protocol: 'openai' },
+  mistral: { base_url: 'https://api.mistral.ai/v1', protocol: 'openai' },
+  deepseek: { base_url: 'https://api.deepseek.com/v1', protocol: 'openai' },
+  moonshot: { base_url: 'https://api.moonshot.ai/v1', protocol: 'openai' },
+}
+
+export const isConfigured = ({ providers }: Gateway) => providers.length > 0
+
+export const bookedModels = (): readonly BookedModel[] => [...PRICE_BOOK.values()]

@@ -1,0 +1,119 @@
+// How much a stream's event generated, counted over its bytes as they are: parsing every chunk would cost more than all
+// the rest that is done with it. A text that looks like a key is no danger: inside a JSON string every quote is escaped,
+// so a quoted word followed by a colon is a key. All texts here have one character for each byte.
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COLON = 0x3a
+const SPACE = 0x20
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const LETTER_U = 0x75
+
+/** What was found: added up in one object, because a new one for every chunk would be the dearest thing here. */
+export interface Generated {
+  /** Characters of content: an estimate to charge by where no usage comes. */
+  characters: number
+  /** Something that a client would see: text, a refusal, reasoning, a tool call. */
+  content: boolean
+  /** How many strings were counted, and where the last of them stands, without its quotes. */
+  strings: number
+  from: number
+  to: number
+}
+
+export const nothingGenerated = (): Generated => ({ characters: 0, content: false, strings: 0, from: 0, to: 0 })
+
+/**
+ * Where the value of a key begins; -1 where none is. `key` stands at `at` and has its closing quote only: a search for
+ * something that begins with a quote would stop at every quote there is.
+ */
+export function valueAfter(text: string, at: number, key: string): number {
+  if (text.charCodeAt(at - 1) !== QUOTE) return -1
+  const colon = skipSpace(text, at + key.length)
+  return text.charCodeAt(colon) === COLON ? skipSpace(text, colon + 1) : -1
+}
+
+/** Counts the value that begins at `at`: a string is all content; of an object, only what clients show. */
+export function addGenerated(text: string, at: number, end: number, sum: Generated): void {
+  const code = text.charCodeAt(at)
+  if (code === OPEN_BRACE) addOfDelta(text, at, end, sum)
+  else if (code === QUOTE) {
+    const close = closingQuote(text, at + 1, end)
+    add(countString(text, at + 1, close, sum), sum)
+  }
+}
+
+/** Counts a text that is the inside of one string and nothing else; false, and nothing counted, where it is not. */
+export function addWithin(text: string, from: number, to: number, sum: Generated): boolean {
+  if (closingQuote(text, from, to) !== to) return false
+  add(charactersIn(text, from, to), sum)
+  return true
+}
+
+function addOfDelta(text: string, at: number, end: number, sum: Generated): void {
+  let plain = 0
+  let doubled = 0 // some upstreams say the same thing under several of these names, so only the longest counts
+  let depth = 0
+  let key = ''
+  for (let i = at; i < end; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) {
+      const close = closingQuote(text, i + 1, end)
+      const next = skipSpace(text, close + 1)
+      const isKey = text.charCodeAt(next) === COLON
+      if (isKey) key = text.slice(i + 1, close)
+      else if (key === 'content' || key === 'arguments' || key === 'refusal')
+        plain += countString(text, i + 1, close, sum)
+      else if (key === 'reasoning' || key === 'reasoning_content' || key === 'text')
+        doubled = Math.max(doubled, countString(text, i + 1, close, sum))
+      i = isKey ? next : close
+    } else if (code === OPEN_BRACE) depth++
+    else if (code === CLOSE_BRACE) {
+      if (--depth === 0) break
+    } else if (code === OPEN_BRACKET && key === 'tool_calls')
+      sum.content ||= text.charCodeAt(skipSpace(text, i + 1)) !== CLOSE_BRACKET
+  }
+  add(plain + doubled, sum)
+}
+
+function add(characters: number, sum: Generated): void {
+  sum.characters += characters
+  if (characters > 0) sum.content = true
+}
+
+function countString(text: string, from: number, to: number, sum: Generated): number {
+  sum.strings++
+  sum.from = from
+  sum.to = to
+  return charactersIn(text, from, to)
+}
+
+function charactersIn(text: string, from: number, to: number): number {
+  let characters = 0
+  for (let i = from; i < to; i++) {
+    const code = text.charCodeAt(i)
+    if (code === BACKSLASH) i += text.charCodeAt(i + 1) === LETTER_U ? 5 : 1
+    else if ((code & 0xc0) === 0x80) continue // within a character of several bytes
+    characters++
+  }
+  return characters
+}
+
+/** Where the string that began before `from` ends: at its quote, or at what no string may hold, or beyond `end`. */
+function closingQuote(text: string, from: number, end: number): number {
+  let i = from
+  for (; i < end; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE || code < SPACE) break
+    if (code === BACKSLASH) i++
+  }
+  return i
+}
+
+function skipSpace(text: string, at: number): number {
+  let i = at
+  while (text.charCodeAt(i) <= SPACE) i++
+  return i
+}

@@ -1,0 +1,32 @@
+// R43: sets money aside for one attempt, where a limit applies at all. Where the dearest outcome does not fit but a
+// shorter answer would, and the caller set no limit of its own, the answer is shortened instead of refused.
+import { quotaExceeded } from '../budgets/budget.ts'
+import type { BudgetStore } from '../budgets/budget-store.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Call } from './call.ts'
+import { clampedTo, worstCost } from './charge.ts'
+import type { Held } from './dispatch.ts'
+import type { Target } from './target.ts'
+
+const CLAMP_TRIES = 3 // others take from the same limit meanwhile
+
+export async function holdFor(call: Call, target: Target, budgets: BudgetStore, now: number): Promise<Held> {
+  const { budget_micros, project_cap_micros } = call.caller
+  if (budget_micros === 0) throw quotaExceeded('key') // R6: 0 blocks every call, free ones included
+  if (project_cap_micros === 0) throw quotaExceeded('project')
+  if (budget_micros === undefined && project_cap_micros === undefined)
+    return { hold: undefined, clamp_output_to: undefined }
+  if (target.pricing.kind === 'unpriced') throw unpriced(target.model)
+
+  let wanted = { micros: worstCost(call, target), clamp_output_to: undefined as number | undefined }
+  for (let tries = 0; ; tries++) {
+    const outcome = await budgets.hold(call.caller, wanted.micros, now)
+    if (outcome.kind === 'held') return { hold: outcome.hold, clamp_output_to: wanted.clamp_output_to }
+    const shorter = tries < CLAMP_TRIES ? clampedTo(call, target, outcome.available_micros) : undefined
+    if (!shorter) throw quotaExceeded(outcome.limit)
+    wanted = { micros: shorter.micros, clamp_output_to: shorter.clamp_output_to }
+  }
+}
+
+const unpriced = (model: string) =>
+  new Refusal('invalid_request', `'model' ${model} has no price here, so a key or project with a limit cannot use it.`)

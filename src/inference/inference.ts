@@ -1,0 +1,189 @@
+// The inference path put together: every stage of pipeline.ts with the parts that it needs.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../core/clock.ts'
+import { Refusal } from '../core/refusal.ts'
+import { conflict } from '../idempotency/idempotency.ts'
+import type { CallKind } from '../providers/provider.ts'
+import type { ResponseStore } from '../responses/response-store.ts'
+import type { Db } from '../storage/db.ts'
+import { admission } from './admission.ts'
+import { affinity } from './affinity.ts'
+import { breakers } from './breaker.ts'
+import type { Call } from './call.ts'
+import { readCall } from './call-reading.ts'
+import { chooseRoute, type Question } from './choose-route.ts'
+import { type Client, ClientLeft, clientOf } from './client.ts'
+import { readConversation } from './conversation.ts'
+import type { DeferredWrites } from './deferred-writes.ts'
+import type { Dialer } from './dialer.ts'
+import { type DispatchStages, dispatch } from './dispatch.ts'
+import { holdFor } from './hold.ts'
+import { generate, type Stages } from './pipeline.ts'
+import type { Records } from './records.ts'
+import { responsesOverChat } from './responses-over-chat.ts'
+import type { Snapshots } from './routing-snapshot.ts'
+import { type SettleNeeds, settle } from './settle.ts'
+import type { Route, Target } from './target.ts'
+import { bodyFor, headersFor } from './upstream-request.ts'
+
+/** No generation outlives this, whatever its target says. */
+const LONGEST_MS = 30 * 60_000
+
+export interface InferenceNeeds {
+  clock: Clock
+  snapshots: Snapshots
+  dialer: Dialer
+  settling: SettleNeeds
+  deferred: DeferredWrites
+  records: Records
+  chainsOn(db: Db): Pick<ResponseStore, 'history' | 'resolved'>
+}
+
+type Asking = Pick<Call, 'model' | 'trace_id' | 'session_id' | 'caller' | 'hints'>
+
+export type Inference = ReturnType<typeof inference>
+
+export function inference(needs: InferenceNeeds) {
+  const { clock, snapshots, dialer, settling, deferred, records, chainsOn } = needs
+  const { db, budgetsOn, idempotencyOn } = settling
+  const slots = admission(clock)
+  const health = breakers(clock)
+  const bindings = affinity(clock)
+  const budgets = budgetsOn(db)
+  const idempotency = idempotencyOn(db)
+
+  const boundTo = ({ caller, session_id }: Asking) => bindings.targetOf(caller.project_id, session_id)
+
+  const questionOf = (call: Asking): Question => ({
+    model: call.model,
+    seed: call.trace_id,
+    now: clock.now(),
+    affine_to: call.hints?.reuse?.preference === 'avoid' ? undefined : boundTo(call),
+    breakerAllows: (target_id) => health.state(target_id) !== 'open',
+    inFlight: slots.inFlight,
+  })
+
+  async function route(call: Call): Promise<Route> {
+    const answer = chooseRoute(questionOf(call), await snapshots.of(call.caller))
+    if (answer.kind === 'route') return answer.route
+    if (answer.kind === 'unknown_model') throw new Refusal('not_found', `There is no model '${call.model}' here.`)
+    const reasons = answer.dropped.map(({ target, reason }) => `${target}: ${reason}`).join('; ')
+    throw new Refusal('unavailable', `No target for '${call.model}' can take calls now (${reasons}).`, {
+      headers: { 'retry-after': '5' },
+    })
+  }
+
+  const dispatching: DispatchStages = {
+    now: clock.now,
+    admit: (call, target, signal) => slots.admit(admissionOf(call, target, signal)),
+    hold: (call, target) => holdFor(call, target, budgets, clock.now()),
+    release: async (hold) => void (await deferred.surely(() => budgets.release(hold))),
+    async providerFor({ caller, kind, conversation }, target) {
+      const provider = await dialer.providerFor(target, caller.project_id)
+      if (!conversation || provider.speaks(kind)) return provider
+      return responsesOverChat(provider, conversation)
+    },
+    bodyFor,
+    headersFor,
+    breakers: health,
+  }
+
+  const stagesFor = (request: FastifyRequest): Stages => ({
+    chooseRoute: route,
+    async reserve() {
+      const { keyed } = request
+      if (!keyed) return undefined
+      const outcome = await idempotency.reserve(keyed, clock.now())
+      if (outcome.kind !== 'taken') throw conflict()
+      return outcome.reservation
+    },
+    release: async (reservation) => void (await deferred.surely(() => idempotency.release(reservation))),
+    async dispatch(call, chosen, signal) {
+      const got = await dispatch(call, chosen, dispatching, signal)
+      bindings.remember(call.caller.project_id, call.session_id, got.target.id)
+      return got
+    },
+    ...records,
+    settle: (call, got, produced, together) => settle(settling, call, got, { produced, together }),
+    settleDelivered: (call, got, produced, together) =>
+      deferred.surely(() => settle(settling, call, got, { produced, together })),
+    giveBack: async ({ hold }) => void (hold && (await deferred.surely(() => budgets.release(hold)))),
+  })
+
+  const readerFor =
+    ({ caller, routeOptions }: FastifyRequest) =>
+    (json: unknown) =>
+      readConversation(json, chainsOn(db), {
+        surface: routeOptions.url?.startsWith('/v2') ? 'v2' : 'v1',
+        project_id: caller.project_id,
+        now: clock.now(),
+      })
+
+  return {
+    async run(kind: CallKind, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      const call = await readCall({ kind, request, received_at: clock.now(), readConversation: readerFor(request) })
+      const abort = new AbortController()
+      // R26: a keyed generation is finished and kept, so that the retry replays it; any other ends with its client.
+      const client = clientOf(reply, () => request.keyed ?? abort.abort(new ClientLeft('the client left')))
+      const timer = setTimeout(() => abort.abort(tooLate(call)), remaining(call, clock.now()))
+      reply.header('agent-trace-id', call.trace_id)
+      try {
+        await generate(call, client, stagesFor(request), abort.signal)
+      } catch (error) {
+        tell(client, error)
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+
+    /** What would happen, without calling anyone. */
+    async explain(call: Asking) {
+      return chooseRoute(questionOf(call), await snapshots.of(call.caller))
+    },
+
+    breakerState: health.state,
+  }
+}
+
+/** Before the first byte, the error handler answers; after it, only an error event can (R47). */
+function tell(client: Client, error: unknown): void {
+  if (error instanceof ClientLeft) {
+    client.forget()
+    return
+  }
+  if (!client.hasBegun()) throw error
+  client.fail(
+    error instanceof Refusal ? error : new Refusal('fault', 'Something went wrong on our side.', { cause: error }),
+  )
+}
+
+function admissionOf(call: Call, target: Target, signal: AbortSignal) {
+  const { hints, caller, received_at, deadline_at } = call
+  const target_ttft_ms = hints?.qos?.target_ttft_ms
+  return {
+    target_id: target.id,
+    max_concurrency: target.dialling.max_concurrency,
+    class: hints?.qos?.class ?? 'standard',
+    project_id: caller.project_id,
+    key_id: caller.key_id,
+    input_tokens_est: call.input_estimate,
+    body_bytes: call.body.length,
+    arrived_at: received_at,
+    ...(target_ttft_ms !== undefined && { start_by: received_at + target_ttft_ms }),
+    ...(deadline_at !== undefined && { deadline_at }),
+    signal,
+  }
+}
+
+const remaining = ({ deadline_at }: Call, now: number) =>
+  deadline_at === undefined ? LONGEST_MS : Math.min(LONGEST_MS, Math.max(0, deadline_at - now))
+
+/** R44, R45. */
+const tooLate = ({ deadline_at }: Call) =>
+  new Refusal(
+    'deadline_exceeded',
+    `The ${deadline_at === undefined ? 'time limit' : 'deadline'} has passed. Nothing was charged.`,
+    {
+      headers: { 'x-should-retry': 'false' },
+    },
+  )

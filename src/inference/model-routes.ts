@@ -1,0 +1,64 @@
+// GET /v1/models (§8.2, R53): what a request of this project may name. Sorted by code point.
+import { Type } from 'typebox'
+import { listOf } from '../core/shapes.ts'
+import { found, list, type Routes } from '../http/routes.ts'
+import { PRICES_AS_OF } from '../models/price-book.ts'
+import type { Snapshot } from './choose-route.ts'
+import { bookedModels, isConfigured } from './gateway.ts'
+import type { Snapshots } from './routing-snapshot.ts'
+
+const Model = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal('model'),
+    created: Type.Integer({ description: 'Unix seconds.' }),
+    owned_by: Type.String(),
+  },
+  { title: 'Model' },
+)
+
+const config = { scope: 'read', class: 'read' } as const
+const tags = ['Inference (OpenAI-compatible)']
+const CREATED_S = Date.parse(PRICES_AS_OF) / 1_000
+
+export const modelRoutes: Routes<{ snapshots: Snapshots }> = async (app, { snapshots }) => {
+  app.get(
+    '/v1/models',
+    { config, schema: { tags, summary: 'List models', response: { 200: listOf(Model) } } },
+    async ({ caller }) => list(modelsOf(await snapshots.of(caller))),
+  )
+
+  app.get(
+    '/v1/models/*', // ids may contain slashes
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Retrieve a model',
+        params: Type.Object({ '*': Type.String() }),
+        response: { 200: Model },
+      },
+    },
+    async ({ caller, params }) => {
+      const id = params['*']
+      return found(
+        modelsOf(await snapshots.of(caller)).find((model) => model.id === id),
+        'model',
+        id,
+      )
+    },
+  )
+}
+
+/** The first to claim a name is its owner: the same order in which R40 would choose. */
+function modelsOf({ aliases, clusters, gateway }: Snapshot) {
+  const owners = new Map<string, string>()
+  const claim = (id: string, owner: string) => owners.has(id) || owners.set(id, owner)
+  for (const name of aliases.keys()) claim(name, 'alias')
+  for (const cluster of clusters) for (const model of cluster.models) claim(model, cluster.name)
+  for (const provider of gateway.providers) for (const { id } of provider.models) claim(id, provider.id)
+  if (!isConfigured(gateway)) for (const { id, provider } of bookedModels()) claim(id, provider)
+  return [...owners]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([id, owned_by]) => ({ id, object: 'model' as const, created: CREATED_S, owned_by }))
+}

@@ -1,0 +1,196 @@
+// The path of one generation (§1, §8.1, §10, §11): route, reserve, dispatch, answer, settle. Stages take values and
+// return values; the promise that each one keeps stands beside it.
+import { Refusal } from '../core/refusal.ts'
+import { moneyHeaders, type QosFacts, qosHeaders, type RouteFacts, routeHeaders } from '../headers/agent-headers.ts'
+import type { KeptResponse } from '../idempotency/idempotency.ts'
+import type { Reservation } from '../idempotency/idempotency-store.ts'
+import type { Db } from '../storage/db.ts'
+import type { Call } from './call.ts'
+import { type Client, ClientLeft } from './client.ts'
+import type { Answered, Dispatched } from './dispatch.ts'
+import { hintsHonored, targetMet } from './qos.ts'
+import type { Ending, Money, Produced, Together } from './settle.ts'
+import type { Route } from './target.ts'
+import { estimateUsage, readUsage, type TokenCounts } from './token-counts.ts'
+
+export interface Stages {
+  chooseRoute(call: Call): Promise<Route> | Route
+  reserve(call: Call): Promise<Reservation | undefined>
+  release(reservation: Reservation): Promise<void>
+  dispatch(call: Call, route: Route, signal: AbortSignal): Promise<Dispatched>
+  repeatedTokens(call: Call, got: Dispatched): Promise<number> | number
+  settle(call: Call, got: Dispatched, produced: Produced, together: Together | undefined): Promise<Money>
+  /** For tokens that the client already has: written later where the store is away, and then without a result. */
+  settleDelivered: (...settled: Parameters<Stages['settle']>) => Promise<Money | undefined>
+  giveBack(got: Dispatched): Promise<void>
+  /** Whether the whole stream is needed afterwards. */
+  wantsBody(call: Call): boolean
+  /** What is written together with the charge, such as the session's line. */
+  also(ended: Ended, tx: Db): Promise<void>
+  /** The body that the client gets, once it is known what it cost. */
+  finalBody(ended: Ended): Buffer
+}
+
+/** A generation that came to its end, as the records see it. */
+export interface Ended {
+  call: Call
+  got: Dispatched
+  facts: Facts
+  body: Buffer
+  tokens: TokenCounts
+  money: Money
+}
+
+export interface Facts {
+  route: RouteFacts
+  qos: QosFacts
+}
+
+interface Run {
+  call: Call
+  route: Route
+  got: Dispatched
+  reservation: Reservation | undefined
+  client: Client
+  stages: Stages
+}
+
+export async function generate(call: Call, client: Client, stages: Stages, signal: AbortSignal): Promise<void> {
+  const route = await stages.chooseRoute(call) //                 R40: alias, own clusters, own keys, managed
+  const reservation = await stages.reserve(call) //               §11: durable before anything is dialled; else 409
+  try {
+    const got = await stages.dispatch(call, route, signal) //     R43 hold, R47 failover, R44 deadline
+    try {
+      await answer({ call, route, got, reservation, client, stages }, signal) // R41, R42: charged once, told truly
+    } catch (error) {
+      await stages.giveBack(got) //                               what was not settled is not kept back either
+      throw error
+    } finally {
+      got.slot.release()
+    }
+  } catch (error) {
+    if (reservation) await stages.release(reservation) //         §11.6: a failure frees the key at once
+    throw error
+  }
+}
+
+function answer(run: Run, signal: AbortSignal): Promise<void> {
+  const { answer: answered } = run.got
+  if (answered.kind === 'stream') return answerStream(run, answered, signal)
+  return answered.kind === 'whole' ? answerWhole(run, answered) : answerClientError(run, answered)
+}
+
+type Whole = Extract<Answered, { kind: 'whole' }>
+
+async function answerWhole(run: Run, { content_type, body }: Whole): Promise<void> {
+  const { call, got, client, stages, reservation } = run
+  const tokens = readUsage(parsed(body)?.usage) ?? estimateUsage(call.input_estimate, body.length)
+  const facts = factsOf(run)
+  const headers = { ...headersOf(facts), 'content-type': content_type || 'application/json' }
+  const ended = (money: Money): Ended => ({ call, got, facts, body, tokens, money })
+  const told = (money: Money): KeptResponse => ({
+    status: 200,
+    headers: { ...headers, ...moneyHeaders(money) },
+    body: stages.finalBody(ended(money)),
+  })
+  const also = (tx: Db, money: Money) => stages.also(ended(money), tx)
+  const produced = await producedOf(run, 'completed', tokens)
+  const answer = told(await stages.settle(call, got, produced, { reservation, kept: told, also }))
+  client.send(answer.status, answer.headers, answer.body)
+}
+
+async function answerClientError(run: Run, answered: Extract<Answered, { kind: 'client_error' }>): Promise<void> {
+  await run.stages.giveBack(run.got)
+  if (run.reservation) await run.stages.release(run.reservation)
+  const { status, body } = answered
+  const isEnvelope = typeof (parsed(body)?.error as { message?: unknown } | undefined)?.message === 'string'
+  if (!isEnvelope) throw new Refusal('invalid_request', `The upstream refused this request with status ${status}.`)
+  run.client.send(status, { ...headersOf(factsOf(run)), 'content-type': 'application/json; charset=utf-8' }, body)
+}
+
+async function answerStream(
+  run: Run,
+  { stream }: Extract<Answered, { kind: 'stream' }>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { call, got, client, stages, reservation } = run
+  const facts = factsOf(run)
+  const headers = headersOf(facts)
+  const parts: Buffer[] = []
+  const keepParts = reservation !== undefined || stages.wantsBody(call)
+  client.begin(headers)
+  try {
+    await stream.forward((part) => {
+      if (keepParts) parts.push(part)
+      return client.write(part)
+    })
+  } catch (error) {
+    stream.cancel()
+    return endEarly(run, stream.frames.characters(), signal.aborted ? signal.reason : error)
+  }
+  const body = Buffer.concat(parts)
+  const tokens = readUsage(stream.frames.usage()) ?? estimateUsage(call.input_estimate, stream.frames.characters())
+  const kept = (money: Money) => keptStream({ ...headers, ...moneyHeaders(money) }, body)
+  const also = (tx: Db, money: Money) => stages.also({ call, got, facts, body, tokens, money }, tx)
+  const produced = await producedOf(run, 'completed', tokens)
+  const money = await stages.settleDelivered(call, got, produced, { reservation, kept, also })
+  client.end(money ? moneyHeaders(money) : {})
+}
+
+/** R26, R44, R47: a client that left pays for what was produced; nobody pays for what we or the upstream broke off. */
+async function endEarly(run: Run, characters: number, reason: unknown): Promise<void> {
+  const { call, got, client, stages, reservation } = run
+  const left = reason instanceof ClientLeft
+  const late = reason instanceof Refusal && reason.kind === 'deadline_exceeded'
+  const tokens = estimateUsage(call.input_estimate, characters)
+  const ending: Ending = left ? 'client_left' : late ? 'deadline_exceeded' : 'upstream_failed'
+  await stages.settleDelivered(call, got, await producedOf(run, ending, tokens), undefined)
+  if (reservation) await stages.release(reservation)
+  client.fail(
+    reason instanceof Refusal ? reason : new Refusal('upstream_failed', 'The upstream broke off. Nothing was charged.'),
+  )
+}
+
+async function producedOf({ call, route, got, stages }: Run, ending: Ending, tokens: TokenCounts): Promise<Produced> {
+  return {
+    ending,
+    tokens,
+    mode: modeOf(got),
+    admission: got.slot.verdict,
+    alias_release_id: route.alias_release_id,
+    repeated_tokens_est: await stages.repeatedTokens(call, got),
+  }
+}
+
+const modeOf = ({ target, attempts }: Dispatched) =>
+  target.dialling.protocol === 'placeholder' ? 'placeholder' : attempts.length > 1 ? 'emergency_fallback' : 'live'
+
+function factsOf({ call, route, got }: Run): Facts {
+  const { target } = got
+  const { alias_release_id } = route
+  return {
+    route: { ...target, trace_id: call.trace_id, mode: modeOf(got), alias_release_id },
+    qos: {
+      admission: got.slot.verdict,
+      target_met: targetMet(call.hints, got.ttft_ms),
+      fallback_used: target !== route.candidates[0],
+      hints_honored: hintsHonored(call.hints),
+    },
+  }
+}
+
+const headersOf = ({ route, qos }: Facts) => ({ ...routeHeaders(route), ...qosHeaders(qos) })
+
+const keptStream = (headers: Record<string, string>, body: Buffer): KeptResponse => ({
+  status: 200,
+  headers: { ...headers, 'content-type': 'text/event-stream; charset=utf-8' },
+  body,
+})
+
+function parsed(body: Buffer): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,96 @@
+// What a generation leaves behind beside its charge: the session's line (§11: once, however many attempts ran), the
+// stored response, and the memory of the prompt's prefixes.
+import type { Clock } from '../core/clock.ts'
+import type { Sealing } from '../core/sealing.ts'
+import { nativeBlocks } from '../responses/native-response.ts'
+import { responseStore } from '../responses/response-store.ts'
+import { prefixChain } from '../reuse/prefix-chain.ts'
+import { seenPrefixes } from '../reuse/seen-prefixes.ts'
+import { sessionStore } from '../sessions/session-store.ts'
+import type { Db } from '../storage/db.ts'
+import { assistantOutput, finalResponse } from './assistant-output.ts'
+import type { Call } from './call.ts'
+import { keptForm } from './conversation.ts'
+import type { Gateway } from './gateway.ts'
+import type { Ended, Stages } from './pipeline.ts'
+
+export type Records = Pick<Stages, 'wantsBody' | 'also' | 'repeatedTokens' | 'finalBody'>
+
+interface Needs {
+  clock: Clock
+  seals: Sealing
+  gateway: Gateway
+}
+
+const TENANTS_MAX = 10_000
+
+export function records({ clock, seals, gateway }: Needs): Records {
+  const seen = seenPrefixes()
+  const tenantKeys = new Map<string, Uint8Array>()
+
+  function tenantKey(project_id: string): Uint8Array {
+    const known = tenantKeys.get(project_id)
+    if (known) return known
+    const key = seals.tenantKey(project_id)
+    if (tenantKeys.size >= TENANTS_MAX) tenantKeys.clear()
+    tenantKeys.set(project_id, key)
+    return key
+  }
+
+  async function recordTurn({ call, body, tokens }: Ended, tx: Db): Promise<void> {
+    const { caller, session_id, trace_id, json, kind, stream, conversation } = call
+    const contents = gateway.full_fidelity && {
+      input: json.messages ?? json.input ?? json.prompt,
+      output: assistantOutput(kind, stream, body),
+    }
+    const turn = {
+      session_id: session_id as string,
+      response_id: conversation?.ids.response_id ?? trace_id,
+      trace_id,
+      input: undefined,
+      output: undefined,
+      ...contents,
+      input_tokens: tokens.input,
+      cached_tokens: tokens.cached,
+    }
+    await sessionStore(tx, seals).recordTurn(caller.project_id, turn, clock.now())
+  }
+
+  async function storeResponse(ended: Ended, tx: Db): Promise<void> {
+    const { call, body } = ended
+    if (!call.conversation) return
+    const kept = keptForm(call.stream ? finalResponse(body) : JSON.parse(body.toString('utf8')), call.conversation)
+    if (!kept) return
+    const record = { trace_id: call.trace_id, ...kept, native: blocksOf(ended) }
+    await responseStore(tx, seals).insert(call.caller.project_id, record, clock.now())
+  }
+
+  return {
+    wantsBody: (call) => isStored(call) || (gateway.full_fidelity && hasLine(call)),
+
+    async also(ended, tx) {
+      if (hasLine(ended.call)) await recordTurn(ended, tx)
+      if (isStored(ended.call)) await storeResponse(ended, tx)
+    },
+
+    /** §9: only the native surface tells in its body what happened; on /v1 that is for headers. */
+    finalBody(ended) {
+      const { call, body } = ended
+      if (call.conversation?.surface !== 'v2') return body
+      return Buffer.from(JSON.stringify({ ...JSON.parse(body.toString('utf8')), ...blocksOf(ended) }))
+    },
+
+    repeatedTokens(call, { target }) {
+      if (call.kind === 'embeddings') return 0
+      const { project_id } = call.caller
+      return seen.note(project_id, prefixChain(tenantKey(project_id), target.model, call.json), clock.now())
+    },
+  }
+}
+
+const blocksOf = ({ facts, money, got }: Ended) => nativeBlocks({ ...facts, money, attempts: got.attempts })
+
+const isStored = ({ conversation }: Call) => conversation?.request.store ?? false
+
+/** Only sessions that were opened here have a line; any other id serves affinity alone. */
+const hasLine = ({ session_id }: Call) => session_id?.startsWith('ses_') ?? false

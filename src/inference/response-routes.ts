@@ -1,0 +1,152 @@
+// /v1/responses and its native form /v2/responses: generate, read back, delete.
+import { Type } from 'typebox'
+import { Refusal } from '../core/refusal.ts'
+import type { Sealing } from '../core/sealing.ts'
+import { listOf, orNull } from '../core/shapes.ts'
+import { found, list, type Routes } from '../http/routes.ts'
+import { Attempt } from '../responses/native-response.ts'
+import { readItemsPage } from '../responses/response-items.ts'
+import { responseStore } from '../responses/response-store.ts'
+import type { Db } from '../storage/db.ts'
+import type { Inference } from './inference.ts'
+import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './v1-routes.ts'
+
+const Params = Type.Object({ response_id: Type.String({ description: 'Begins `resp_`.' }) })
+const generating = { scope: 'inference', class: 'inference', idempotency: 'own' } as const
+const manage = { scope: 'inference', class: 'read' } as const
+const watch = { scope: 'read', class: 'read' } as const
+const tags = ['Responses']
+
+const ResponseRequest = Type.Object(
+  {
+    model: Type.String(),
+    input: Type.Any(),
+    stream: Type.Optional(Type.Boolean()),
+    store: Type.Optional(Type.Boolean()),
+  },
+  { title: 'ResponseRequest', additionalProperties: true },
+)
+const Response = Type.Object(
+  { id: Type.String(), object: Type.Literal('response') },
+  { title: 'Response', additionalProperties: true },
+)
+const DeletedResponse = Type.Object(
+  { id: Type.String(), object: Type.Literal('response'), deleted: Type.Literal(true) },
+  { title: 'DeletedResponse' },
+)
+const InputItems = Type.Object(
+  {
+    ...listOf(Type.Object({}, { additionalProperties: true })).properties,
+    first_id: orNull(Type.String()),
+    last_id: orNull(Type.String()),
+  },
+  { title: 'InputItems' },
+)
+const ItemsQuery = Type.Object({
+  limit: Type.Optional(Type.String({ description: '1 to 100.' })),
+  order: Type.Optional(Type.String({ description: '`asc` or `desc`, which is the default.' })),
+  after: Type.Optional(Type.String({ description: 'The id of an item; the page begins behind it.' })),
+})
+
+interface Needs {
+  path: Inference
+  seals: Sealing
+  full_fidelity: boolean
+}
+
+export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fidelity }) => {
+  const storeOn = (db: Db) => responseStore(db, seals)
+  const kept = async (db: Db, project_id: string, id: string) =>
+    found(await storeOn(db).find(project_id, id), 'response', id)
+
+  await app.register(async (generate) => {
+    takeBodiesAsBytes(generate)
+    for (const url of ['/v1/responses', '/v2/responses'])
+      generate.post(
+        url,
+        {
+          config: generating,
+          bodyLimit: GENERATION_MAX_BYTES,
+          schema: { tags, summary: 'Create a response', body: ResponseRequest },
+        },
+        (request, reply) => path.run('responses', request, reply),
+      )
+  })
+
+  app.get(
+    '/v1/responses/:response_id',
+    { config: watch, schema: { tags, summary: 'Retrieve a response', params: Params, response: { 200: Response } } },
+    async ({ caller, params, db }) => (await kept(db, caller.project_id, params.response_id)).response,
+  )
+
+  app.delete(
+    '/v1/responses/:response_id',
+    {
+      config: manage,
+      schema: { tags, summary: 'Delete a response', params: Params, response: { 200: DeletedResponse } },
+    },
+    async ({ caller, params: { response_id: id }, db }) => {
+      found((await storeOn(db).remove(caller.project_id, id)) || undefined, 'response', id)
+      return { id, object: 'response' as const, deleted: true as const }
+    },
+  )
+
+  app.post(
+    '/v1/responses/:response_id/cancel',
+    { config: manage, schema: { tags, summary: 'Cancel a response', params: Params, response: { 200: Response } } },
+    async ({ caller, params, db }) => {
+      await kept(db, caller.project_id, params.response_id)
+      throw new Refusal('invalid_request', 'Only a background response can be cancelled, and this one has ended.')
+    },
+  )
+
+  app.get(
+    '/v1/responses/:response_id/input_items',
+    {
+      config: watch,
+      schema: {
+        tags,
+        summary: 'List what went in',
+        params: Params,
+        querystring: ItemsQuery,
+        response: { 200: InputItems },
+      },
+    },
+    async ({ caller, params: { response_id: id }, query, db }) => {
+      const items = await storeOn(db).inputItems(caller.project_id, id, readItemsPage(query), full_fidelity)
+      return found(items, 'response', id) as { object: 'list'; data: object[]; has_more: boolean } & Record<
+        'first_id' | 'last_id',
+        string | null
+      >
+    },
+  )
+
+  app.get(
+    '/v2/responses/:response_id',
+    {
+      config: watch,
+      schema: {
+        tags,
+        summary: 'Retrieve a response with how it came about',
+        params: Params,
+        response: { 200: Response },
+      },
+    },
+    async ({ caller, params, db }) => {
+      const { response, native } = await kept(db, caller.project_id, params.response_id)
+      return { ...response, ...native }
+    },
+  )
+
+  app.get(
+    '/v2/responses/:response_id/attempts',
+    {
+      config: watch,
+      schema: { tags, summary: 'List its attempts', params: Params, response: { 200: listOf(Attempt) } },
+    },
+    async ({ caller, params, db }) => {
+      const { native } = await kept(db, caller.project_id, params.response_id)
+      return list([...(native?.attempts ?? [])])
+    },
+  )
+}

@@ -1,0 +1,50 @@
+// An upstream without a Responses API serves it all the same: the request goes out as chat, and what comes back is told
+// as a response, whole or event by event.
+import type { Provider, ProviderAnswer, ProviderCall } from '../providers/provider.ts'
+import { responseEvents } from '../responses/event-stream.ts'
+import { responseFrom } from '../responses/from-chat.ts'
+import { chatRequestFrom } from '../responses/to-chat.ts'
+import type { Conversation } from './conversation.ts'
+
+export function responsesOverChat(provider: Provider, conversation: Conversation): Provider {
+  const { request, history, ids } = conversation
+  return {
+    speaks: (kind) => kind === 'responses' || provider.speaks(kind),
+
+    async call(call: ProviderCall, signal) {
+      if (call.kind !== 'responses') return provider.call(call, signal)
+      // The path has set the target's model, and perhaps a lower limit, in the body.
+      const { model, max_output_tokens = null } = JSON.parse(call.body.toString('utf8'))
+      const asked = { ...request, model, max_output_tokens, stream: call.stream }
+      const body = Buffer.from(JSON.stringify(chatRequestFrom(asked, history)))
+      const answer = await provider.call({ ...call, kind: 'chat', body }, signal)
+      if (answer.status !== 200) return answer
+      return call.stream ? streamed(answer) : whole(answer)
+    },
+  }
+
+  function streamed(answer: ProviderAnswer): ProviderAnswer {
+    const events = responseEvents(request, ids)
+    return {
+      ...answer,
+      async each(take) {
+        const hand = (bytes: Buffer) => (bytes.length > 0 ? take(bytes) : undefined)
+        await answer.each((part) => hand(events.push(part)))
+        await hand(events.end())
+      },
+    }
+  }
+
+  function whole(answer: ProviderAnswer): ProviderAnswer {
+    const translated = async () => {
+      const completion = JSON.parse((await answer.whole()).toString('utf8'))
+      return Buffer.from(JSON.stringify(responseFrom(completion, request, ids)))
+    }
+    return {
+      ...answer,
+      content_type: 'application/json',
+      whole: translated,
+      each: async (take) => take(await translated()),
+    }
+  }
+}

@@ -1,0 +1,139 @@
+// The end of a generation, in one transaction (R21, R43): hold → charge, the usage event, the session's line, the kept
+// answer. All of it happens or none of it does.
+import type { BudgetStore } from '../budgets/budget-store.ts'
+import { rfc3339 } from '../core/clock.ts'
+import { type Admission, type ExecutionMode, savings } from '../headers/agent-headers.ts'
+import { conflict, type KeptResponse } from '../idempotency/idempotency.ts'
+import type { IdempotencyStore, Reservation } from '../idempotency/idempotency-store.ts'
+import type { Db } from '../storage/db.ts'
+import type { SubscriptionStore } from '../subscriptions/subscription-store.ts'
+import type { UsageEvent } from '../usage/usage-event.ts'
+import type { UsageStore } from '../usage/usage-store.ts'
+import type { Call } from './call.ts'
+import { type Charge, chargeFor } from './charge.ts'
+import type { Dispatched } from './dispatch.ts'
+import type { Target } from './target.ts'
+import type { TokenCounts } from './token-counts.ts'
+
+export type Ending = 'completed' | 'client_left' | 'upstream_failed' | 'deadline_exceeded'
+
+export interface Produced {
+  ending: Ending
+  tokens: TokenCounts
+  mode: ExecutionMode
+  admission: Admission
+  alias_release_id: string | undefined
+  repeated_tokens_est: number
+}
+
+export interface Money {
+  charged_micros: number
+  direct_cost_micros: number
+}
+
+/** What else must happen together with the charge. */
+export interface Together {
+  reservation: Reservation | undefined
+  /** The answer to keep, once its cost is known. */
+  kept(money: Money): KeptResponse
+  also(tx: Db, money: Money): Promise<void>
+}
+
+export interface SettleNeeds {
+  db: Db
+  now(): number
+  budgetsOn(db: Db): BudgetStore
+  usageOn(db: Db): UsageStore
+  subscriptionsOn(db: Db): SubscriptionStore
+  idempotencyOn(db: Db): IdempotencyStore
+  onWriteOff(micros: number): void
+}
+
+export async function settle(
+  needs: SettleNeeds,
+  call: Call,
+  got: Dispatched,
+  { produced, together }: { produced: Produced; together: Together | undefined },
+): Promise<Money> {
+  const { db, now, budgetsOn, usageOn, subscriptionsOn, idempotencyOn, onWriteOff } = needs
+  const owed = produced.ending === 'completed' || produced.ending === 'client_left'
+  const settled = await db.transaction(async (tx) => {
+    const charge = owed ? await chargeIn(subscriptionsOn(tx), call, got.target, produced.tokens) : NOTHING
+    const settlement = await budgetsOn(tx).settle(call.caller, got.hold, charge.cost_micros)
+    const money = { charged_micros: settlement.charged_micros, direct_cost_micros: charge.direct_cost_micros }
+    await usageOn(tx).insert(eventOf(call, got, produced, { ...money, ...settlement, now: now() }))
+    if (together) {
+      await together.also(tx, money)
+      const { reservation } = together
+      if (reservation && !(await idempotencyOn(tx).keep(reservation, together.kept(money), now()))) throw conflict()
+    }
+    return { money, settlement }
+  })
+  if (settled.settlement.written_off_micros > 0) onWriteOff(settled.settlement.written_off_micros)
+  return settled.money
+}
+
+async function chargeIn(
+  subscriptions: SubscriptionStore,
+  call: Call,
+  target: Target,
+  tokens: TokenCounts,
+): Promise<Charge> {
+  const { subscription } = target
+  const covered = subscription
+    ? await subscriptions.useTokens(call.caller.project_id, subscription.id, tokens.input)
+    : 0
+  return chargeFor(target, tokens, covered)
+}
+
+const NOTHING: Charge = { cost_micros: 0, direct_cost_micros: 0 }
+
+interface Figures {
+  charged_micros: number
+  direct_cost_micros: number
+  written_off_micros: number
+  now: number
+}
+
+function eventOf(call: Call, got: Dispatched, produced: Produced, figures: Figures): UsageEvent {
+  const { target, slot, attempts, ttft_ms } = got
+  const { tokens, repeated_tokens_est } = produced
+  const { charged_micros, direct_cost_micros, written_off_micros, now } = figures
+  return {
+    id: call.trace_id,
+    object: 'usage_event',
+    trace_id: call.trace_id,
+    project_id: call.caller.project_id,
+    key_id: call.caller.key_id,
+    created_at: rfc3339(now),
+    endpoint: call.endpoint,
+    status: produced.ending,
+    requested_model: call.model,
+    resolved_model: target.model,
+    provider: target.provider,
+    profile: target.profile,
+    mode: produced.mode,
+    region: target.region,
+    alias_release_id: produced.alias_release_id ?? null,
+    cluster_id: target.cluster_id ?? null,
+    credential_id: target.credential_id ?? null,
+    subscription_id: target.subscription?.id ?? null,
+    session_id: call.session_id ?? null,
+    input_tokens: tokens.input,
+    cached_tokens: tokens.cached,
+    written_tokens: tokens.written,
+    output_tokens: tokens.output,
+    reasoning_tokens: tokens.reasoning,
+    repeated_tokens_est,
+    missed_reuse_tokens: Math.max(0, repeated_tokens_est - tokens.cached),
+    charged_micros,
+    direct_cost_micros,
+    savings_micros: savings(charged_micros, direct_cost_micros),
+    written_off_micros,
+    admission: produced.admission,
+    queue_ms: slot.queue_ms,
+    ttft_ms,
+    duration_ms: now - call.received_at,
+    attempts: [...attempts],
+  }
+}

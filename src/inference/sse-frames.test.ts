@@ -1,0 +1,283 @@
+// What goes through a stream is not changed, and what is picked up in passing is what a parser would have found.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { EVENT_MAX_BYTES, type FrameOptions, sseFrames } from './sse-frames.ts'
+
+const chat = { kind: 'chat', drop_usage: true } as const
+const chunk = (delta: unknown, more: object = {}) => ({
+  id: 'chatcmpl-1',
+  choices: [{ index: 0, delta, finish_reason: null }],
+  ...more,
+})
+const data = (value: unknown, newline = '\n') => `data: ${JSON.stringify(value)}${newline}${newline}`
+const USAGE = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 }
+const usageAlone = { id: 'chatcmpl-1', choices: [], usage: USAGE }
+const DONE = 'data: [DONE]\n\n'
+
+/** All of a stream through the frames, cut where told. */
+function through(options: FrameOptions, stream: Buffer, cuts: readonly number[] = []) {
+  const frames = sseFrames(options)
+  const out: Buffer[] = []
+  let from = 0
+  for (const to of [...cuts, stream.length]) {
+    const whole = frames.push(stream.subarray(from, to))
+    if (whole) out.push(whole)
+    from = to
+  }
+  const complete = frames.isComplete()
+  const rest = frames.end()
+  if (rest) out.push(rest)
+  return {
+    text: Buffer.concat(out).toString(),
+    content: frames.hasContent(),
+    complete,
+    failed: frames.failed(),
+    usage: frames.usage(),
+    characters: frames.characters(),
+  }
+}
+
+const STREAM = [
+  ': open\n\n',
+  data(chunk({ role: 'assistant', content: '' }, { usage: null })),
+  data(chunk({ content: 'Grüße, "world" \n' }, { usage: null }), '\r\n'),
+  data(chunk({ content: '😀' }, { usage: null })),
+  data(chunk({ tool_calls: [{ index: 0, id: 'call_1', function: { name: 'f', arguments: '{"a"' } }] })),
+  data({ ...chunk({}), choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] }),
+  data(usageAlone),
+  DONE,
+]
+const WHOLE = Buffer.from(STREAM.join(''))
+const WITHOUT_USAGE = STREAM.filter((event) => event !== data(usageAlone)).join('')
+
+test('R26 wherever a stream is cut, the same bytes go on and the same is known of it', () => {
+  const uncut = through(chat, WHOLE)
+  expect(uncut).toEqual({
+    text: WITHOUT_USAGE,
+    content: true,
+    complete: true,
+    failed: false,
+    usage: USAGE,
+    characters: 16 + 1 + 4,
+  })
+  for (let at = 0; at <= WHOLE.length; at++) expect(through(chat, WHOLE, [at])).toEqual(uncut)
+  const bytewise = Array.from({ length: WHOLE.length - 1 }, (_, at) => at + 1)
+  expect(through(chat, WHOLE, bytewise)).toEqual(uncut)
+})
+
+test('R26 the usage chunk goes on where the client asked for it', () => {
+  expect(through({ kind: 'chat', drop_usage: false }, WHOLE).text).toBe(String(WHOLE))
+})
+
+test('R26 a part of whole events is handed on as it is, not copied', () => {
+  const frames = sseFrames(chat)
+  const one = Buffer.from(data(chunk({ content: 'one' })))
+  const two = Buffer.from(data(chunk({ content: 'two' })) + data(chunk({ content: 'three' })))
+  expect(frames.push(one)).toBe(one)
+  expect(frames.push(two)).toBe(two)
+  const half = Buffer.concat([one, two.subarray(0, 10)])
+  expect(frames.push(half)?.buffer).toBe(half.buffer)
+})
+
+test('R26 nothing goes on before its event is whole', () => {
+  const frames = sseFrames(chat)
+  const event = Buffer.from(data(chunk({ content: 'x' })))
+  expect(frames.push(event.subarray(0, -1))).toBeUndefined()
+  expect(frames.hasContent()).toBe(false)
+  expect(String(frames.push(event.subarray(-1)))).toBe(String(event))
+  expect(frames.hasContent()).toBe(true)
+})
+
+test('R26 an event goes on with the last byte of its blank line, whatever parts that came in', () => {
+  for (const event of [data(chunk({ content: 'x' })), data(chunk({ content: 'x' }), '\r\n')]) {
+    const frames = sseFrames(chat)
+    const parts = Array.from(Buffer.from(event), (byte) => frames.push(Buffer.of(byte)))
+    expect(parts.filter((part) => part !== undefined).map(String)).toEqual([event])
+    expect(String(parts.at(-1))).toBe(event)
+  }
+})
+
+test('R43 of two texts in one chunk, neither is lost when the next chunk looks alike', () => {
+  const pair = (content: string, refusal: string) => Buffer.from(data(chunk({ content, refusal })))
+  const frames = sseFrames(chat)
+  for (const part of [pair('four', 'a'), pair('four', 'bc'), pair('four', 'def')]) frames.push(part)
+  expect(frames.characters()).toBe(4 + 1 + 4 + 2 + 4 + 3)
+})
+
+test.each<[string, FrameOptions['kind'], object, boolean]>([
+  ['text', 'chat', chunk({ content: 'x' }), true],
+  ['an empty text', 'chat', chunk({ role: 'assistant', content: '' }), false],
+  ['null', 'chat', chunk({ content: null, refusal: null, tool_calls: null }), false],
+  ['a refusal', 'chat', chunk({ refusal: 'No.' }), true],
+  ['reasoning', 'chat', chunk({ content: null, reasoning_content: 'Hm' }), true],
+  ['reasoning by its other name', 'chat', chunk({ reasoning: 'Hm' }), true],
+  ['a tool call without arguments yet', 'chat', chunk({ tool_calls: [{ index: 0, function: { name: 'f' } }] }), true],
+  ['no tool call', 'chat', chunk({ content: '', tool_calls: [] }), false],
+  ['text in parts', 'chat', chunk({ content: [{ type: 'text', text: 'x' }] }), true],
+  ['an empty delta', 'chat', chunk({}), false],
+  ['the second of two choices', 'chat', { choices: [{ delta: {} }, { delta: { content: 'x' } }] }, true],
+  ['a key that ends alike', 'chat', { choices: [{ no_delta: { content: 'x' } }] }, false],
+  ['a completion', 'completions', { choices: [{ text: 'x', index: 0 }] }, true],
+  ['an empty completion', 'completions', { choices: [{ text: '', index: 0, logprobs: { text_offset: [1] } }] }, false],
+  ['output text', 'responses', { type: 'response.output_text.delta', delta: 'x', logprobs: [] }, true],
+  ['arguments', 'responses', { type: 'response.function_call_arguments.delta', delta: '{' }, true],
+  ['a response that began', 'responses', { type: 'response.created', response: { output: [], usage: null } }, false],
+  ['an open message', 'responses', { type: 'response.output_item.added', item: { type: 'message' } }, false],
+  ['an open call', 'responses', { type: 'response.output_item.added', item: { type: 'function_call' } }, true],
+])('R47 is it content? %s', (_what, kind, event, content) => {
+  for (const spaced of [JSON.stringify(event), JSON.stringify(event, null, 1).replaceAll('\n', '')]) {
+    const seen = through({ kind, drop_usage: true }, Buffer.from(`data: ${spaced}\n\n`))
+    expect(seen.content).toBe(content)
+  }
+})
+
+test.each<[string, FrameOptions['kind'], string, unknown]>([
+  ['an error object', 'chat', data({ error: { message: 'overloaded' } }), { message: 'overloaded' }],
+  ['one beside choices', 'chat', data(chunk({ content: '' }, { error: { code: 502 } })), { code: 502 }],
+  ['one by its object', 'chat', data({ object: 'error', message: 'bad' }), { object: 'error', message: 'bad' }],
+  ['no error', 'chat', data(chunk({ content: 'an "error' }, { error: null })), undefined],
+  ['a text about one', 'chat', data(chunk({ content: '{"error":{"code":1}}' })), undefined],
+  [
+    'a failed response',
+    'responses',
+    data({ type: 'response.failed', response: { error: { code: 'x' } } }),
+    { code: 'x' },
+  ],
+  ['an error event', 'responses', `event: error\n${data({ type: 'error', message: 'm' })}`, { message: 'm' }],
+])('R47 is it an error? %s', (_what, kind, event, error) => {
+  const frames = sseFrames({ kind, drop_usage: true })
+  expect(String(frames.push(Buffer.from(event)))).toBe(event)
+  expect([frames.failed(), frames.error()]).toEqual([error !== undefined, error])
+})
+
+test.each<[string, FrameOptions['kind'], string, boolean]>([
+  ['[DONE]', 'chat', DONE, true],
+  ['[DONE] with CRLF', 'chat', 'data:[DONE]\r\n\r\n', true],
+  ['[DONE] without its blank line', 'chat', 'data: [DONE]', true],
+  ['[DONE] with one line end', 'chat', 'data: [DONE]\n', true],
+  ['[DONE] in a text', 'chat', data(chunk({ content: 'data: [DONE]\n\n' })), false],
+  ['half a word', 'chat', 'data: [DON', false],
+  ['nothing', 'chat', '', false],
+  ['a finished response', 'responses', data({ type: 'response.completed', response: { usage: USAGE } }), true],
+  ['a response cut short', 'responses', data({ type: 'response.incomplete', response: {} }), true],
+  [
+    'a response under way',
+    'responses',
+    data({ type: 'response.output_text.delta', delta: 'response.completed' }),
+    false,
+  ],
+])('R47 is it complete? %s', (_what, kind, event, complete) => {
+  expect(through({ kind, drop_usage: true }, Buffer.from(event)).complete).toBe(complete)
+})
+
+test('R41 the last usage counts, wherever it stands', () => {
+  const early = data(chunk({ content: 'x' }, { usage: { ...USAGE, completion_tokens: 1 } }))
+  const seen = through(chat, Buffer.from(early + data(chunk({}, { usage: USAGE })) + DONE))
+  expect(seen.usage).toEqual(USAGE)
+  expect(seen.text).toBe(early + data(chunk({}, { usage: USAGE })) + DONE)
+  const response = data({ type: 'response.completed', response: { usage: { input_tokens: 4 } } })
+  expect(through({ kind: 'responses', drop_usage: true }, Buffer.from(response)).usage).toEqual({ input_tokens: 4 })
+})
+
+test('R41 an empty list of choices alone is no usage chunk', () => {
+  const filters = data({ choices: [], prompt_filter_results: [], usage: null })
+  expect(through(chat, Buffer.from(filters)).text).toBe(filters)
+})
+
+test('R41 a usage chunk over several data lines is taken out as one', () => {
+  const lines = JSON.stringify(usageAlone, null, 1).split('\n')
+  const event = `event: message\n${lines.map((line) => `data: ${line}`).join('\n')}\n\n`
+  expect(through(chat, Buffer.from(event + DONE))).toMatchObject({ text: DONE, usage: USAGE })
+})
+
+test('T-86 an event without end is refused, however small its parts', () => {
+  const frames = sseFrames(chat)
+  const part = Buffer.alloc(1024 * 1024, 'x')
+  const pushAll = () => {
+    for (let bytes = 0; bytes <= EVENT_MAX_BYTES; bytes += part.length) frames.push(part)
+  }
+  expect(pushAll).toThrow('too_large')
+})
+
+test('R43 what chunks say twice is counted once', () => {
+  const both = chunk({ reasoning: 'twelve chars', reasoning_content: 'twelve chars', content: 'four' })
+  expect(through(chat, Buffer.from(data(both))).characters).toBe(16)
+})
+
+/** What the frames promise, in the plain and slow way: parse everything. */
+function slowly(events: readonly string[]) {
+  const seen = { characters: 0, content: false, complete: false, usage: undefined as unknown, text: '' }
+  for (const event of events) {
+    const line = event.split(/\r?\n/).find((each) => each.startsWith('data:'))
+    const payload = line?.slice('data:'.length).trim()
+    if (payload === '[DONE]') seen.complete = true
+    const parsed = payload === undefined || payload === '[DONE]' ? {} : JSON.parse(payload)
+    for (const { delta } of parsed.choices ?? []) {
+      const { content, refusal, reasoning_content, tool_calls } = delta
+      const parts = [content, refusal, reasoning_content]
+      for (const { function: called } of tool_calls ?? []) parts.push(called.arguments)
+      const characters = parts.reduce((sum, part) => sum + [...(part ?? '')].length, 0)
+      seen.characters += characters
+      if (characters > 0 || tool_calls?.length > 0) seen.content = true
+    }
+    if (parsed.usage) seen.usage = parsed.usage
+    if (!(parsed.usage && parsed.choices.length === 0)) seen.text += event
+  }
+  return seen
+}
+
+const tricky = fc.constantFrom(
+  '"usage":{"a":1}',
+  '"delta":{"content":"',
+  '[DONE]\n\n',
+  '\\',
+  '"',
+  'data: ',
+  '\u2028',
+  '😀',
+)
+const words = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 12 }),
+  fc.string({ unit: 'binary', maxLength: 12 }).filter((text) => text.isWellFormed()),
+  fc.array(tricky, { maxLength: 3 }).map((parts) => parts.join('')),
+)
+const aDelta = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ content: words }) },
+  fc.record({ role: fc.constant('assistant'), content: fc.option(words), refusal: fc.option(words) }),
+  fc.record({ content: fc.constantFrom('', 'same'), refusal: words }),
+  fc.record({ content: fc.constant(null), reasoning_content: words }),
+  fc.record({ tool_calls: fc.array(fc.record({ index: fc.nat(3), function: fc.record({ arguments: words }) })) }),
+)
+const anEvent = fc.oneof(
+  { weight: 8, arbitrary: aDelta.map((delta) => data(chunk(delta, { usage: null }))) },
+  aDelta.map((delta) => data(chunk(delta), '\r\n')),
+  aDelta.map((delta) => data(chunk(delta, { usage: USAGE }))),
+  fc
+    .array(aDelta, { maxLength: 3 })
+    .map((deltas) => data({ choices: deltas.map((delta) => ({ delta })), usage: null })),
+  fc.constantFrom(': keep-alive\n\n', data(usageAlone), data(usageAlone, '\r\n'), DONE, `event: x\n${data(chunk({}))}`),
+)
+
+test('R26 of any stream, cut anywhere, the bytes go on and all that a parser would find is found', () => {
+  fc.assert(
+    fc.property(fc.array(anEvent, { maxLength: 12 }), fc.array(fc.nat(), { maxLength: 12 }), (events, places) => {
+      const stream = Buffer.from(events.join(''))
+      const cuts = places.map((place) => place % (stream.length + 1)).sort((a, b) => a - b)
+      expect(through(chat, stream, cuts)).toMatchObject(slowly(events))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('R26 chunks that differ in their content only are known as well as any others', () => {
+  fc.assert(
+    fc.property(fc.array(aDelta, { maxLength: 20 }), (deltas) => {
+      const events = deltas.map((delta) => data(chunk(delta, { usage: null })))
+      const frames = sseFrames(chat)
+      for (const event of events) frames.push(Buffer.from(event))
+      const { characters, content } = slowly(events)
+      expect([frames.characters(), frames.hasContent()]).toEqual([characters, content])
+    }),
+    { numRuns: 1_000 },
+  )
+})

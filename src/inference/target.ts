@@ -1,0 +1,62 @@
+// Somewhere a generation can go, and what became of trying (§1, R40, R47).
+import type { ExecutionProfile } from '../headers/agent-headers.ts'
+import type { Price } from '../models/price.ts'
+import type { Timeouts } from '../providers/provider.ts'
+
+/** How to reach an upstream. Two targets with the same dialling share their connections. */
+export interface Dialling {
+  protocol: 'openai' | 'anthropic' | 'placeholder'
+  base_url: string
+  /** Whose credential goes along: the operator's, the project's own, or none (T-85). */
+  secret: { kind: 'configured'; value: string } | { kind: 'credential'; id: string } | { kind: 'none' }
+  /** The address was given by a customer, so it is checked on every dial (R12). */
+  customer_address: boolean
+  responses_native: boolean
+  max_concurrency: number
+  timeouts: Timeouts & { total_ms: number }
+}
+
+/** R42: list prices; or the control plane's fee on paths that the customer pays for; or nobody knows. */
+export type Pricing = { kind: 'tokens'; price: Price } | { kind: 'fee'; micros: number } | { kind: 'unpriced' }
+
+export interface Target {
+  /** Stable: what slots, breakers and affinity are counted by. */
+  id: string
+  profile: ExecutionProfile
+  /** What Agent-Resolved-Provider says. */
+  provider: string
+  /** The upstream's own name of the model. */
+  model: string
+  region: string
+  pricing: Pricing
+  max_output_tokens: number
+  cluster_id: string | undefined
+  credential_id: string | undefined
+  subscription: { id: string; input_discount_pct: number } | undefined
+  dialling: Dialling
+}
+
+export interface Dropped {
+  target: string
+  reason: string
+}
+
+export interface Route {
+  /** Best first; the rest are where to go when it fails. Never empty. */
+  candidates: readonly Target[]
+  dropped: readonly Dropped[]
+  alias_release_id: string | undefined
+}
+
+export interface Attempt {
+  n: number
+  kind: 'first' | 'provider_failover'
+  target: string
+  provider: string
+  model: string
+  /** The upstream's status, where there was an answer. */
+  status: number | undefined
+  /** Why it was given up, where it was. */
+  failure: string | undefined
+  ttft_ms: number | undefined
+}

@@ -1,0 +1,39 @@
+// Usage as providers report it, in one form (§6.4 of their many). `cached` and `written` are parts of `input`.
+import type { Tokens } from '../models/price.ts'
+
+export interface TokenCounts extends Tokens {
+  reasoning: number
+  /** We counted ourselves, because the upstream said nothing. */
+  estimated: boolean
+}
+
+type Fields = Record<string, unknown>
+
+/** Undefined where this is not a usage object. */
+export function readUsage(usage: unknown): TokenCounts | undefined {
+  if (typeof usage !== 'object' || usage === null) return undefined
+  const fields = usage as Fields
+  const input = count(fields.prompt_tokens) ?? count(fields.input_tokens)
+  if (input === undefined) return undefined
+  const details = (fields.prompt_tokens_details ?? fields.input_tokens_details ?? {}) as Fields
+  const outputDetails = (fields.completion_tokens_details ?? fields.output_tokens_details ?? {}) as Fields
+  const cached = count(details.cached_tokens) ?? count(fields.prompt_cache_hit_tokens) ?? 0
+  const written = count(details.cache_write_tokens) ?? 0
+  return {
+    input: Math.max(input, cached + written), // some upstreams report the parts beside the whole
+    cached,
+    written,
+    output: count(fields.completion_tokens) ?? count(fields.output_tokens) ?? 0,
+    reasoning: count(outputDetails.reasoning_tokens) ?? 0,
+    estimated: false,
+  }
+}
+
+/** What an upstream that stayed silent, or was cut off, has probably worked. */
+export function estimateUsage(input_estimate: number, output_characters: number): TokenCounts {
+  const output = Math.ceil(output_characters / 4)
+  return { input: input_estimate, cached: 0, written: 0, output, reasoning: 0, estimated: true }
+}
+
+const count = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined

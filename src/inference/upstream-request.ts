@@ -1,0 +1,38 @@
+// What goes out to a target: the client's bytes with only those fields changed that must be, and headers that tell the
+// data plane what the caller asked for, in both spellings (§10.1; the endpoint picker renamed its headers).
+import { hash } from 'node:crypto'
+import type { Call } from './call.ts'
+import type { Held } from './dispatch.ts'
+import { spliceFields } from './json-splice.ts'
+import type { Target } from './target.ts'
+
+export function bodyFor(call: Call, target: Target, { clamp_output_to }: Held): Buffer {
+  const fields: Record<string, unknown> = {}
+  if (target.model !== call.model) fields.model = target.model
+  if (clamp_output_to !== undefined)
+    fields[call.kind === 'responses' ? 'max_output_tokens' : 'max_tokens'] = clamp_output_to
+  // Without it a stream would not say what it cost. What only we asked for is taken out again.
+  if (call.stream && call.kind !== 'responses' && !call.wants_usage)
+    fields.stream_options = { ...(call.json.stream_options as object | undefined), include_usage: true }
+  return spliceFields(call.body, fields)
+}
+
+export function headersFor(call: Call, target: Target): Record<string, string> {
+  const headers: Record<string, string> = { 'x-request-id': call.trace_id }
+  if (target.profile !== 'byoc_epp' && target.profile !== 'byoc_native') return headers
+  if (call.session_id) headers['x-session-id'] = call.session_id
+  if (target.profile === 'byoc_native') return headers
+  const qos = call.hints?.qos
+  inBothSpellings(headers, 'inference-objective', qos?.class ?? 'standard')
+  inBothSpellings(headers, 'inference-fairness-id', hash('sha256', call.caller.project_id, 'hex').slice(0, 16))
+  if (qos?.target_ttft_ms !== undefined) {
+    headers['x-llm-d-slo-ttft-ms'] = String(qos.target_ttft_ms)
+    headers['x-slo-ttft-ms'] = String(qos.target_ttft_ms)
+  }
+  return headers
+}
+
+function inBothSpellings(headers: Record<string, string>, name: string, value: string): void {
+  headers[`x-llm-d-${name}`] = value
+  headers[`x-gateway-${name}`] = value
+}

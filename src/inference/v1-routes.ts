@@ -1,0 +1,65 @@
+// The compatible surface: /v1 generations. Bodies travel as bytes; nothing of ours ever enters them (§9).
+import { isUtf8 } from 'node:buffer'
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { Refusal } from '../core/refusal.ts'
+import { isTooDeep } from '../http/json-body.ts'
+import type { Routes } from '../http/routes.ts'
+import type { CallKind } from '../providers/provider.ts'
+import type { JsonBody } from './call.ts'
+import type { Inference } from './inference.ts'
+
+export const GENERATION_MAX_BYTES = 16 * 1024 * 1024 // images travel inside bodies
+
+const config = { scope: 'inference', class: 'inference', idempotency: 'own' } as const
+const tags = ['Inference (OpenAI-compatible)']
+const Open = (title: string, properties: Record<string, ReturnType<typeof Type.Any>>) =>
+  Type.Object(
+    { model: Type.String(), stream: Type.Optional(Type.Boolean()), ...properties },
+    { title, additionalProperties: true },
+  )
+
+const ROUTES: readonly { url: string; kind: CallKind; summary: string; body: ReturnType<typeof Open> }[] = [
+  {
+    url: '/v1/chat/completions',
+    kind: 'chat',
+    summary: 'Create a chat completion',
+    body: Open('ChatCompletionRequest', { messages: Type.Array(Type.Any(), { minItems: 1 }) as never }),
+  },
+  {
+    url: '/v1/completions',
+    kind: 'completions',
+    summary: 'Create a completion',
+    body: Open('CompletionRequest', { prompt: Type.Any() }),
+  },
+  {
+    url: '/v1/embeddings',
+    kind: 'embeddings',
+    summary: 'Create embeddings',
+    body: Open('EmbeddingRequest', { input: Type.Any() }),
+  },
+]
+
+export const v1Routes: Routes<{ path: Inference }> = async (app, { path }) => {
+  takeBodiesAsBytes(app)
+  for (const { url, kind, summary, body } of ROUTES)
+    app.post(url, { config, bodyLimit: GENERATION_MAX_BYTES, schema: { tags, summary, body } }, (request, reply) =>
+      path.run(kind, request, reply),
+    )
+}
+
+/** The schema documents the body; what it must have is checked where it is read, so that the rest stays untouched. */
+export function takeBodiesAsBytes(app: FastifyInstance): void {
+  app.setValidatorCompiler(() => () => true)
+  app.removeContentTypeParser('application/json')
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    const bytes = body as Buffer
+    if (!isUtf8(bytes)) return done(new Refusal('invalid_request', 'The body is not valid UTF-8.'))
+    if (isTooDeep(bytes)) return done(new Refusal('invalid_request', 'The body nests too deep.'))
+    try {
+      done(null, { bytes, json: JSON.parse(bytes.toString('utf8')) } satisfies JsonBody)
+    } catch (cause) {
+      done(new Refusal('invalid_request', 'The body is not valid JSON.', { cause }))
+    }
+  })
+}

@@ -1,0 +1,46 @@
+// Repeated work, measured without keeping any of it: a request's prompt as a chain of keyed hashes, one at each message
+// boundary. Two requests that share a prefix share the hashes up to where they part; nobody can tell what was said.
+import { createHmac, hash } from 'node:crypto'
+
+export interface Link {
+  hash: string
+  /** How much prompt lies up to here, estimated. */
+  tokens: number
+}
+
+const BYTES_PER_TOKEN = 4
+const LINKS_MAX = 512 // the longest conversations are followed this far
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Keys stay in the order received: providers match the rendered prompt, and sorting would hide a real cache break. */
+export function prefixChain(tenant_key: Uint8Array, model: string, json: Fields): Link[] {
+  let last = createHmac('sha256', tenant_key).update(`v1|${model}`).digest('base64url')
+  let bytes = 0
+  const links: Link[] = []
+  for (const unit of units(json)) {
+    bytes += Buffer.byteLength(unit)
+    last = hash('sha256', last + unit, 'base64url')
+    links.push({ hash: last.slice(0, 22), tokens: Math.ceil(bytes / BYTES_PER_TOKEN) })
+    if (links.length === LINKS_MAX) break
+  }
+  return links
+}
+
+/** What a provider's cache sees, in its order: tools, instructions, then message by message. Not how it is sampled. */
+function units({ tools, instructions, messages, input, prompt }: Fields): string[] {
+  const found: string[] = []
+  if (tools !== undefined) found.push(`tools ${JSON.stringify(tools)}`)
+  if (typeof instructions === 'string') found.push(`instructions ${instructions}`)
+  for (const message of [messages ?? input ?? prompt ?? []].flat()) found.push(unitOf(message))
+  return found
+}
+
+/** "text" and [{type: "text", text: "text"}] are the same prompt. */
+function unitOf(message: unknown): string {
+  if (typeof message !== 'object' || message === null) return String(message)
+  const { content, ...rest } = message as { content?: unknown }
+  const [only] = Array.isArray(content) && content.length === 1 ? content : []
+  const text = (only as { type?: unknown; text?: unknown } | undefined)?.text
+  return JSON.stringify({ ...rest, content: typeof text === 'string' ? text : content })
+}
