@@ -1,12 +1,12 @@
 // Real databases for tests: a fresh SQLite file each time, or a fresh schema of the PostgreSQL that TEST_DATABASE_URL
 // names. Both are opened with the guard that catches a statement outside its transaction.
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe } from 'vitest'
-import type { OpenDb } from '../../src/storage/db.ts'
+import { type OpenDb, sql } from '../../src/storage/db.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
@@ -31,8 +31,11 @@ export async function freshDb(engine: Engine = ENGINE): Promise<TestDb> {
   return test
 }
 
+// A test's database need not outlive the machine: in memory, a flush to disk costs nothing.
+const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
 async function freshSqlite(): Promise<TestDb> {
-  const dir = mkdtempSync(join(tmpdir(), 'switchyard-'))
+  const dir = mkdtempSync(join(SCRATCH, 'switchyard-'))
   const location = join(dir, 'test.db')
   const db = openSqlite(location, strictGuard())
   const drop = async () => {
@@ -61,6 +64,17 @@ async function onServer(url: string, statement: string): Promise<void> {
   await client.connect()
   await client.query(statement)
   await client.end()
+}
+
+/** Every row of every table, as one text: two of them tell whether anything was stored in between. */
+export async function contentsOf(db: OpenDb): Promise<string> {
+  const tables = await db.rows<{ name: string }>(
+    db.engine === 'sqlite'
+      ? sql`SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`
+      : sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename`,
+  )
+  const rows = tables.map(({ name }) => db.rows({ text: [`SELECT * FROM ${name} ORDER BY 1`], values: [] }))
+  return JSON.stringify(await Promise.all(rows))
 }
 
 /** Runs a store's suite on one fresh database of this project's engine. */

@@ -1,14 +1,21 @@
-// The whole service over a real database, with a clock the test holds. No mocks.
+// The whole service over a real database, with a clock the test holds. No mocks. Every answer is checked against the
+// OpenAPI document, the envelope and the standing headers on its way to the test.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import { pino } from 'pino'
-import { onTestFinished } from 'vitest'
-import { buildService } from '../../src/app.ts'
+import { afterAll, beforeAll, describe, onTestFinished } from 'vitest'
+import { buildService, type Parts } from '../../src/app.ts'
 import { foundProject } from '../../src/bootstrap.ts'
 import type { Scope } from '../../src/core/scopes.ts'
 import { housekeepingTasks } from '../../src/housekeeping.ts'
 import { createKey } from '../../src/keys/key.ts'
 import { keyStore } from '../../src/keys/key-store.ts'
-import { heldClock } from './clock.ts'
-import { type Engine, freshDb } from './databases.ts'
+import type { OpenDb } from '../../src/storage/db.ts'
+import { type HeldClock, heldClock } from './clock.ts'
+import { type Conformance, conformanceWith, type OpenApi } from './conformance.ts'
+import { contentsOf, ENGINE, type Engine, freshDb } from './databases.ts'
+import { listenOn } from './sockets.ts'
+import { type Tampering, tamperedDb } from './tampered-db.ts'
 
 export interface Answer {
   status: number
@@ -25,90 +32,141 @@ export interface Sending {
   body?: unknown
 }
 
-export type TestService = Awaited<ReturnType<typeof startService>>
+export interface Options {
+  engine?: Engine
+  log?: string[]
+  /** What stands between the service and its store. */
+  tampering?: Tampering
+  /** Parts of the service that are to be others than in every test. */
+  parts?: Partial<Parts>
+}
+
+export type TestService = Awaited<ReturnType<typeof buildTestService>>
+export type TestProject = Awaited<ReturnType<TestService['newProject']>>
 
 export const SECRET = 'a secret for tests, 32 characters or more'
 
-export async function startService({ engine, log = [] }: { engine?: Engine; log?: string[] } = {}) {
+/** A service for one test, with a project of its own. */
+export async function startService(options: Options = {}) {
+  const service = await buildTestService(options)
+  onTestFinished(service.stop)
+  return { ...service, ...(await service.newProject()) }
+}
+
+/** One service for a whole suite: cheaper, and each test founds its own project in it. */
+export function withService(suite: (service: () => TestService) => void, options: Options = {}): void {
+  describe(ENGINE, () => {
+    let service: TestService
+    beforeAll(async () => {
+      service = await buildTestService(options)
+    })
+    afterAll(() => service.stop())
+    suite(() => service)
+  })
+}
+
+export async function buildTestService({ engine, log = [], tampering = {}, parts: more = {} }: Options = {}) {
   const clock = heldClock()
   const { db, location, drop } = await freshDb(engine)
-  const logger = pino({ level: 'trace' }, { write: (line: string) => void log.push(line) })
-  const { project, key } = await foundProject(
-    db,
-    { name: 'home', owner_email: 'ada@example.com', verified: true },
-    clock.now(),
-  )
-  const service = await buildService({ db, clock, logger, secret: SECRET, process_id: 'test', version: 'test' })
-  const { app } = service
-  await app.ready()
-  onTestFinished(async () => {
-    await app.close()
-    await drop()
-  })
+  const store = tamperedDb(db, tampering)
+  const started: FastifyInstance[] = []
 
-  function as(raw: string | undefined) {
-    async function send(method: string, url: string, { headers, payload, body }: Sending = {}): Promise<Answer> {
-      const content = payload ?? (body === undefined ? undefined : JSON.stringify(body))
-      const reply = await app.inject({
-        method: method as 'GET',
-        url,
-        headers: {
-          ...(raw && { authorization: `Bearer ${raw}` }),
-          ...(content !== undefined && { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(content !== undefined && { payload: content }),
-      })
-      const isJson = String(reply.headers['content-type']).startsWith('application/json')
-      return {
-        status: reply.statusCode,
-        headers: reply.headers as Record<string, string>,
-        body: isJson && reply.payload !== '' ? JSON.parse(reply.payload) : reply.payload,
-        bytes: reply.rawPayload,
-      }
-    }
-    return {
-      send,
-      get: (url: string, headers?: Record<string, string>) => send('GET', url, headers ? { headers } : {}),
-      post: (url: string, body?: unknown, headers?: Record<string, string>) =>
-        send('POST', url, { body, ...(headers && { headers }) }),
-      del: (url: string, headers?: Record<string, string>) => send('DELETE', url, headers ? { headers } : {}),
-    }
+  /** The service as another process on the same store would be it. */
+  async function startProcess(process_id: string) {
+    const logger = pino({ level: 'trace' }, { write: (line: string) => void log.push(line) })
+    const parts = { db: store, clock, logger, secret: SECRET, process_id, version: 'test', ...more }
+    const { service, routes } = await notingRoutes(() => buildService(parts))
+    started.push(service.app)
+    await service.app.ready()
+    const conforms = conformanceWith(service.app.swagger() as unknown as OpenApi)
+    return { ...service, routes, as: (raw?: string) => callerOf(service.app, conforms, raw) }
   }
 
-  /** Another project, and its admin key. */
-  async function newProject({ verified = true, owner_email = `${Math.random()}@example.com` } = {}) {
-    const founded = await foundProject(db, { name: 'other', owner_email, verified }, clock.now())
-    return { project: founded.project, key: founded.key.raw, ...as(founded.key.raw) }
-  }
+  const first = await startProcess('test')
+  let projects = 0
 
-  /** A further key of the home project, straight from the store. */
-  async function keyWith(...scopes: Scope[]): Promise<string> {
-    const minted = createKey(project.id, { name: scopes.join('+'), scopes }, clock.now())
-    await keyStore(db).insert(minted, clock.now())
-    return minted.raw
+  /** A project of its own, and its admin key. */
+  async function newProject({ verified = true } = {}) {
+    const founding = { name: 'home', owner_email: `owner${++projects}@example.com`, verified }
+    const { project, key } = await foundProject(db, founding, clock.now())
+    const keyWith = (...scopes: Scope[]) => insertKey(db, clock, project.id, scopes)
+    return { project, key: key.raw, key_id: key.api_key.id, keyWith, ...first.as(key.raw) }
   }
 
   /** Runs one housekeeping task now, by name. */
   async function housekeep(name: string): Promise<void> {
-    const task = housekeepingTasks(service, db, clock, app.log).find((one) => one.name === name)
+    const task = housekeepingTasks(first, store, clock, first.app.log).find((one) => one.name === name)
     if (!task) throw new Error(`no housekeeping task '${name}'`)
     await task.run()
   }
 
+  /** What a refusal must be: an answer, and not one row written, changed or gone. */
+  async function storingNothing(work: () => Promise<Answer>): Promise<Answer> {
+    const before = await contentsOf(db)
+    const answer = await work()
+    if ((await contentsOf(db)) !== before) throw new Error(`answered ${answer.status}, but changed what is stored`)
+    return answer
+  }
+
+  async function stop(): Promise<void> {
+    for (const app of started) await app.close()
+    await drop()
+  }
+
+  const listen = () => listenOn(first.app)
+  const ways = { startProcess, newProject, housekeep, storingNothing, listen, stop }
+  return { ...first, ...ways, clock, db, location, log, tampering }
+}
+
+/** Fastify announces each instance it makes; that is early enough to hear of every route, declared well or not. */
+async function notingRoutes<S>(build: () => Promise<S>): Promise<{ service: S; routes: RouteOptions[] }> {
+  const routes: RouteOptions[] = []
+  const onInstance = (message: unknown) =>
+    (message as { fastify: FastifyInstance }).fastify.addHook('onRoute', (route) => void routes.push(route))
+  subscribe('fastify.initialization', onInstance)
+  try {
+    return { service: await build(), routes }
+  } finally {
+    unsubscribe('fastify.initialization', onInstance)
+  }
+}
+
+/** A further key, straight from the store. */
+async function insertKey(db: OpenDb, clock: HeldClock, project_id: string, scopes: Scope[]): Promise<string> {
+  const minted = createKey(project_id, { name: scopes.join('+'), scopes }, clock.now())
+  await keyStore(db).insert(minted, clock.now())
+  return minted.raw
+}
+
+function callerOf(app: FastifyInstance, conforms: Conformance, raw: string | undefined) {
+  async function send(method: string, url: string, { headers, payload, body }: Sending = {}): Promise<Answer> {
+    const content = payload ?? (body === undefined ? undefined : JSON.stringify(body))
+    const reply = await app.inject({
+      method: method as 'GET',
+      url,
+      headers: {
+        ...(raw && { authorization: `Bearer ${raw}` }),
+        ...(content !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(content !== undefined && { payload: content }),
+    })
+    const isJson = String(reply.headers['content-type']).startsWith('application/json')
+    const answer = {
+      status: reply.statusCode,
+      headers: reply.headers as Record<string, string>,
+      body: isJson && reply.payload !== '' ? JSON.parse(reply.payload) : reply.payload,
+      bytes: reply.rawPayload,
+    }
+    const wrong = conforms(method, url, answer)
+    if (wrong.length > 0) throw new Error(`${method} ${url} answered ${answer.status}: ${wrong.join('; ')}`)
+    return answer
+  }
   return {
-    ...service,
-    ...as(key.raw),
-    as,
-    key: key.raw,
-    key_id: key.api_key.id,
-    project,
-    newProject,
-    keyWith,
-    housekeep,
-    clock,
-    db,
-    location,
-    log,
+    send,
+    get: (url: string, headers?: Record<string, string>) => send('GET', url, headers ? { headers } : {}),
+    post: (url: string, body?: unknown, headers?: Record<string, string>) =>
+      send('POST', url, { body, ...(headers && { headers }) }),
+    del: (url: string, headers?: Record<string, string>) => send('DELETE', url, headers ? { headers } : {}),
   }
 }

@@ -1,0 +1,82 @@
+// The document that GET /openapi.json answers is the routes' own: nothing is missing from it, nothing is only in it.
+// That answers keep to it is checked with every request that any spec test sends: see test/support/service.ts.
+import { expect, test } from 'vitest'
+import { conformanceWith } from '../support/conformance.ts'
+import { walkOf } from '../support/routes.ts'
+import { withService } from '../support/service.ts'
+
+interface Operation {
+  summary?: string
+  tags?: string[]
+  security?: unknown[]
+  parameters?: { in: string; name: string; required?: boolean }[]
+  requestBody?: object
+  responses: Record<string, { content: object }>
+}
+
+const HIDDEN = /^\/(openapi\.json|metrics|docs(\/.*)?|console(\/.*)?)$/ // machinery and pages, not the API
+
+withService((service) => {
+  const document = async () =>
+    (await service().as().get('/openapi.json')).body as {
+      openapi: string
+      paths: Record<string, Record<string, Operation>>
+    }
+  const named = (url: string) => url.replace(/:(\w+)/g, '{$1}')
+  const registered = () =>
+    walkOf(service().routes).filter(({ method, route }) => method !== 'HEAD' && !HIDDEN.test(route))
+
+  test('OpenAPI 3.1, and every registered route is in it', async () => {
+    const { openapi, paths } = await document()
+    expect(openapi).toBe('3.1.0')
+    const documented = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    expect(documented.sort()).toEqual(
+      registered()
+        .map(({ method, route }) => `${method} ${named(route)}`)
+        .sort(),
+    )
+  })
+
+  test('OpenAPI says what each route is for, what it takes and what it answers', async () => {
+    const { paths } = await document()
+    for (const { method, route, isPublic } of registered()) {
+      const operation = paths[named(route)]?.[method.toLowerCase()] as Operation
+      const about = `${method} ${route}`
+      expect(operation.summary, about).toBeTruthy()
+      expect(operation.tags, about).toHaveLength(1)
+      expect(Object.keys(operation.responses), about).toEqual(expect.arrayContaining(['200', '4XX', '5XX']))
+      expect(operation.security, about).toEqual(isPublic ? [] : undefined)
+      const inPath = (operation.parameters ?? []).filter((one) => one.in === 'path').map((one) => `:${one.name}`)
+      expect(inPath, about).toEqual(route.match(/:\w+/g) ?? [])
+      const keyed = (operation.parameters ?? []).some(
+        (one) => one.in === 'header' && one.name === 'Agent-Idempotency-Key',
+      )
+      expect(keyed, about).toBe(method === 'POST' && !isPublic)
+    }
+  })
+
+  test('OpenAPI planted: answers that break the document are caught', async () => {
+    const conforms = conformanceWith((await document()) as never)
+    const { get } = await service().newProject()
+    const { status, headers, body } = await get('/v2/api-keys')
+    const findings = (change: object) => conforms('GET', '/v2/api-keys', { status, headers, body, ...change }).join()
+    expect(findings({})).toBe('')
+    expect(findings({ body: { ...body, has_more: undefined } })).toContain('does not match its schema')
+    expect(findings({ body: { ...body, data: [{ ...body.data[0], created_at: 'today' }] } })).toContain('date-time')
+    expect(findings({ status: 201 })).toContain('201 is not documented')
+    expect(findings({ status: 404, body: { message: 'no' } })).toContain('not the envelope')
+    expect(findings({ status: 404, body: { error: { message: 'a', type: 'b', extra: 1 } } })).toContain(
+      'not the envelope',
+    )
+    expect(findings({ headers: { ...headers, 'x-frame-options': 'ALLOW' } })).toContain('x-frame-options')
+  })
+
+  test('GET /docs is a page that loads nothing from elsewhere', async () => {
+    const { status, headers, body } = await service().as().get('/docs/')
+    expect([status, headers['content-type']]).toEqual([200, expect.stringContaining('text/html')])
+    expect(body).not.toMatch(/(src|href)="(https?:)?\/\//)
+    expect(headers['content-security-policy']).toMatch(/default-src 'none'.*script-src 'self'/)
+  })
+})

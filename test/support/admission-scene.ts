@@ -1,0 +1,167 @@
+// Calls that come, wait, leave and are given up around an admission, with clock and timers in the test's hand; and what
+// must be true of them after every single step.
+import { getEventListeners } from 'node:events'
+import { Refusal } from '../../src/core/refusal.ts'
+import { type Admission, type AdmissionRequest, admission, type Slot } from '../../src/inference/admission.ts'
+import { BOUNDS, type Bounds, type Timers } from '../../src/inference/waiting-room.ts'
+import { type HeldClock, heldClock } from './clock.ts'
+
+/** Timers that run when the test moves the clock past them, in the order in which they are due. */
+export function heldTimers(clock: HeldClock) {
+  const set = new Set<{ at: number; work: () => void }>()
+  const due = (until: number) =>
+    [...set].filter(({ at }) => at <= until).reduce((a, b) => (b.at < a.at ? b : a), { at: Infinity, work: () => {} })
+  return {
+    after(delay_ms: number, work: () => void) {
+      const timer = { at: clock.now() + delay_ms, work }
+      set.add(timer)
+      return () => void set.delete(timer)
+    },
+    advance(ms: number) {
+      const until = clock.now() + ms
+      for (let timer = due(until); timer.at !== Infinity; timer = due(until)) {
+        clock.advance(Math.max(0, timer.at - clock.now()))
+        set.delete(timer)
+        timer.work()
+      }
+      clock.advance(until - clock.now())
+    },
+    pending: () => set.size,
+  }
+}
+
+export interface Ticket {
+  request: AdmissionRequest
+  state: 'waiting' | 'holding' | 'released' | 'refused'
+  slot?: Slot
+  reason?: unknown
+  refused_on_arrival?: true
+  joined_at: number
+  /** The room had a bound to refuse it for when it came. */
+  crowded: boolean
+  abort: AbortController
+}
+
+export type Build = (clock: HeldClock, timers: Timers, bounds: Bounds) => Admission
+export type Scene = ReturnType<typeof admissionScene>
+
+export interface SceneOptions {
+  build?: Build
+  bounds?: Bounds
+  max_concurrency?: number
+}
+
+export function admissionScene({ build = admission, bounds = BOUNDS, max_concurrency = 1 }: SceneOptions = {}) {
+  const clock = heldClock()
+  const timers = heldTimers(clock)
+  const gate = build(clock, timers, bounds)
+  const tickets: Ticket[] = []
+  /** The tickets that got a slot, in that order. */
+  const started: Ticket[] = []
+
+  function begin(ticket: Ticket, slot: Slot): void {
+    Object.assign(ticket, { state: 'holding', slot })
+    started.push(ticket)
+  }
+
+  async function come(asked: Partial<AdmissionRequest> = {}): Promise<Ticket> {
+    const abort = new AbortController()
+    const request: AdmissionRequest = {
+      target_id: 'target',
+      max_concurrency,
+      class: 'standard',
+      project_id: 'prj_1',
+      key_id: 'key_1',
+      input_tokens_est: 1_000,
+      body_bytes: 100,
+      arrived_at: clock.now(),
+      signal: abort.signal,
+      ...asked,
+    }
+    const crowded = overBound([...of('waiting').map((one) => one.request), request], bounds, request.key_id)
+    const ticket: Ticket = { request, state: 'waiting', joined_at: clock.now(), crowded, abort }
+    tickets.push(ticket)
+    const given = gate.admit(request)
+    if (!(given instanceof Promise)) begin(ticket, given)
+    else
+      given.then(
+        (slot) => begin(ticket, slot),
+        (reason) => Object.assign(ticket, { state: 'refused', reason }),
+      )
+    await settled()
+    if (ticket.state === 'refused') ticket.refused_on_arrival = true
+    return ticket
+  }
+
+  async function release(ticket: Ticket | undefined): Promise<void> {
+    ticket?.slot?.release()
+    if (ticket?.state === 'holding') ticket.state = 'released'
+    await settled()
+  }
+
+  async function giveUp(ticket: Ticket | undefined): Promise<void> {
+    ticket?.abort.abort(new Error('the client left'))
+    await settled()
+  }
+
+  async function pass(ms: number): Promise<void> {
+    timers.advance(ms)
+    await settled()
+  }
+
+  const of = (state: Ticket['state']) => tickets.filter((ticket) => ticket.state === state)
+  return { clock, timers, gate, bounds, max_concurrency, tickets, started, of, come, release, giveUp, pass }
+}
+
+/** Lets every promise that can settle do so. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 4; turn++) await null
+}
+
+/** What is wrong at this moment; nothing, if all promises of an admission hold. */
+export function faults({ clock, timers, gate, bounds, max_concurrency, tickets, of }: Scene): string[] {
+  const [waiting, holding] = [of('waiting'), of('holding')]
+  const asked = waiting.map(({ request }) => request)
+  const over = (only: keyof Bounds) =>
+    asked.some(({ key_id }) => overBound(asked, { ...ENDLESS, [only]: bounds[only] }, key_id))
+  const listening = ({ request }: Ticket) => getEventListeners(request.signal, 'abort').length
+  const claims: Record<string, boolean> = {
+    'more slots out than the target takes': holding.length > max_concurrency,
+    'slots counted are not slots held': gate.inFlight('target') !== holding.length,
+    'waiters counted are not those waiting': gate.waiting('target') !== waiting.length,
+    'more waiters than the bound': over('waiters'),
+    'more bytes than the bound': over('body_bytes'),
+    'more waiters of a key than the bound': over('waiters_per_key'),
+    'a slot is free while somebody waits': waiting.length > 0 && holding.length < max_concurrency,
+    'somebody waits whose time is over': waiting.some((ticket) => expiry(ticket, bounds) <= clock.now()),
+    'somebody waits who left': waiting.some(({ abort }) => abort.signal.aborted),
+    'a listener too many or too few': tickets.some((one) => listening(one) !== Number(one.state === 'waiting')),
+    'a timer too many or too few': timers.pending() !== Number(waiting.length > 0),
+    'refused for no reason': of('refused').some((ticket) => !isGoodReason(ticket)),
+    'refused though there was room': of('refused').some(isRefusedForNothing),
+    'a target kept that nobody uses': gate.targets() !== Number(holding.length > 0),
+  }
+  return Object.keys(claims).filter((claim) => claims[claim])
+}
+
+const ENDLESS: Bounds = { waiters: Infinity, waiters_per_key: Infinity, body_bytes: Infinity, wait_ms: Infinity }
+
+function overBound(requests: readonly AdmissionRequest[], bounds: Bounds, key_id: string): boolean {
+  const of_key = requests.filter((request) => request.key_id === key_id).length
+  const bytes = requests.reduce((sum, { body_bytes }) => sum + body_bytes, 0)
+  return requests.length > bounds.waiters || of_key > bounds.waiters_per_key || bytes > bounds.body_bytes
+}
+
+const isRefusedForNothing = ({ reason, refused_on_arrival, crowded }: Ticket) =>
+  reason instanceof Refusal && reason.kind === 'rate_limited' && refused_on_arrival === true && !crowded
+
+const expiry = ({ request, joined_at }: Ticket, { wait_ms }: Bounds) =>
+  Math.min(request.deadline_at ?? Infinity, joined_at + wait_ms)
+
+function isGoodReason({ reason, abort, request }: Ticket): boolean {
+  if (!(reason instanceof Refusal)) return abort.signal.aborted && reason === abort.signal.reason
+  const admission = reason.headers['agent-qos-admission']
+  if (reason.kind === 'deadline_exceeded')
+    return admission === 'expired_before_start' && request.deadline_at !== undefined
+  return reason.kind === 'rate_limited' && admission === 'rejected' && reason.headers['retry-after'] === '1'
+}

@@ -1,0 +1,78 @@
+// Whether an answer keeps what the OpenAPI document, the error envelope (§7) and the standing headers (§10.2) promise.
+// Every answer that a test gets through test/support/service.ts passes here.
+import { Compile } from 'typebox/schema'
+
+interface Operation {
+  responses: Record<string, { content?: Record<string, { schema: object }> }>
+}
+
+export interface OpenApi {
+  paths: Record<string, Record<string, Operation>>
+}
+
+export interface Heard {
+  status: number
+  headers: Readonly<Record<string, unknown>>
+  body: unknown
+}
+
+const STANDING_HEADERS: Record<string, RegExp> = {
+  'x-content-type-options': /^nosniff$/,
+  'x-frame-options': /^DENY$/,
+  'referrer-policy': /^no-referrer$/,
+  'content-security-policy': /frame-ancestors 'none'/,
+  'cache-control': /^no-store$/,
+}
+
+export type Conformance = ReturnType<typeof conformanceWith>
+
+/** Returns a function that lists what is wrong with an answer; an empty list is a good answer. */
+export function conformanceWith({ paths }: OpenApi) {
+  const patterns = Object.entries(paths).map(([path, operations]) => ({
+    pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+    operations,
+  }))
+  const checks = new Map<object, { Check(value: unknown): boolean; Errors(value: unknown): unknown }>()
+
+  function againstSchema(schema: object, body: unknown): string[] {
+    const check = checks.get(schema) ?? Compile(schema)
+    checks.set(schema, check)
+    return check.Check(body) ? [] : [`does not match its schema: ${JSON.stringify(check.Errors(body))}`]
+  }
+
+  return (method: string, url: string, { status, headers, body }: Heard): string[] => {
+    const found = [...headerFindings(headers)]
+    const redirects = status > 299 && status < 400 && headers.location !== undefined // only the pages do
+    if ((status < 200 || status > 299) && !redirects) found.push(...envelopeFindings(headers, body, method))
+    const path = url.replace(/^https?:\/\/[^/]+/, '').replace(/\?.*$/, '')
+    const operations = patterns.find(({ pattern }) => pattern.test(path))?.operations
+    const operation = operations?.[method.toLowerCase()]
+    if (!operation) return found
+    const declared = operation.responses[status] ?? operation.responses[`${String(status)[0]}XX`]
+    if (!declared) return [...found, `${status} is not documented`]
+    const [type = ''] = String(headers['content-type']).split(';')
+    if (declared.content && !declared.content[type]) return [...found, `${type} is not documented`]
+    const schema = declared.content?.[type]?.schema
+    return schema ? [...found, ...againstSchema(schema, body)] : found
+  }
+}
+
+function headerFindings(headers: Heard['headers']): string[] {
+  return Object.entries(STANDING_HEADERS).flatMap(([name, value]) =>
+    value.test(String(headers[name])) ? [] : [`${name} is ${headers[name]}`],
+  )
+}
+
+/** {error: {message, type, code?}} and nothing else (§7). An answer to HEAD has no body to look at. */
+export function envelopeFindings(headers: Heard['headers'], body: unknown, method = 'GET'): string[] {
+  if (method === 'HEAD') return []
+  if (!/^application\/json/.test(String(headers['content-type']))) return ['an error that is not JSON']
+  const { error, ...beside } = (body ?? {}) as { error?: Record<string, unknown> }
+  const { message, type, code, ...more } = error ?? {}
+  const good =
+    typeof message === 'string' &&
+    message !== '' &&
+    typeof type === 'string' &&
+    /^(string|undefined)$/.test(typeof code)
+  return good && Object.keys({ ...beside, ...more }).length === 0 ? [] : [`not the envelope: ${JSON.stringify(body)}`]
+}

@@ -1,0 +1,33 @@
+// The registered routes as a test walks them: a real address for each, and what ruling R3 asks of its caller.
+import type { RouteOptions } from 'fastify'
+import type { Scope } from '../../src/core/scopes.ts'
+
+export interface Walk {
+  method: string
+  /** The pattern it was declared with. */
+  route: string
+  /** An address that reaches it; whatever it names does not exist. */
+  url: string
+  isPublic: boolean
+}
+
+export function walkOf(routes: readonly RouteOptions[]): Walk[] {
+  return routes.flatMap(({ method, url, config }) =>
+    [method].flat().map((one) => ({
+      method: one,
+      route: url,
+      url: url
+        .replace(/:(\w+?)_id/g, 'unknown_$1')
+        .replace(/:\w+/g, 'unknown')
+        .replace(/\*$/, 'unknown'),
+      isPublic: config?.public === true,
+    })),
+  )
+}
+
+/** R3, told from the address alone: what a route declares of itself is what is being tested. */
+export function scopeByRuling({ method, route }: Walk): Scope {
+  if (method === 'GET' || method === 'HEAD' || route === '/v2/byoc/hicache-plan') return 'read'
+  const generates = method === 'POST' && /^\/v1\/|^\/v2\/(responses|agent-hints)$/.test(route)
+  return generates || /^\/v2\/sessions(\/|$)|\/heartbeat$/.test(route) ? 'inference' : 'admin'
+}

@@ -1,0 +1,151 @@
+// §11, R21 against kill -9: whatever was acknowledged is there, once, and is answered with the same bytes ever after.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { asks, count, inLanes, stored } from './asks.ts'
+import { check, type Operation } from './checker.ts'
+import type { Plant } from './plants.ts'
+import { type Chance, chance } from './randomness.ts'
+import type { Ask } from './recording-client.ts'
+import { type Report, report, verdictChecks } from './report.ts'
+import { type Engine, openScene, type Scene } from './scene.ts'
+import type { ServerProcess } from './server-process.ts'
+
+export interface Kill9 {
+  cycles: number
+  in_flight: number
+  engine: Engine
+  plant?: Plant | undefined
+  seed: number
+  note?: (text: string) => void
+}
+
+const TRAFFIC_MS = [0, 400] as const // from the first answer to the kill
+const BOOT_KILL_ONE_IN = 8 // some kills hit a server that is still coming up from the last one
+const EARLY_KILL_ONE_IN = 8 // some hit one that has not answered anything yet
+const RETRY_MS = 10
+const GIVE_UP_MS = 30_000
+
+export async function kill9(run: Kill9): Promise<Report> {
+  const { cycles, in_flight, engine, plant, seed } = run
+  const scene = await openScene({ engine, plant })
+  return report(scene, { command: 'kill9', engine, plant, seed }, async () => {
+    const random = chance(seed)
+    const traffic = startTraffic(scene, random, in_flight)
+    const { booting, server } = await killAgainAndAgain(scene, traffic, random, run)
+    await traffic.finish()
+    const { operations, asked } = traffic
+    const retried = count(operations, (one) => one.replayed === true)
+    await inLanes(in_flight, asked, async (ask) => void operations.push(await scene.client.post(ask)))
+    const effects = await stored(scene.client)
+    const unclean = await scene.stop(server)
+    return {
+      figures: {
+        'kills under traffic': cycles,
+        'kills while starting': booting,
+        'requests in flight': in_flight,
+        'keys asked for': asked.length,
+        'requests sent': operations.length,
+        'requests cut off by a kill': count(operations, (one) => one.outcome === 'unknown'),
+        'retries that found it done': retried,
+        'answers of 409': count(operations, (one) => one.status === 409),
+        'replays asked for afterwards': asked.length,
+        'effects in the store': effects.length,
+      },
+      checks: [
+        ...verdictChecks(check({ operations, stored: effects })),
+        { name: 'damage found by integrity_check', found: scene.damage() },
+        { name: 'last stop not clean', found: unclean },
+      ],
+    }
+  })
+}
+
+type Traffic = ReturnType<typeof startTraffic>
+
+/** Lanes that each ask for one thing after another, and for each again and again until it is answered with 2xx. */
+function startTraffic({ client }: Scene, random: Chance, lanes: number) {
+  const operations: Operation[] = []
+  const asked: Ask[] = []
+  const next = asks(random)
+  let isOver = false
+  let up = gate()
+
+  async function untilAnswered(ask: Ask): Promise<void> {
+    const deadline_ms = performance.now() + GIVE_UP_MS
+    while (performance.now() < deadline_ms) {
+      await up.opened
+      const operation = await client.post(ask)
+      operations.push(operation)
+      if (operation.outcome === 'ok') return up.noteAnswer()
+      await sleep(RETRY_MS)
+    }
+  }
+
+  async function lane(): Promise<void> {
+    for (await up.opened; !isOver; await up.opened) {
+      const ask = next()
+      asked.push(ask)
+      await untilAnswered(ask)
+    }
+  }
+
+  const running = Promise.all(Array.from({ length: lanes }, lane))
+  return {
+    operations,
+    asked,
+    /** From here on a server answers. */
+    open: () => up.open(),
+    /** Resolves with the first answer since a server came up. */
+    answered: () => up.answered,
+    /** From here on none does: who lost its connection waits before it tries again. */
+    shut() {
+      up = gate()
+    },
+    async finish() {
+      isOver = true
+      await running
+    },
+  }
+}
+
+function gate() {
+  const [opened, open] = signal()
+  const [answered, noteAnswer] = signal()
+  return { opened, open, answered, noteAnswer }
+}
+
+function signal(): [Promise<void>, () => void] {
+  let give = () => {}
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return [given, give]
+}
+
+async function killAgainAndAgain(scene: Scene, traffic: Traffic, random: Chance, { cycles, note = () => {} }: Kill9) {
+  let booting = 0
+  let start_ms = 500
+  async function bringUp(): Promise<ServerProcess> {
+    const spawned_ms = performance.now()
+    const server = await scene.start()
+    start_ms = performance.now() - spawned_ms
+    traffic.open()
+    return server
+  }
+
+  for (let cycle = 1; cycle <= cycles; cycle++) {
+    // The first start, which makes the store and its secret, is always cut short once.
+    if (cycle === 1 || random.oneIn(BOOT_KILL_ONE_IN)) {
+      booting++
+      const server = scene.spawn()
+      await sleep(random.between(0, start_ms))
+      await server.kill()
+    }
+    const server = await bringUp()
+    if (!random.oneIn(EARLY_KILL_ONE_IN)) await traffic.answered()
+    await sleep(random.between(...TRAFFIC_MS))
+    traffic.shut()
+    await server.kill()
+    note(`kill ${cycle} of ${cycles}, ${traffic.asked.length} keys`)
+  }
+  return { booting, server: await bringUp() }
+}

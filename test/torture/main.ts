@@ -1,0 +1,106 @@
+// `npm run torture`: tries to make the service lose, repeat, forget or leak something, and says what it found.
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { disconnect, IN_FLIGHT } from './disconnect.ts'
+import { kill9 } from './kill9.ts'
+import { PLANTS, type Plant } from './plants.ts'
+import { race } from './race.ts'
+import { newSeed } from './randomness.ts'
+import { isClean, type Report, table } from './report.ts'
+import { ENGINES, type Engine } from './scene.ts'
+import { secrets } from './secrets.ts'
+
+const say = (text: string) => void process.stdout.write(`${text}\n`)
+
+interface Common {
+  engine: Engine
+  seed: number
+  plant?: Plant
+}
+
+const program = new Command('torture')
+  .usage('<run> [options]')
+  .description('Tries to make the service lose, repeat, forget or leak something, and says what it found.')
+  .addHelpText('after', '\nExit code: 0 nothing found, 1 something found, 2 a planted bug was not found.')
+
+const seed = () => new Option('--seed <n>', 'repeats the choices of an earlier run').default(newSeed()).argParser(whole)
+
+function run(name: string, description: string, plants: readonly Plant[]): Command {
+  return program
+    .command(name)
+    .description(description)
+    .addOption(new Option('--engine <name>', 'which store').choices(ENGINES).default('sqlite'))
+    .addOption(new Option('--plant <bug>', 'puts a known bug into the store').choices(plants))
+    .addOption(seed())
+}
+
+run('kill9', 'Kills the server with SIGKILL under traffic, again and again; clients retry with the same keys.', [
+  'non-atomic',
+])
+  .option('--cycles <n>', 'kills', whole, 60)
+  .option('--in-flight <n>', 'requests at any time', whole, 32)
+  .action(async ({ inFlight, ...options }: Common & { cycles: number; inFlight: number }) => {
+    conclude(await kill9({ ...options, in_flight: inFlight, note: progress }), options)
+  })
+
+run('race', 'Sends identical keyed requests all at once: one may execute.', ['check-then-act'])
+  .option('--triples <n>', 'different requests', whole, 2_000)
+  .option('--at-once <n>', 'copies of each, sent together', whole, 16)
+  .option('--replicas <n>', 'servers to spread the copies over (PostgreSQL only)', whole, 1)
+  .action(async ({ atOnce, ...options }: Common & { triples: number; atOnce: number; replicas: number }) => {
+    conclude(await race({ ...options, at_once: atOnce }), options)
+  })
+
+run('disconnect', 'Clients leave at a random moment of their request, then ask again with the same key.', [
+  'abort-bound',
+  'leaked-hold',
+])
+  .option('--requests <n>', 'requests to be cut off', whole, 5_000)
+  .option('--in-flight <n>', 'requests at any time', whole, IN_FLIGHT)
+  .action(async ({ inFlight, ...options }: Common & { requests: number; inFlight: number }) => {
+    conclude(await disconnect({ ...options, in_flight: inFlight }), options)
+  })
+
+program
+  .command('secrets')
+  .description('Searches the embedded store, its write-ahead log and a log at level trace for any piece of a secret.')
+  .option('--keys <n>', 'keys to create and use', whole, 10_000)
+  .addOption(seed())
+  .action(async (options: { keys: number; seed: number }) => conclude(await secrets(options)))
+
+program
+  .command('list')
+  .description('Says what there is to run, and which bugs can be planted.')
+  .action(() => {
+    say('Runs:')
+    for (const command of program.commands) say(`  ${command.name().padEnd(16)}${command.description()}`)
+    say('Bugs to plant with --plant:')
+    for (const [name, { meaning }] of Object.entries(PLANTS)) say(`  ${name.padEnd(16)}${meaning}`)
+  })
+
+function whole(text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : 0
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number above 0.')
+  return value
+}
+
+function progress(text: string): void {
+  if (process.stdout.isTTY) process.stdout.write(`\r${text}\u001b[K`)
+}
+
+function conclude(report: Report, { plant }: { plant?: Plant } = {}): void {
+  progress('')
+  say(table(report))
+  process.exitCode = isClean(report) ? 0 : 1
+  if (!plant) return
+  say(
+    isClean(report)
+      ? `The planted ${plant} was NOT caught: this run proves nothing.`
+      : `The planted ${plant} was caught.`,
+  )
+  if (isClean(report)) process.exitCode = 2
+}
+
+program.parseAsync().catch((error: Error) => {
+  process.stderr.write(`torture: ${error.stack}\n`)
+  process.exitCode = 1
+})

@@ -1,0 +1,99 @@
+// Known bugs, put in place of the real store by the harness: a gate that does not catch its own is no gate. None of
+// them exists in the service itself; each wraps the store that the service opened.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type OpenDb, type Sql, sql, type Tx } from '../../src/storage/db.ts'
+
+interface Planted {
+  meaning: string
+  wrap(db: OpenDb): OpenDb
+}
+
+export const PLANTS = {
+  'non-atomic': {
+    meaning: 'The effect and the keeping of its answer are two commits instead of one.',
+    wrap: nonAtomic,
+  },
+  'check-then-act': {
+    meaning: 'A request that found its triple free trusts that, however long ago it looked.',
+    wrap: checkThenAct,
+  },
+  'abort-bound': {
+    meaning: 'An answer is kept only while its client is still connected.',
+    wrap: abortBound,
+  },
+  'leaked-hold': {
+    meaning: 'One request in forty leaves its triple reserved behind it.',
+    wrap: leakedHold,
+  },
+} satisfies Record<string, Planted>
+
+export type Plant = keyof typeof PLANTS
+
+const looksUp = ({ text }: Sql) => /^\s*SELECT.*FROM idempotency/s.test(text[0] ?? '')
+const keeps = ({ text }: Sql) => /^\s*INSERT INTO idempotency/.test(text[0] ?? '')
+
+/** A window of this length makes a race of microseconds show within seconds. */
+const WINDOW_MS = 10
+
+function nonAtomic(db: OpenDb): OpenDb {
+  const tx: Tx = { rows: db.rows, transaction: (work) => work(tx), tryLock: async () => true }
+  return { ...db, transaction: (work) => work(tx) }
+}
+
+function checkThenAct(db: OpenDb): OpenDb {
+  const trusting = (tx: Tx) =>
+    withRows(tx, async <Row>(statement: Sql) => {
+      if (looksUp(statement)) return []
+      // The last writer wins, as it would in a cache.
+      if (keeps(statement)) await tx.rows(sql`DELETE FROM idempotency WHERE digest = ${statement.values[0] ?? null}`)
+      return tx.rows<Row>(statement)
+    })
+  return {
+    ...db,
+    async rows<Row>(statement: Sql) {
+      const seen = await db.rows<Row>(statement)
+      if (looksUp(statement)) await sleep(Math.random() * WINDOW_MS)
+      return seen
+    },
+    transaction: (work) => db.transaction((tx) => work(trusting(tx))),
+  }
+}
+
+function abortBound(db: OpenDb): OpenDb {
+  const requests = new AsyncLocalStorage<IncomingMessage>()
+  subscribe('http.server.request.start', (message) =>
+    requests.enterWith((message as { request: IncomingMessage }).request),
+  )
+  return {
+    ...db,
+    async transaction(work) {
+      const request = requests.getStore() // here, since commits are shared: inside, the context may be another request's
+      await sleep(Math.random() * WINDOW_MS)
+      const unlessAborted = (tx: Tx) =>
+        withRows(tx, async <Row>(statement: Sql) =>
+          keeps(statement) && request?.socket.destroyed ? [{} as Row] : tx.rows<Row>(statement),
+        )
+      return db.transaction((tx) => work(unlessAborted(tx)))
+    },
+  }
+}
+
+function leakedHold(db: OpenDb): OpenDb {
+  let kept = 0
+  const leaking = (tx: Tx) =>
+    withRows(tx, <Row>(statement: Sql): Promise<Row[]> => {
+      if (!keeps(statement) || ++kept % 40 !== 0) return tx.rows<Row>(statement)
+      return tx.rows<Row>(sql`
+        INSERT INTO idempotency (digest, state, owner, process, expires_at)
+        VALUES (${statement.values[0] ?? null}, 'held', 'nobody', 'nobody', ${Date.now() + 60_000}) RETURNING digest`)
+    })
+  return { ...db, transaction: (work) => db.transaction((tx) => work(leaking(tx))) }
+}
+
+function withRows(tx: Tx, rows: Tx['rows']): Tx {
+  const wrapped: Tx = { ...tx, rows, transaction: (work) => work(wrapped) }
+  return wrapped
+}

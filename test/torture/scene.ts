@@ -1,0 +1,118 @@
+// Where a run takes place: a fresh store of either engine, a folder for what the servers leave, and their addresses.
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client as PostgresClient } from 'pg'
+import { checkIntegrity, storeFile } from '../../src/storage/data-folder.ts'
+import { freePort, postgresServer } from '../support/postgres-server.ts'
+import type { Plant } from './plants.ts'
+import { client } from './recording-client.ts'
+import { type ServerProcess, spawnServer } from './server-process.ts'
+
+export const ENGINES = ['sqlite', 'postgres'] as const
+export type Engine = (typeof ENGINES)[number]
+
+export interface Place {
+  engine: Engine
+  plant?: Plant | undefined
+  /** Servers over the one store; more than one needs PostgreSQL. */
+  replicas?: number
+  log_level?: string
+}
+
+export type Scene = Awaited<ReturnType<typeof openScene>>
+
+export async function openScene({ engine, plant, replicas = 1, log_level = 'warn' }: Place) {
+  if (engine === 'sqlite' && replicas > 1) throw new Error('The embedded store has one server: use --engine postgres.')
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-torture-'))
+  const data_dir = join(folder, 'data')
+  const log_file = join(folder, 'server.log')
+  const token = `svc_live_${randomBytes(32).toString('hex')}`
+  const database = engine === 'postgres' ? await freshSchema() : undefined
+  const env = {
+    SWITCHYARD_DATA_DIR: data_dir,
+    SWITCHYARD_BOOTSTRAP_KEY: token,
+    SWITCHYARD_DRAIN_MS: '0',
+    LOG_LEVEL: log_level,
+    ...(database && { DATABASE_URL: database.url, SWITCHYARD_SECRET: randomBytes(32).toString('hex') }),
+  }
+  mkdirSync(data_dir)
+  const ports = await Promise.all(Array.from({ length: replicas }, freePort))
+  const clients = ports.map((port) => client(port, token))
+  const running = new Set<ServerProcess>()
+
+  /** Starts a server; `ready` of what it returns tells when it serves. */
+  function spawn(replica = 0): ServerProcess {
+    const server = spawnServer({ port: ports[replica] as number, folder, log_file, env, plant })
+    running.add(server)
+    return server
+  }
+
+  return {
+    ...{ folder, data_dir, log_file, token, clients, spawn },
+    client: clients[0] as (typeof clients)[number],
+    port: ports[0] as number,
+
+    async start(replica = 0): Promise<ServerProcess> {
+      const server = spawn(replica)
+      await server.ready
+      return server
+    },
+
+    /** Stops a server as an operator would, and says what is wrong with how it stopped. */
+    async stop(server: ServerProcess): Promise<string[]> {
+      const code = await server.stop()
+      const unmerged = statSync(`${storeFile(data_dir)}-wal`, { throwIfNoEntry: false })?.size ?? 0
+      return [
+        ...(code === 0 ? [] : [`exit code ${code}`]),
+        ...(unmerged === 0 ? [] : [`${unmerged} bytes are still in the write-ahead log alone`]),
+      ]
+    },
+
+    /** What SQLite finds wrong with its own file, read by another connection. PostgreSQL has no such check. */
+    damage(): string[] {
+      if (engine !== 'sqlite') return []
+      try {
+        checkIntegrity(storeFile(data_dir))
+        return []
+      } catch (error) {
+        return [(error as Error).message]
+      }
+    },
+
+    /** What the servers themselves called an error: nothing that a client does may come to one. */
+    loggedErrors: () =>
+      readFileSync(log_file, 'utf8')
+        .split('\n')
+        .filter((line) => /^\{"level":(50|60),/.test(line) || /^\S*Error: /.test(line)),
+
+    /** Ends whatever still runs, and removes what was made unless somebody may want to look at it. */
+    async close({ keep = false } = {}): Promise<void> {
+      for (const one of clients) one.close()
+      for (const server of running) await server.kill()
+      await database?.close(keep)
+      if (!keep) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freshSchema() {
+  const server = await postgresServer()
+  const schema = `torture_${randomBytes(8).toString('hex')}`
+  await run(server.url, `CREATE SCHEMA ${schema}`)
+  return {
+    url: `${server.url}?options=${encodeURIComponent(`-c search_path=${schema}`)}`,
+    async close(keep: boolean) {
+      if (!keep) await run(server.url, `DROP SCHEMA ${schema} CASCADE`)
+      await server.stop()
+    },
+  }
+}
+
+async function run(url: string, statement: string): Promise<void> {
+  const connection = new PostgresClient(url)
+  await connection.connect()
+  await connection.query(statement)
+  await connection.end()
+}

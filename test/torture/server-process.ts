@@ -1,0 +1,90 @@
+// The real server as a process of its own, which can be killed as a machine would kill it.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, openSync } from 'node:fs'
+import { request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Plant } from './plants.ts'
+
+export interface Launch {
+  port: number
+  /** Where it runs, so that no settings file of the checkout is picked up. */
+  folder: string
+  log_file: string
+  env: Record<string, string>
+  plant?: Plant | undefined
+}
+
+export interface ServerProcess {
+  port: number
+  /** Resolves once it serves; rejects if it ended before that, or takes too long. */
+  ready: Promise<void>
+  /** Nothing is flushed, closed or told. Resolves when the process is gone. */
+  kill(): Promise<void>
+  /** SIGTERM, and the exit code it leads to. */
+  stop(): Promise<number | null>
+}
+
+const BUILT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const PLANTED = fileURLToPath(new URL('./planted-server.ts', import.meta.url))
+
+const POLL_MS = 5
+const START_WITHIN_MS = 30_000
+
+export function spawnServer({ port, folder, log_file, env, plant }: Launch): ServerProcess {
+  if (!existsSync(BUILT)) throw new Error('There is no built server: run `npm run build` first.')
+  const args = plant ? ['--import', import.meta.resolve('tsx'), PLANTED, plant] : [BUILT, 'serve']
+  const log = openSync(log_file, 'a')
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', HOST: '127.0.0.1', PORT: String(port), ...env },
+    stdio: ['ignore', log, log],
+  })
+  const exited = once(child, 'exit') as Promise<[number | null]>
+  outliveNothing(child, exited)
+  const ready = untilReady(port, child, log_file)
+  ready.catch(() => {}) // whoever kills it while it starts does not wait for this
+
+  return {
+    port,
+    ready,
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
+    async stop() {
+      child.kill('SIGTERM')
+      return (await exited)[0]
+    },
+  }
+}
+
+/** However the harness ends, no server stays behind. */
+function outliveNothing(child: ChildProcess, exited: Promise<unknown>): void {
+  const end = () => void child.kill('SIGKILL')
+  process.once('exit', end)
+  exited.then(() => process.off('exit', end))
+}
+
+async function untilReady(port: number, child: ChildProcess, log_file: string): Promise<void> {
+  const deadline_ms = performance.now() + START_WITHIN_MS
+  while (performance.now() < deadline_ms) {
+    if (await isReady(port)) return
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`the server ended while starting (${child.signalCode ?? child.exitCode}): see ${log_file}`)
+    await sleep(POLL_MS)
+  }
+  throw new Error(`the server was not ready within ${START_WITHIN_MS} ms: see ${log_file}`)
+}
+
+function isReady(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asking = request({ host: '127.0.0.1', port, path: '/readyz', agent: false }, (reply) => {
+      reply.resume()
+      resolve(reply.statusCode === 200)
+    })
+    asking.once('error', () => resolve(false))
+    asking.end()
+  })
+}
