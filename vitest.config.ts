@@ -13,7 +13,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'fast',
-          include: [...spec, 'test/tidy.test.ts', 'test/docs.test.ts', 'cli/**/*.test.ts'],
+          include: [...spec, 'test/tidy.test.ts', 'test/tidy/**/*.test.ts', 'test/docs.test.ts', 'cli/**/*.test.ts'],
         },
       },
       // The same promises over the other engine, and what takes minutes: both only in `npm test`.

@@ -2,11 +2,13 @@
 import type * as Backup from '../src/backup.ts'
 import type * as Configuration from '../src/config.ts'
 import type * as Development from '../src/development.ts'
+import type * as Gateway from '../src/gateway-settings.ts'
 import type * as Server from '../src/main.ts'
 import type * as Operate from '../src/operate.ts'
 
 export const backup = (): Promise<typeof Backup> => import('../src/backup.ts')
 export const configuration = (): Promise<typeof Configuration> => import('../src/config.ts')
 export const development = (): Promise<typeof Development> => import('../src/development.ts')
+export const gateway = (): Promise<typeof Gateway> => import('../src/gateway-settings.ts')
 export const operate = (): Promise<typeof Operate> => import('../src/operate.ts')
 export const server = (): Promise<typeof Server> => import('../src/main.ts')

@@ -2,6 +2,7 @@
 import { Command, type OutputConfiguration } from 'commander'
 import { version } from '../src/version.ts'
 import { addCluster } from './commands/clusters.ts'
+import { addConfig } from './commands/file-check.ts'
 import { addKey } from './commands/keys.ts'
 import { addPlan } from './commands/plan.ts'
 import { addProject } from './commands/projects.ts'
@@ -9,7 +10,7 @@ import { addServe } from './commands/serve.ts'
 import { addUpkeep } from './commands/upkeep.ts'
 import { EXIT_CODES } from './failure.ts'
 
-const SETTINGS = `Settings of key, cluster and plan, which speak to a service:
+const SETTINGS = `Settings of key, cluster, plan and project cap, which speak to a service:
   SWITCHYARD_URL  where it is (default: http://127.0.0.1:8080)
   SWITCHYARD_KEY  an API key of the project
 The other commands read the settings of the server: SWITCHYARD_DATA_DIR, DATABASE_URL and the like.`
@@ -31,6 +32,6 @@ export function commandLine(complain: (text: string) => void, output: OutputConf
             .replace(/\s*\n\s*/g, ' '),
         ),
     })
-  for (const add of [addServe, addProject, addKey, addCluster, addPlan, addUpkeep]) add(program)
+  for (const add of [addServe, addProject, addKey, addCluster, addPlan, addConfig, addUpkeep]) add(program)
   return program
 }

@@ -66,8 +66,10 @@ export function parseConfig(text: string, path: string, env: Env): FileSettings 
   })
   const filled = Default(FileShape, values)
   if (!Check(FileShape, filled)) {
-    const [first, ...rest] = [...Errors(FileShape, filled)]
-    throw new SettingError(`${lineOf(first?.instancePath ?? '')}: ${describeInvalid([first, ...rest])}`)
+    const findings = [...Errors(FileShape, filled)]
+    // A name that nobody knows is most often the misspelling of one that is missing.
+    const first = findings.find(({ keyword }) => keyword === 'boolean') ?? findings[0]
+    throw new SettingError(`${lineOf(first?.instancePath ?? '')}: ${describeInvalid([first])}`)
   }
   return settingsOf(filled as FileShape, (pointer, message) => new SettingError(`${lineOf(pointer)}: ${message}.`))
 }

@@ -1,9 +1,9 @@
-// `switchyard project`: works on the store itself, with or without a server beside it.
-import type { Command } from 'commander'
+// `switchyard project`: created on the store itself, with or without a server beside it; its cap is set over HTTP.
+import { type Command, Option } from 'commander'
 import type { CreatedProject } from '../../src/operate.ts'
-import { type Printing, print, withExample } from '../command-line.ts'
+import { type Printing, print, service, usdAmount, withExample, withJson } from '../command-line.ts'
 import { configuration, operate } from '../on-demand.ts'
-import { card, when } from '../table.ts'
+import { card, dollars, when } from '../table.ts'
 
 interface Creation extends Printing {
   name: string
@@ -12,7 +12,9 @@ interface Creation extends Printing {
 }
 
 export function addProject(program: Command): void {
-  const project = program.command('project').description('projects, straight in the store that the settings name')
+  const project = program
+    .command('project')
+    .description('create a project in the store that the settings name; cap its spending')
   const creation = project
     .command('create')
     .description('create a project, its owner and its admin key, which is printed once')
@@ -22,6 +24,33 @@ export function addProject(program: Command): void {
     .option('--json', 'print JSON: project, owner, api_key, and the raw key in key')
     .action(create)
   withExample(creation, 'switchyard project create --name atlas --owner-email ada@example.com --verified')
+
+  const capping = withJson(project.command('cap'))
+    .description('set or clear the spending cap of the project that SWITCHYARD_KEY belongs to')
+    .option('--usd <amount>', 'cap in US dollars over all keys; 0 blocks every generation', usdAmount)
+    .addOption(new Option('--clear', 'no cap').conflicts('usd'))
+    .action(cap)
+  withExample(capping, 'switchyard project cap --usd 500', 'switchyard project cap --clear')
+}
+
+interface Spending {
+  id: string
+  name: string
+  cap_micros?: number
+  spent_micros: number
+}
+
+async function cap({ usd, clear, json }: Printing & { usd?: number; clear?: true }, command: Command): Promise<void> {
+  if (usd === undefined && !clear) command.error('give --usd with an amount, or --clear')
+  const { body, text } = await service().post<Spending>('/v2/project/cap', { limit_usd: usd ?? null })
+  const { id, name, spent_micros, cap_micros } = body
+  const fields = {
+    Project: id,
+    Name: name,
+    Spent: dollars(spent_micros),
+    Cap: cap_micros === undefined ? '-' : dollars(cap_micros),
+  }
+  print(json ? text : card(fields))
 }
 
 async function create({ name, ownerEmail, verified = false, json }: Creation): Promise<void> {

@@ -25,7 +25,7 @@ export async function serveReference(app: FastifyInstance, version: string): Pro
       },
       security: [{ key: [] }],
     },
-    transform: ({ schema, url, route }) => ({ schema: withCommonParts(schema, route), url }),
+    transform: ({ schema, url, route }) => withNamedRest(withCommonParts(schema, route), url),
   })
 
   app.get('/openapi.json', { config: { public: true }, schema: { hide: true } }, async () => app.swagger())
@@ -54,6 +54,14 @@ const IdempotencyHeader = {
       description: 'Makes a repeat of this request safe: the first answer is sent again, nothing is done twice.',
     },
   },
+}
+
+/** A path's rest has a name in a document, where a wildcard would mean nothing. */
+function withNamedRest(schema: Declared['schema'], url: string) {
+  const rest = (schema?.params as { properties?: Record<string, unknown> } | undefined)?.properties?.['*']
+  if (!url.endsWith('/*') || !rest) return { schema, url }
+  const params = { type: 'object', properties: { id: rest }, required: ['id'] }
+  return { schema: { ...schema, params }, url: url.replace(/\*$/, ':id') }
 }
 
 function withCommonParts(schema: Declared['schema'], route: Declared['route']): Declared['schema'] {

@@ -1,4 +1,4 @@
-// Ajv's findings in words: which field, and what it must be (R2).
+// A validator's findings in words: which field, and what it must be (R2).
 interface Finding {
   keyword: string
   instancePath: string
@@ -14,10 +14,15 @@ export function describeInvalid(findings: readonly unknown[]): string {
 }
 
 function sentence({ keyword, instancePath, params, message }: Finding): string {
-  if (keyword === 'required') return `'${fieldName(instancePath, params.missingProperty)}' is required`
+  if (keyword === 'required') return `'${fieldName(instancePath, missing(params))}' is required`
+  if (keyword === 'boolean') return `'${fieldName(instancePath)}' is not a field that is known here`
   if (instancePath === '') return `The body must be a JSON ${params.type ?? 'value of another form'}`
   return `'${fieldName(instancePath)}' ${requirement(keyword, params, message)}`
 }
+
+/** Ajv names the first that is missing, TypeBox all of them. */
+const missing = ({ missingProperty, requiredProperties }: Record<string, unknown>) =>
+  missingProperty ?? (requiredProperties as unknown[] | undefined)?.[0]
 
 function requirement(keyword: string, params: Record<string, unknown>, message = 'is not valid'): string {
   const { type, limit, allowedValues } = params

@@ -1,6 +1,6 @@
-// How much a stream's event generated, counted over its bytes as they are: parsing every chunk would cost more than all
-// the rest that is done with it. A text that looks like a key is no danger: inside a JSON string every quote is escaped,
-// so a quoted word followed by a colon is a key. All texts here have one character for each byte.
+// How much an event of a stream generated, counted over its bytes as they are: parsing every chunk would cost more than
+// all the rest that is done with it. A text that looks like a key is no danger: inside a JSON string every quote is
+// escaped, so a quoted word followed by a colon is a key. All texts here have one character for each byte.
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a

@@ -2,7 +2,7 @@
 // them is picked up in passing: the first content, the usage, the end, an error. This runs for every part of every
 // stream, so an ordinary chunk is searched, never parsed, and not copied where its part holds whole events.
 import { type CallKind, UpstreamError } from '../providers/provider.ts'
-import { addGenerated, addWithin, nothingGenerated, valueAfter } from './generated-text.ts'
+import { eventWatch } from './event-watch.ts'
 
 export interface FrameOptions {
   kind: CallKind
@@ -32,11 +32,11 @@ export interface SseFrames {
 /** The longest event: an image in a chunk has megabytes; without a bound, an upstream could fill our memory. */
 export const EVENT_MAX_BYTES = 16 * 1024 * 1024
 
-const [LF, CR, SPACE, OPEN_BRACKET, LETTER_N] = [0x0a, 0x0d, 0x20, 0x5b, 0x6e]
-const [DONE, USAGE, ERROR] = ['[DONE]', 'usage"', 'rror"']
+const LF = 0x0a
+const CR = 0x0d
 
 export function sseFrames({ kind, drop_usage }: FrameOptions): SseFrames {
-  const watch = watcher(kind)
+  const watch = eventWatch(kind)
   let rest: Buffer[] = [] // an event whose end has not come yet, in the parts in which it came
   let rest_bytes = 0
   let tail = '' // its last two characters: a blank line may be cut in two
@@ -94,14 +94,14 @@ export function sseFrames({ kind, drop_usage }: FrameOptions): SseFrames {
       const isUsageAlone = watch.event(0, bytes.length)
       return isUsageAlone && drop_usage ? undefined : bytes
     },
-    hasContent: () => watch.sum.content,
+    hasContent: () => watch.generated.content,
     // Some upstreams leave out the blank line behind their last word.
     isComplete: () =>
-      watch.seen.done || /^data: ?\[DONE\]\s*$/.test(rest_bytes > 32 ? '' : String(Buffer.concat(rest))),
-    failed: () => watch.seen.error !== undefined,
-    error: () => watch.seen.error,
-    usage: () => watch.seen.usage,
-    characters: () => watch.sum.characters,
+      watch.told.done || /^data: ?\[DONE\]\s*$/.test(rest_bytes > 32 ? '' : String(Buffer.concat(rest))),
+    failed: () => watch.told.error !== undefined,
+    error: () => watch.told.error,
+    usage: () => watch.told.usage,
+    characters: () => watch.generated.characters,
   }
 }
 
@@ -118,130 +118,4 @@ function eventEnd(text: string, from: number): number {
 function join(kept: Buffer[], last: Buffer): Buffer | undefined {
   if (last.length > 0) kept.push(last)
   return kept.length > 1 ? Buffer.concat(kept) : kept[0]
-}
-
-const NOWHERE = 2 ** 30 - 1 // beyond every event, and still what V8 keeps as a small integer
-const NEEDLES = { chat: 'delta"', responses: 'delta"', completions: 'text"', embeddings: 'delta"' } as const
-
-/** Looks at events in order and remembers what they tell. */
-function watcher(kind: CallKind) {
-  const needle = NEEDLES[kind]
-  const sum = nothingGenerated()
-  const seen = { done: false, usage: undefined as unknown, error: undefined as unknown }
-  let bytes: Buffer = Buffer.alloc(0)
-  let text = ''
-  // Where each of these stands next. Searched for once over a whole part, not once an event.
-  let generated = NOWHERE
-  let usage = NOWHERE
-  let error = NOWHERE
-  // What stands around the content of a chunk that had nothing else to tell.
-  let head = ''
-  let foot = ''
-
-  const search = (what: string, from: number) => {
-    const at = text.indexOf(what, from)
-    return at === -1 ? NOWHERE : at
-  }
-
-  function begin(all: Buffer, same: string): void {
-    bytes = all
-    text = same
-    generated = search(needle, 0)
-    usage = search(USAGE, 0)
-    error = search(ERROR, 0)
-  }
-
-  /** Most chunks differ from the last in their content only. Then there is nothing to search for. */
-  function isLikeTheLast(part: string): boolean {
-    const to = part.length - foot.length
-    if (foot === '' || to < head.length || part.slice(0, head.length) !== head || part.slice(to) !== foot) return false
-    return addWithin(part, head.length, to, sum)
-  }
-
-  /** True for a chunk that is there only to tell the usage. */
-  function event(start: number, end: number): boolean {
-    const data = dataIn(text, start, end)
-    if (data === -1) return false
-    if (text.charCodeAt(data) === OPEN_BRACKET) {
-      if (text.startsWith(DONE, data)) seen.done = true
-      return false
-    }
-    const counted = count(end)
-    const tells = saysMore(end) || text.startsWith('event: error', start)
-    if (tells || (kind === 'responses' && counted === 0)) return learn(parsed(bytes, start, end))
-    if (sum.strings === 1 && start === 0 && end === text.length) {
-      head = text.slice(0, sum.from)
-      foot = text.slice(sum.to)
-    }
-    return false
-  }
-
-  /** How many deltas the event has: one for each choice. */
-  function count(end: number): number {
-    let counted = 0
-    sum.strings = 0
-    for (; generated < end; generated = search(needle, generated + needle.length)) {
-      const value = valueAfter(text, generated, needle)
-      if (value === -1) continue
-      addGenerated(text, value, end, sum)
-      counted++
-    }
-    return counted
-  }
-
-  /** Whether this event has usage, or an error, that is not just null. */
-  function saysMore(end: number): boolean {
-    let found = false
-    for (; usage < end; usage = search(USAGE, usage + USAGE.length)) found ||= !isNull(valueAfter(text, usage, USAGE))
-    for (; error < end; error = search(ERROR, error + ERROR.length)) found ||= !isNull(valueAfter(text, error, ERROR))
-    return found
-  }
-
-  const isNull = (at: number) => at !== -1 && text.charCodeAt(at) === LETTER_N
-
-  function learn(chunk: Record<string, unknown> | undefined): boolean {
-    if (!chunk) return false
-    if (kind === 'responses') return learnOfResponse(chunk)
-    if (chunk.error) seen.error = chunk.error
-    else if (chunk.object === 'error') seen.error = chunk
-    if (typeof chunk.usage !== 'object' || chunk.usage === null) return false
-    seen.usage = chunk.usage
-    return Array.isArray(chunk.choices) && chunk.choices.length === 0
-  }
-
-  function learnOfResponse({ type, response, item, ...chunk }: Record<string, unknown>): boolean {
-    const { usage: reported, error: reason } = (response ?? {}) as Record<string, unknown>
-    if (reported) seen.usage = reported
-    if (type === 'response.completed' || type === 'response.incomplete') seen.done = true
-    else if (type === 'response.failed') seen.error = reason ?? chunk
-    else if (type === 'error' || chunk.error) seen.error = chunk.error ?? chunk
-    else if (type === 'response.output_item.added')
-      sum.content ||= String((item as { type?: unknown } | undefined)?.type).endsWith('_call')
-    return false
-  }
-
-  return { sum, seen, begin, isLikeTheLast, event }
-}
-
-/** Where the event's data begins; -1 where it has none, as a comment has not. */
-function dataIn(text: string, start: number, end: number): number {
-  let at = start
-  if (!text.startsWith('data:', start)) {
-    at = text.indexOf('\ndata:', start) + 1
-    if (at === 0 || at >= end) return -1
-  }
-  at += 'data:'.length
-  return text.charCodeAt(at) === SPACE ? at + 1 : at
-}
-
-/** The slow way, for the few events that tell more than content. */
-function parsed(bytes: Buffer, start: number, end: number): Record<string, unknown> | undefined {
-  const lines = bytes.toString('utf8', start, end).split(/\r?\n/)
-  const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice('data:'.length))
-  try {
-    const value: unknown = JSON.parse(data.join('\n'))
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined // what is no JSON is the client's to judge, as it came
-  }
 }

@@ -96,7 +96,8 @@ export function responseEvents(request: ResponseRequest, ids: ResponseIds): Resp
 
   function failWith({ message, code = 'server_error' }: StreamFailure): void {
     output.abandon()
-    const error = { code: code === 'rate_limit_exceeded' ? code : 'server_error', message } // the object's code is an enum
+    // The event's code may be any word; that of the response is one of a list.
+    const error = { code: code === 'rate_limit_exceeded' ? code : 'server_error', message }
     response = { ...response, status: 'failed', error, output: output.items() }
     emit('error', { code, message, param: null })
     emit('response.failed', { response })

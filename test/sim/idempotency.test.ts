@@ -9,6 +9,7 @@ import { digest, type KeptResponse } from '../../src/idempotency/idempotency.ts'
 import { type IdempotencyStore, idempotencyStore, type Reservation } from '../../src/idempotency/idempotency-store.ts'
 import { createKey } from '../../src/keys/key.ts'
 import { unavailable } from '../../src/storage/db.ts'
+import { ENGINE } from '../support/databases.ts'
 import {
   type Answer,
   SECRET,
@@ -255,25 +256,30 @@ withService(
       await simulate(simulation(service(), await service().startProcess('other')))
     })
 
-    test.each<[string, (tampering: Tampering) => void]>([
-      ['a look-up a millisecond too long', (t) => void mutateSql(t, 'expires_at > ', 'expires_at >= ')],
-      ['an owner that is not asked for', (t) => void mutateSql(t, /AND owner = $/, "AND '' <> ")],
-      ['a renewal that stretches kept answers', (t) => void mutateSql(t, /AND state = 'held'$/, '', /^UPDATE .* WHERE process/)],
-      ['a release that frees kept answers', (t) => void mutateSql(t, /AND state = 'held'$/, '', /^DELETE/)],
-      [
-        'an effect without its kept answer',
-        (t) => {
-          t.rows = async (statement, run) =>
-            /^INSERT INTO idempotency/.test(textOf(statement)) && statement.values.length > 5 ? [{}] : run(statement)
-        },
-      ],
-    ])('§11 planted: %s is noticed', async (_bug, breakIt) => {
-      const tampering: Tampering = {}
-      const broken = await startService({ tampering })
-      const other = await broken.startProcess('other')
-      breakIt(tampering)
-      expect(await notices(simulation(broken, other))).toBe(true)
-    })
+    // What the model can notice does not depend on the engine.
+    if (ENGINE === 'sqlite')
+      test.each<[string, (tampering: Tampering) => void]>([
+        ['a look-up a millisecond too long', (t) => void mutateSql(t, 'expires_at > ', 'expires_at >= ')],
+        ['an owner that is not asked for', (t) => void mutateSql(t, /AND owner = $/, "AND '' <> ")],
+        [
+          'a renewal that stretches kept answers',
+          (t) => void mutateSql(t, /AND state = 'held'$/, '', /^UPDATE .* WHERE process/),
+        ],
+        ['a release that frees kept answers', (t) => void mutateSql(t, /AND state = 'held'$/, '', /^DELETE/)],
+        [
+          'an effect without its kept answer',
+          (t) => {
+            t.rows = async (statement, run) =>
+              /^INSERT INTO idempotency/.test(textOf(statement)) && statement.values.length > 5 ? [{}] : run(statement)
+          },
+        ],
+      ])('§11 planted: %s is noticed', async (_bug, breakIt) => {
+        const tampering: Tampering = {}
+        const broken = await startService({ tampering })
+        const other = await broken.startProcess('other')
+        breakIt(tampering)
+        expect(await notices(simulation(broken, other))).toBe(true)
+      })
   },
   { tampering: {} },
 )

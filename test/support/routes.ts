@@ -27,7 +27,7 @@ export function walkOf(routes: readonly RouteOptions[]): Walk[] {
 
 /** R3, told from the address alone: what a route declares of itself is what is being tested. */
 export function scopeByRuling({ method, route }: Walk): Scope {
-  if (method === 'GET' || method === 'HEAD' || route === '/v2/byoc/hicache-plan') return 'read'
-  const generates = method === 'POST' && /^\/v1\/|^\/v2\/(responses|agent-hints)$/.test(route)
-  return generates || /^\/v2\/sessions(\/|$)|\/heartbeat$/.test(route) ? 'inference' : 'admin'
+  if (method === 'GET' || method === 'HEAD' || /^\/v2\/(byoc\/hicache-plan|route-explain)$/.test(route)) return 'read'
+  const generates = /^\/v1\/|^\/v2\/(responses|agent-hints|sessions)(\/|$)/.test(route)
+  return generates || /\/heartbeat$/.test(route) ? 'inference' : 'admin'
 }

@@ -1,0 +1,35 @@
+// `switchyard config check`: reads the file as a start would, and says what is wrong with its line and field.
+import type { Command } from 'commander'
+import type { GatewaySettings } from '../../src/gateway-settings.ts'
+import { existingFile, print, withExample } from '../command-line.ts'
+import { configuration, gateway } from '../on-demand.ts'
+import { table } from '../table.ts'
+
+export function addConfig(program: Command): void {
+  const config = program.command('config').description('the file of providers, prices and limits')
+  const checking = config
+    .command('check')
+    .description('check the file as a start would; nothing is started')
+    .argument('[file]', 'default: SWITCHYARD_CONFIG, or ./switchyard.yaml', existingFile)
+    .action(check)
+  withExample(checking, 'switchyard config check switchyard.yaml')
+}
+
+async function check(file: string | undefined): Promise<void> {
+  const { readConfig } = await configuration()
+  const { gatewaySettings } = await gateway()
+  const settings = gatewaySettings(readConfig({ ...process.env, ...(file && { SWITCHYARD_CONFIG: file }) }))
+  print(forPeople(settings))
+}
+
+function forPeople({ gateway: { providers } }: GatewaySettings): string {
+  if (providers.length === 0) return 'The file is good. No provider is configured: the placeholder would answer.'
+  const rows = providers.map(({ id, protocol, base_url, region, models }) => [
+    id,
+    protocol,
+    base_url,
+    region,
+    String(models.length),
+  ])
+  return `The file is good.\n\n${table(['PROVIDER', 'PROTOCOL', 'ADDRESS', 'REGION', 'MODELS'], rows)}`
+}

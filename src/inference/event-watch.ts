@@ -1,0 +1,154 @@
+// What the events of a stream tell, found by searching their bytes: only those that tell more than content are parsed.
+// Every text here has one character for each byte, so that a place in one is a place in the other.
+import type { CallKind } from '../providers/provider.ts'
+import { addGenerated, addWithin, nothingGenerated, valueAfter } from './generated-text.ts'
+
+const SPACE = 0x20
+const OPEN_BRACKET = 0x5b
+const LETTER_N = 0x6e
+
+/** Keys by what they end in: see valueAfter. */
+const USAGE = 'usage"'
+const ERROR = 'rror"'
+const CONTENT = { chat: 'delta"', responses: 'delta"', completions: 'text"', embeddings: 'delta"' } as const
+const DONE = '[DONE]'
+const NOWHERE = 2 ** 30 - 1 // beyond every event, and still what V8 keeps as a small integer
+
+type Fields = Record<string, unknown>
+
+interface Told {
+  done: boolean
+  usage: unknown
+  error: unknown
+}
+
+/** Looks at the events of one stream, in order, and remembers what they tell. */
+export function eventWatch(kind: CallKind) {
+  const key = CONTENT[kind]
+  const generated = nothingGenerated()
+  const told: Told = { done: false, usage: undefined, error: undefined }
+  let bytes: Buffer = Buffer.alloc(0)
+  let text = ''
+  // Where each of these stands next. Searched for once over a whole part, not once an event.
+  let content = NOWHERE
+  let usage = NOWHERE
+  let error = NOWHERE
+  // What stands around the content of a chunk that had nothing else to tell.
+  let head = ''
+  let foot = ''
+
+  const search = (what: string, from: number) => {
+    const at = text.indexOf(what, from)
+    return at === -1 ? NOWHERE : at
+  }
+
+  /** How many deltas the event has: one for each choice. */
+  function count(end: number): number {
+    let counted = 0
+    generated.strings = 0
+    for (; content < end; content = search(key, content + key.length)) {
+      const value = valueAfter(text, content, key)
+      if (value === -1) continue
+      addGenerated(text, value, end, generated)
+      counted++
+    }
+    return counted
+  }
+
+  /** Whether the event has usage, or an error, that is not just null. */
+  function saysMore(end: number): boolean {
+    let found = false
+    for (; usage < end; usage = search(USAGE, usage + USAGE.length)) found ||= !isNull(valueAfter(text, usage, USAGE))
+    for (; error < end; error = search(ERROR, error + ERROR.length)) found ||= !isNull(valueAfter(text, error, ERROR))
+    return found
+  }
+
+  const isNull = (at: number) => at !== -1 && text.charCodeAt(at) === LETTER_N
+
+  return {
+    generated,
+    told,
+
+    /** Most chunks differ from the last in their content only. Then that is counted, and nothing need be searched. */
+    isLikeTheLast(part: string): boolean {
+      const to = part.length - foot.length
+      if (foot === '' || to < head.length || part.slice(0, head.length) !== head || part.slice(to) !== foot)
+        return false
+      return addWithin(part, head.length, to, generated)
+    },
+
+    /** What the next events are in. */
+    begin(all: Buffer, same: string): void {
+      bytes = all
+      text = same
+      content = search(key, 0)
+      usage = search(USAGE, 0)
+      error = search(ERROR, 0)
+    },
+
+    /** Takes one event; true for a chunk that is there only to tell the usage. */
+    event(start: number, end: number): boolean {
+      const data = dataIn(text, start, end)
+      if (data === -1) return false
+      if (text.charCodeAt(data) === OPEN_BRACKET) {
+        told.done ||= text.startsWith(DONE, data)
+        return false
+      }
+      const counted = count(end)
+      const tells = saysMore(end) || text.startsWith('event: error', start)
+      if (kind === 'responses') {
+        if (tells || counted === 0)
+          generated.content = learnOfResponse(parsed(bytes, start, end), told) || generated.content
+        return false
+      }
+      if (tells) return learn(parsed(bytes, start, end), told)
+      if (generated.strings === 1 && start === 0 && end === text.length) {
+        head = text.slice(0, generated.from)
+        foot = text.slice(generated.to)
+      }
+      return false
+    },
+  }
+}
+
+/** Where the event's data begins; -1 where it has none, as a comment has not. */
+function dataIn(text: string, start: number, end: number): number {
+  let at = start
+  if (!text.startsWith('data:', start)) {
+    at = text.indexOf('\ndata:', start) + 1
+    if (at === 0 || at >= end) return -1
+  }
+  at += 'data:'.length
+  return text.charCodeAt(at) === SPACE ? at + 1 : at
+}
+
+/** True for a chunk that has usage and nothing else. */
+function learn({ error, object, usage, choices, ...more }: Fields, told: Told): boolean {
+  if (error) told.error = error
+  else if (object === 'error') told.error = { object, ...more }
+  if (typeof usage !== 'object' || usage === null) return false
+  told.usage = usage
+  return Array.isArray(choices) && choices.length === 0
+}
+
+/** True where a call to a tool begins, which is content before it has arguments. */
+function learnOfResponse({ type, response, item, ...more }: Fields, told: Told): boolean {
+  const { usage, error } = (response ?? {}) as Fields
+  if (usage) told.usage = usage
+  if (type === 'response.completed' || type === 'response.incomplete') told.done = true
+  else if (type === 'response.failed') told.error = error ?? more
+  else if (type === 'error' || more.error) told.error = more.error ?? more
+  return type === 'response.output_item.added' && String((item as Fields | undefined)?.type).endsWith('_call')
+}
+
+/** The slow way. What is no JSON tells nothing: it is the client's to judge, as it came. */
+function parsed(bytes: Buffer, start: number, end: number): Fields {
+  const lines = bytes.toString('utf8', start, end).split(/\r?\n/)
+  const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice('data:'.length))
+  try {
+    const value: unknown = JSON.parse(data.join('\n'))
+    return typeof value === 'object' && value !== null ? (value as Fields) : {}
+  } catch {
+    return {}
+  }
+}
