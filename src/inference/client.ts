@@ -1,8 +1,16 @@
 // The client's end of a generation: one whole answer, or a stream with money in its trailers (R41). Knows when the
 // client has left, which Fastify's own hooks do not tell.
 import type { FastifyReply } from 'fastify'
-import type { Refusal } from '../core/refusal.ts'
+import type { Envelope, Refusal } from '../core/refusal.ts'
 import { type Headers, MONEY_TRAILERS } from '../headers/agent-headers.ts'
+import type { CallKind } from '../providers/provider.ts'
+
+/** Each protocol has its own form of saying that it went wrong. */
+function errorEvent(kind: CallKind, { error }: Envelope): string {
+  if (kind !== 'responses') return `data: ${JSON.stringify({ error })}\n\n`
+  const { message, type, code = type } = error
+  return `event: error\ndata: ${JSON.stringify({ type: 'error', code, message, param: null })}\n\n`
+}
 
 export class ClientLeft extends Error {
   override readonly name = 'ClientLeft'
@@ -16,7 +24,7 @@ const STREAM_HEADERS = {
 
 export type Client = ReturnType<typeof clientOf>
 
-export function clientOf(reply: FastifyReply, onLeave: () => void) {
+export function clientOf(reply: FastifyReply, kind: CallKind, onLeave: () => void) {
   const { raw } = reply
   let left = false
   let begun = false
@@ -70,8 +78,7 @@ export function clientOf(reply: FastifyReply, onLeave: () => void) {
 
     /** R47: an explicit error event; never a clean end that looks like the whole answer. */
     fail({ body }: Refusal): void {
-      if (left) return
-      raw.end(`data: ${JSON.stringify(body)}\n\n`)
+      if (!left) raw.end(errorEvent(kind, body))
     },
   }
 }

@@ -43,9 +43,9 @@ export function selfContained({ bytes, json }: JsonBody, { request, history }: C
 /** As it is kept: under the caller's chain, which an upstream that got everything at once knows nothing of. */
 export function keptForm(
   answered: unknown,
-  { request, ids }: Conversation,
+  { request }: Conversation,
 ): { response: ResponseObject; input: Item[] } | undefined {
   if (!isObject(answered) || typeof answered.id !== 'string') return undefined
   const response = { ...answered, previous_response_id: request.previous_response_id } as unknown as ResponseObject
-  return { response, input: keptInput(request.input, ids.response_id) }
+  return { response, input: keptInput(request.input, answered.id) }
 }

@@ -124,7 +124,7 @@ export function inference(needs: InferenceNeeds) {
       const call = await readCall({ kind, request, received_at: clock.now(), readConversation: readerFor(request) })
       const abort = new AbortController()
       // R26: a keyed generation is finished and kept, so that the retry replays it; any other ends with its client.
-      const client = clientOf(reply, () => request.keyed ?? abort.abort(new ClientLeft('the client left')))
+      const client = clientOf(reply, kind, () => request.keyed ?? abort.abort(new ClientLeft('the client left')))
       const timer = setTimeout(() => abort.abort(tooLate(call)), remaining(call, clock.now()))
       reply.header('agent-trace-id', call.trace_id)
       try {

@@ -165,8 +165,15 @@ test('§7.2 every event has what the official client requires, and nothing that 
 })
 
 test('§7.2 wherever the bytes are cut, the same events come out', () => {
-  for (const chat of [HELLO, EVERYTHING, HELLO.replaceAll('\n', '\r\n'), `: comment\nretry: 5\n\n${HELLO}`]) {
-    const whole = translate(chat)
+  const variants: [string, string][] = [
+    [HELLO, HELLO],
+    [EVERYTHING, EVERYTHING],
+    [HELLO.replaceAll('\n', '\r\n'), HELLO],
+    [`: comment\nretry: 5\n\n${HELLO}`, HELLO],
+    [HELLO.replaceAll('data: ', 'data:'), HELLO],
+  ]
+  for (const [chat, same] of variants) {
+    const whole = translate(same)
     const size = Buffer.byteLength(chat)
     for (let at = 0; at <= size; at++) expect(translate(chat, [at]).bytes.equals(whole.bytes)).toBe(true)
     const bytewise = Array.from({ length: size - 1 }, (_, at) => at + 1)
@@ -297,6 +304,15 @@ test('R44 a deadline ends the stream with what there is, and nothing comes after
   })
   for (const more of [events.push(Buffer.from(HELLO)), events.end(), events.fail({ message: 'again' })])
     expect(more).toHaveLength(0)
+})
+
+test('R47 of a response that failed, what was finished before stays finished', () => {
+  const chat =
+    data(chunk({ content: 'Let me see.' })) + data(chunk(begun(0, 'c', 'f'))) + data(chunk(fragment(0, '{"a"')))
+  expect(translate(chat).response.output).toMatchObject([
+    { type: 'message', status: 'completed' },
+    { type: 'function_call', status: 'incomplete', arguments: '{"a"' },
+  ])
 })
 
 test('R47 [DONE] counts without its blank line, and what follows it does not', () => {

@@ -30,6 +30,12 @@ interface Prose {
   part: ContentPart
 }
 
+const DELTAS = {
+  output_text: 'response.output_text.delta',
+  refusal: 'response.refusal.delta',
+  reasoning_text: 'response.reasoning_text.delta',
+} as const
+
 export type OutputItems = ReturnType<typeof outputItems>
 
 export function outputItems(response_id: string, emit: Emit) {
@@ -46,8 +52,11 @@ export function outputItems(response_id: string, emit: Emit) {
   function write(type: ContentPart['type'], delta: string, logprobs?: readonly unknown[]): void {
     const current = prose?.part.type === type ? prose : openPart(type)
     if (delta === '') return
-    grow(current.part, delta, logprobs)
-    emit(`response.${type}.delta`, { ...where(current), delta, ...(logprobs && { logprobs }) })
+    const { place, item, part } = current
+    grow(part, delta, logprobs)
+    // Named one by one, because this runs for every chunk; what is undefined is not written.
+    const content_index = item.content.length - 1
+    emit(DELTAS[type], { item_id: item.id, output_index: place, content_index, delta, logprobs })
   }
 
   function openPart(type: ContentPart['type']): Prose {

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
+import { type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
 import { foundProject } from '../bootstrap.ts'
 import { newId } from '../core/ids.ts'
 import { sealing } from '../core/sealing.ts'
@@ -42,6 +43,17 @@ withDb((db) => {
     const kept = { trace_id: 'trc_1', response, input: keptInput(request.input, id), native: null }
     await store().insert(project_id, kept, NOON)
     return id
+  }
+
+  /** A store, and the most rows that one statement of it has read. */
+  function counting() {
+    let most = 0
+    const rows: Tampering['rows'] = async (statement, run) => {
+      const read = await run(statement)
+      most = Math.max(most, read.length)
+      return read
+    }
+    return { on: responseStore(tamperedDb(db(), { rows }), seals), most: () => most }
   }
 
   const texts = (items: readonly Item[]) => items.map(({ content }) => (content as { text: string }[])[0]?.text)
@@ -136,16 +148,20 @@ withDb((db) => {
     await turn(mine, { id: a, previous: b })
     await turn(mine, { id: b, previous: a })
     await turn(mine, { id: self, previous: self })
+    const { on, most } = counting()
     for (const id of [a, b, self])
-      await expect(store().history(mine, id)).rejects.toThrow(refused('leads through more than 100 responses'))
+      await expect(on.history(mine, id)).rejects.toThrow(refused('leads through more than 100 responses'))
+    expect(most()).toBe(CHAIN_MAX + 1)
   })
 
   test('§7.2 a chain has at most so many bytes', async () => {
     const mine = await project()
     const size = CHAIN_MAX_BYTES / 4
-    let last: string | null = null
+    let last = await turn(mine, { previous: await turn(mine) })
     for (let at = 0; at < 4; at++) last = await turn(mine, { previous: last, said: 'x'.repeat(size) })
-    await expect(store().history(mine, last ?? '')).rejects.toThrow(refused('bytes of conversation'))
+    const { on, most } = counting()
+    await expect(on.history(mine, last)).rejects.toThrow(refused('bytes of conversation'))
+    expect(most()).toBe(4) // nothing is read that is not needed to know
   })
 
   test('§7.2 items that are only pointed at are put in place', async () => {
@@ -160,7 +176,8 @@ withDb((db) => {
     const nowhere = refused("'input[1].id' must be the id of an item of a stored response.")
     await expect(store().resolved(other, [fresh, { id: answer?.id }])).rejects.toThrow(nowhere)
     await expect(store().resolved(mine, [fresh, { id: `${answer?.id}9` }])).rejects.toThrow(nowhere)
-    await expect(store().resolved(mine, [fresh, { type: 'item_reference' }])).rejects.toThrow(nowhere)
+    const foreign = [fresh, { type: 'item_reference', id: 'msg_68af2c' }]
+    expect(await store().resolved(mine, foreign)).toBe(foreign)
     const many = Array.from({ length: CHAIN_MAX + 1 }, () => ({
       id: newId('resp').replace('resp', 'msg').concat('_0'),
     }))

@@ -83,17 +83,21 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
       return links.flatMap((link) => itemsOf(opened(project_id, link)))
     },
 
-    /** Puts the items in place of those that are only pointed at. */
+    /** Puts the items in place of those only pointed at. Ids that are not ours are for the upstream to know. */
     async resolved(project_id: string, items: readonly Item[]): Promise<readonly Item[]> {
-      const references = items.filter(isReference)
-      if (references.length === 0) return items
-      const responses = new Set(references.flatMap(({ id }) => responseOfItem(String(id)) ?? []))
+      const pointers = new Map<Item, string>()
+      for (const item of items) {
+        const response_id = isReference(item) ? responseOfItem(String(item.id)) : undefined
+        if (response_id !== undefined) pointers.set(item, response_id)
+      }
+      if (pointers.size === 0) return items
+      const responses = new Set(pointers.values())
       if (responses.size > CHAIN_MAX) throw wrong('input', `point at items of at most ${CHAIN_MAX} responses`)
       const known = new Map<unknown, Item>()
       for (const response_id of responses)
         for (const item of itemsOf(await find(project_id, response_id))) known.set(item.id, item)
       return items.map((item, at) => {
-        const meant = isReference(item) ? known.get(item.id) : item
+        const meant = pointers.has(item) ? known.get(item.id) : item
         if (!meant) throw wrong(`input[${at}].id`, 'be the id of an item of a stored response')
         return meant
       })

@@ -5,7 +5,12 @@ import { type Db, sql } from '../storage/db.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { GROUPS, type Group, matches, type UsageFilter, type UsageGroup, type UsageQuestion } from './usage-query.ts'
 
-type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts'> & { attempts: string; created_ms: number; sequence: number; day: string }
+type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts'> & {
+  attempts: string
+  created_ms: number
+  sequence: number
+  day: string
+}
 type GroupRow = Required<Omit<UsageGroup, 'object'>> & { cluster_id: string }
 
 export type UsageStore = ReturnType<typeof usageStore>

@@ -70,7 +70,7 @@ function abortBound(db: OpenDb): OpenDb {
   return {
     ...db,
     async transaction(work) {
-      const request = requests.getStore() // here, since commits are shared: inside, the context may be another request's
+      const request = requests.getStore() // commits are shared, so inside the context may be another request's
       await sleep(Math.random() * WINDOW_MS)
       const unlessAborted = (tx: Tx) =>
         withRows(tx, async <Row>(statement: Sql) =>

@@ -1,7 +1,7 @@
 // Chance that can be repeated: everything a run chooses comes from one printed seed.
 import { randomInt } from 'node:crypto'
 
-export const newSeed = () => randomInt(2 ** 31)
+export const newSeed = () => randomInt(1, 2 ** 31)
 
 export type Chance = ReturnType<typeof chance>
 
