@@ -1,9 +1,14 @@
 // `npm run bench`: ratios to a bare reference in the same run. Machines are noisy; ratios hold, rates do not.
 import { parseArgs } from 'node:util'
 import type { Conditions } from './measure.ts'
+import { proxyStreams, proxyWhole } from './proxy.ts'
 import { writes } from './writes.ts'
 
-const SCENARIOS: Record<string, (conditions: Conditions) => Promise<string>> = { writes }
+const SCENARIOS: Record<string, (conditions: Conditions) => Promise<string>> = {
+  writes,
+  chat: proxyWhole,
+  streams: proxyStreams,
+}
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -10,6 +10,34 @@ Send your key as \`Authorization: Bearer svc_live_…\`. Any \`POST\` may carry 
 after a lost connection and you get the first answer again, byte for byte, for 24 hours. Every answer that is not
 2xx has the same shape: \`{"error": {"message", "type", "code"?}}\`.`
 
+/** What people come for first stands first. */
+const TAGS = [
+  'Inference (OpenAI-compatible)',
+  'Responses',
+  'API keys',
+  'BYOC clusters',
+  'Cache planning',
+  'Agent hints',
+  'Aliases',
+  'Provider credentials',
+  'Subscriptions',
+  'Sessions',
+  'Usage',
+  'Routing',
+  'Project',
+]
+
+/** A page for this server alone: nothing on it leads to, or sends anything to, somebody else's service. */
+const PAGE = {
+  url: '/openapi.json',
+  withDefaultFonts: false,
+  hideClientButton: true,
+  telemetry: false,
+  showDeveloperTools: 'never',
+  agent: { disabled: true },
+  mcp: { disabled: true },
+} as const
+
 /** The page runs its own script and styles, all served from here. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
@@ -24,6 +52,7 @@ export async function serveReference(app: FastifyInstance, version: string): Pro
         securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key, svc_live_…' } },
       },
       security: [{ key: [] }],
+      tags: TAGS.map((name) => ({ name })),
     },
     transform: ({ schema, url, route }) => withNamedRest(withCommonParts(schema, route), url),
   })
@@ -38,7 +67,7 @@ export async function serveReference(app: FastifyInstance, version: string): Pro
     docs.addHook('onSend', async (_request, reply) => void reply.header('content-security-policy', PAGE_POLICY))
     await docs.register(reference, {
       routePrefix: '/docs',
-      configuration: { url: '/openapi.json', withDefaultFonts: false, hideClientButton: true, telemetry: false },
+      configuration: PAGE,
     })
   })
 }
