@@ -1,5 +1,6 @@
 // The client's end of a generation: one whole answer, or a stream with money in its trailers (R41). Knows when the
 // client has left, which Fastify's own hooks do not tell.
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { Envelope, Refusal } from '../core/refusal.ts'
 import { type Headers, MONEY_TRAILERS } from '../headers/agent-headers.ts'
@@ -26,8 +27,9 @@ export type Client = ReturnType<typeof clientOf>
 
 export function clientOf(reply: FastifyReply, kind: CallKind, onLeave: () => void) {
   const { raw } = reply
-  let left = false
+  let left = raw.destroyed // it may have gone while its key, or its hints, were looked up
   let begun = false
+  if (left) onLeave()
   raw.once('close', () => {
     left = !raw.writableFinished
     if (left) onLeave()
@@ -58,16 +60,7 @@ export function clientOf(reply: FastifyReply, kind: CallKind, onLeave: () => voi
 
     /** A promise where the client reads slower than the upstream speaks; it also ends when the client leaves. */
     write(part: Buffer): void | Promise<void> {
-      if (left || raw.write(part)) return undefined
-      return new Promise((resolve) => {
-        const done = () => {
-          raw.off('drain', done)
-          raw.off('close', done)
-          resolve()
-        }
-        raw.once('drain', done)
-        raw.once('close', done)
-      })
+      return left || raw.write(part) ? undefined : untilDrained(raw)
     },
 
     end(trailers: Headers): void {
@@ -77,8 +70,22 @@ export function clientOf(reply: FastifyReply, kind: CallKind, onLeave: () => voi
     },
 
     /** R47: an explicit error event; never a clean end that looks like the whole answer. */
-    fail({ body }: Refusal): void {
-      if (!left) raw.end(errorEvent(kind, body))
+    fail({ body }: Refusal, trailers: Headers = {}): void {
+      if (left) return
+      raw.addTrailers(trailers)
+      raw.end(errorEvent(kind, body))
     },
   }
+}
+
+function untilDrained(raw: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      raw.off('drain', done)
+      raw.off('close', done)
+      resolve()
+    }
+    raw.once('drain', done)
+    raw.once('close', done)
+  })
 }

@@ -24,15 +24,18 @@ interface Needs {
 
 export type Dialer = ReturnType<typeof dialer>
 
-type Address = Pick<Dialling, 'base_url' | 'customer_address' | 'max_concurrency'>
+type Address = Pick<Dialling, 'base_url' | 'customer_address' | 'max_concurrency'> & {
+  timeouts?: Pick<Dialling['timeouts'], 'connect_ms'>
+}
 
 export function dialer({ policy, clock, secretOf }: Needs) {
   const upstreams = new Map<string, Upstream>()
   const standIn = placeholder({ clock })
   const guarded = guardedLookup(policy)
 
-  function upstreamFor({ base_url, customer_address, max_concurrency }: Address): Upstream {
-    const name = `${customer_address ? 'customer' : 'operator'} ${max_concurrency} ${base_url}`
+  function upstreamFor({ base_url, customer_address, max_concurrency, timeouts }: Address): Upstream {
+    const connect_ms = timeouts?.connect_ms
+    const name = `${customer_address ? 'customer' : 'operator'} ${max_concurrency} ${connect_ms} ${base_url}`
     const known = upstreams.get(name)
     if (known) return known
     if (customer_address) assertDialable(base_url, policy)
@@ -42,7 +45,7 @@ export function dialer({ policy, clock, secretOf }: Needs) {
       oldest[1].retire()
     }
     const options = { connections: max_concurrency, ...(customer_address && { lookup: guarded }) }
-    const opened = openUpstream(base_url, options)
+    const opened = openUpstream(base_url, { ...options, ...(connect_ms !== undefined && { connect_ms }) })
     upstreams.set(name, opened)
     return opened
   }
@@ -67,7 +70,8 @@ export function dialer({ policy, clock, secretOf }: Needs) {
       if (protocol === 'placeholder') return standIn
       const api_key = await keyFor(target, project_id)
       const upstream = upstreamFor(target.dialling)
-      if (protocol === 'anthropic') return anthropic({ upstream, api_key, clock })
+      const { max_output_tokens: max_tokens } = target
+      if (protocol === 'anthropic') return anthropic({ upstream, api_key, clock, max_tokens })
       return openaiCompatible({ upstream, api_key, base_url, responses })
     },
 

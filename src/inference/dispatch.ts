@@ -86,16 +86,19 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
     // The one probe of a target that failed is taken here, where it is dialled, and nowhere before.
     if (!stages.breakers.allows(target.id)) throw new Refusal('unavailable', 'The target is left alone for a while.')
     dialled = true
-    const upstream = await provider.call(
+    const dialled_at = stages.now()
+    const { timeouts } = target.dialling
+    const head = await provider.call(
       {
         kind: call.kind,
         body: stages.bodyFor(call, target, held),
         stream: call.stream,
         headers: stages.headersFor(call, target),
-        timeouts: target.dialling.timeouts,
+        timeouts,
       },
       signal,
     )
+    const upstream = within(timeouts.total_ms - (stages.now() - dialled_at), head)
     const verdict = verdictOn(upstream.status, upstream.retry_after_s)
     if (verdict.kind === 'try_elsewhere') {
       upstream.cancel()
@@ -113,6 +116,21 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
     if (error instanceof Refusal && !dialled)
       return { kind: 'failed', dialled, status: undefined, failure: error.kind, may_repeat: true, refusal: error }
     throw error
+  }
+}
+
+/** Beside the time-outs for its first byte and between its parts, the whole of an answer has one. */
+function within(ms: number, answer: ProviderAnswer): ProviderAnswer {
+  const timer = setTimeout(answer.cancel, ms)
+  const isOver = () => clearTimeout(timer)
+  return {
+    ...answer,
+    each: (take) => answer.each(take).finally(isOver),
+    whole: () => answer.whole().finally(isOver),
+    cancel() {
+      isOver()
+      answer.cancel()
+    },
   }
 }
 

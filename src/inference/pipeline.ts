@@ -144,11 +144,11 @@ async function endEarly(run: Run, characters: number, reason: unknown): Promise<
   const late = reason instanceof Refusal && reason.kind === 'deadline_exceeded'
   const tokens = estimateUsage(call.input_estimate, characters)
   const ending: Ending = left ? 'client_left' : late ? 'deadline_exceeded' : 'upstream_failed'
-  await stages.settleDelivered(call, got, await producedOf(run, ending, tokens), undefined)
+  const money = await stages.settleDelivered(call, got, await producedOf(run, ending, tokens), undefined)
   if (reservation) await stages.release(reservation)
-  client.fail(
-    reason instanceof Refusal ? reason : new Refusal('upstream_failed', 'The upstream broke off. Nothing was charged.'),
-  )
+  const refusal =
+    reason instanceof Refusal ? reason : new Refusal('upstream_failed', 'The upstream broke off. Nothing was charged.')
+  client.fail(refusal, money && moneyHeaders(money))
 }
 
 async function producedOf({ call, route, got, stages }: Run, ending: Ending, tokens: TokenCounts): Promise<Produced> {

@@ -7,7 +7,7 @@ import type { Target } from './target.ts'
 
 const DEFAULT_OUTPUT_TOKENS = 32_768
 const DEFAULT_CONCURRENCY = 200
-const TIMEOUTS = { first_byte_ms: 120_000, idle_ms: 60_000, total_ms: 900_000 }
+const TIMEOUTS = { first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 }
 
 export interface CredentialFacts {
   id: string

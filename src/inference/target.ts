@@ -13,7 +13,7 @@ export interface Dialling {
   customer_address: boolean
   responses_native: boolean
   max_concurrency: number
-  timeouts: Timeouts & { total_ms: number }
+  timeouts: Timeouts & { connect_ms?: number; total_ms: number }
 }
 
 /** R42: list prices; or the control plane's fee on paths that the customer pays for; or nobody knows. */

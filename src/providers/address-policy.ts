@@ -1,8 +1,8 @@
-// R12, T-81 to T-88: which addresses may be dialled for a customer. Decided on the resolved address of every dial, never
-// on a name: names change their answers, and one address has many spellings.
+// R12, T-81 to T-88: which addresses may be dialled for a customer. Decided on the resolved address of every dial,
+// never on a name: names change their answers, and one address has many spellings.
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
-import { type Address, type Cidr, isIn, parseAddress, parseCidr } from './ip-address.ts'
+import { type Address, type Cidr, isIn, parseAddress, parseCidr } from '../core/ip-address.ts'
 import { UpstreamError } from './provider.ts'
 
 export interface AddressPolicy {
@@ -46,7 +46,7 @@ export function guardedLookup(policy: AddressPolicy, resolve: Resolve = systemLo
   return Object.assign(lookup, { judge })
 }
 
-/** Throws where an upstream's address can never be dialled. A name passes here and is judged whenever it is resolved. */
+/** Throws where an upstream's address can never be dialled. A name passes and is judged whenever it is resolved. */
 export function assertDialable(text: string, policy: AddressPolicy): void {
   const refused = refusalOf(text, judgeBy(policy))
   if (refused) throw new UpstreamError('refused_address', refused)

@@ -31,6 +31,7 @@ export interface DialOptions {
 }
 
 const TCP_KEEP_ALIVE_MS = 60_000
+const UNUSED_MS = 4_000 // for a connection whose caller had left by the time it stood
 
 export type Connections = ReturnType<typeof connectionsTo>
 
@@ -80,16 +81,19 @@ export function connectionsTo(url: URL, options: DialOptions) {
       connection.holder?.closed(failure)
       dialMissing()
     })
-    offer(connection)
+    offer(connection, UNUSED_MS)
   }
 
-  function offer(connection: Connection): void {
+  function offer(connection: Connection, idle_ms: number): void {
     const waiter = firstWaiting()
     if (waiter) {
       waiter.ready(connection)
+    } else if (is_closed) {
+      connection.socket.destroy()
     } else {
       idle.push(connection)
       connection.socket.unref()
+      keepFor(connection, idle_ms)
     }
   }
 
@@ -116,9 +120,8 @@ export function connectionsTo(url: URL, options: DialOptions) {
     /** The call is over; the connection may wait this long for the next one. */
     give(connection: Connection, idle_ms: number): void {
       connection.holder = undefined
-      if (idle_ms <= 0 || (is_closed && waiting.size === 0)) return void connection.socket.destroy()
-      keepFor(connection, idle_ms)
-      offer(connection)
+      if (idle_ms > 0) offer(connection, idle_ms)
+      else connection.socket.destroy()
     },
 
     /** Takes no further call; those in flight end by themselves. */
@@ -151,7 +154,7 @@ function destroyed(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.closed) return resolve()
     socket.once('close', () => resolve())
-    socket.destroy()
+    socket.destroy(new Error('the upstream was closed')) // without an error, a cut body could pass for a whole one
   })
 }
 
@@ -162,7 +165,7 @@ function dialler(url: URL, { connect_ms, lookup }: DialOptions): (done: Dialled)
   const is_secure = url.protocol === 'https:'
   const port = Number(url.port) || (is_secure ? 443 : 80)
   const target = { host, port, ...(lookup && { lookup }) }
-  const named = isIP(host) === 0 ? { servername: host } : {} // an address has no name to ask for
+  const named = isIP(host) === 0 ? { servername: host.replace(/\.$/, '') } : {} // an address has no name to ask for
   let session: Buffer | undefined // a handshake that is taken up again costs one round trip less
 
   const start = () => {

@@ -67,7 +67,7 @@ interface FunctionTool {
   function?: { name?: unknown; parameters?: unknown }
 }
 
-/** The function that must be called: the named one, or the first where any will do. Chat nests them, Responses does not. */
+/** The function that must be called: by name, or the first where any will do. Chat nests them, Responses does not. */
 export function toolToCall({ tools, tool_choice }: Body): ToolChoice | undefined {
   const functions = (Array.isArray(tools) ? (tools as (FunctionTool | null)[]) : []).flatMap((tool) => {
     const { name, parameters } = tool?.function ?? tool ?? {}

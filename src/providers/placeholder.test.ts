@@ -71,9 +71,9 @@ describe('R53 chat', () => {
         { index: 0, message: { role: 'assistant', content, refusal: null }, logprobs: null, finish_reason: 'stop' },
       ],
       usage: {
-        prompt_tokens: 14,
+        prompt_tokens: 13,
         completion_tokens: 17,
-        total_tokens: 31,
+        total_tokens: 30,
         prompt_tokens_details: { cached_tokens: 0 },
       },
     })

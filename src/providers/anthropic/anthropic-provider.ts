@@ -15,6 +15,8 @@ export interface AnthropicOptions {
   /** None, or empty, for an upstream that takes none. */
   api_key: string | undefined
   upstream: Upstream
+  /** What a call gets that sets no limit of its own: the protocol demands one. */
+  max_tokens?: number
   clock?: Clock
 }
 
@@ -22,7 +24,11 @@ export interface AnthropicProvider extends Provider {
   listModels(signal: AbortSignal): Promise<ModelList>
 }
 
-export function anthropic({ api_key, upstream, clock = systemClock }: AnthropicOptions): AnthropicProvider {
+/** Every model in service can say this much. */
+const MAX_TOKENS = 8_192
+
+export function anthropic(options: AnthropicOptions): AnthropicProvider {
+  const { api_key, upstream, max_tokens = MAX_TOKENS, clock = systemClock } = options
   const identity = {
     ...(api_key && { 'x-api-key': api_key }),
     'anthropic-version': VERSION,
@@ -34,7 +40,7 @@ export function anthropic({ api_key, upstream, clock = systemClock }: AnthropicO
     speaks: (kind) => kind === 'chat',
 
     async call(call: ProviderCall, signal) {
-      const translated = toMessages(JSON.parse(call.body.toString('utf8')))
+      const translated = toMessages(JSON.parse(call.body.toString('utf8')), max_tokens)
       if (translated.kind === 'refused')
         return jsonAnswer(400, errorBody(translated.message, 'invalid_request_error'), signal)
       const accept = call.stream ? 'text/event-stream' : 'application/json'

@@ -2,30 +2,29 @@
 // quality (response_format, seed, penalties, logprobs), and refused where the answer would be another one.
 import { toTurns, Untranslatable } from './anthropic-turns.ts'
 
-/** Every model in service can say this much; a caller that wants more says so. */
-const MAX_TOKENS = 8_192
+type Chat = Readonly<Record<string, unknown>>
 
 export type Translated =
   | { kind: 'request'; body: Record<string, unknown>; wants_usage: boolean }
   | { kind: 'refused'; message: string }
 
-export function toMessages(chat: Readonly<Record<string, unknown>>): Translated {
+export function toMessages(chat: Chat, default_max_tokens: number): Translated {
   try {
-    return { kind: 'request', body: bodyOf(chat), wants_usage: wantsUsage(chat.stream_options) }
+    return { kind: 'request', body: bodyOf(chat, default_max_tokens), wants_usage: wantsUsage(chat.stream_options) }
   } catch (error) {
     if (error instanceof Untranslatable) return { kind: 'refused', message: error.message }
     throw error
   }
 }
 
-function bodyOf(chat: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function bodyOf(chat: Chat, default_max_tokens: number): Record<string, unknown> {
   const { model, max_completion_tokens, max_tokens, temperature, top_p, top_k, thinking, stream } = chat
   if (typeof chat.n === 'number' && chat.n !== 1) throw new Untranslatable("'n' must be 1 for this model.")
   const { system, turns } = toTurns(chat.messages)
   const tools = toTools(chat.tools)
   return withoutAbsent({
     model,
-    max_tokens: max_completion_tokens ?? max_tokens ?? MAX_TOKENS,
+    max_tokens: max_completion_tokens ?? max_tokens ?? default_max_tokens,
     system: system.length > 0 ? system : undefined,
     messages: turns,
     stop_sequences: stopSequences(chat.stop),

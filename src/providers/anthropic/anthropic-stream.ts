@@ -1,5 +1,5 @@
-// From a Messages event stream to chat completion chunks: role first, then text and tool-call fragments as they come, the
-// reason it ended, the usage where it was asked for, and [DONE].
+// From a Messages event stream to chat completion chunks: role first, then text and tool-call fragments as they come,
+// the reason it ended, the usage where it was asked for, and [DONE].
 import { EventReader } from '../sse.ts'
 import { chatId, chatUsage, finishReason, type MessageEvent, type MessageUsage } from './anthropic-messages.ts'
 import { toChatError } from './anthropic-response.ts'
