@@ -1,24 +1,56 @@
-// Which suites there are, and what each needs.
+// Which suites there are, and what each needs. `npm run check` runs `fast`; `npm test` runs them all.
 import { defineConfig } from 'vitest/config'
 
-const spec = ['src/**/*.test.ts', 'test/spec/**/*.test.ts', 'test/sim/**/*.test.ts']
-const slow = { testTimeout: 600_000, hookTimeout: 120_000 }
+const spec = ['src/**/*.test.ts', 'test/spec/**/*.test.ts']
+// Suites that start processes, hash passwords or run models for many seconds.
+const thorough = [
+  'cli/**/*.test.ts',
+  'test/sim/**/*.test.ts',
+  'test/spec/05-accounts.test.ts',
+  'test/spec/05-browsers.test.ts',
+  'test/spec/inference-*.test.ts',
+  'src/accounts/**/*-routes.test.ts',
+  'src/counters/memory.test.ts',
+  'src/limits/sliding-window.test.ts',
+  'src/inference/admission-properties.test.ts',
+  'src/providers/upstream*.test.ts',
+]
 // Threads without isolation: modules are loaded once, and the suites keep to their own databases.
-const shared = { pool: 'threads', isolate: false, testTimeout: 30_000, hookTimeout: 60_000 } as const
+const shared = { pool: 'threads', isolate: false, testTimeout: 60_000, hookTimeout: 60_000 } as const
 
 export default defineConfig({
   test: {
+    maxWorkers: 2,
     projects: [
       {
         test: {
           ...shared,
           name: 'fast',
-          include: [...spec, 'test/tidy.test.ts', 'test/tidy/**/*.test.ts', 'test/docs.test.ts', 'cli/**/*.test.ts'],
+          include: [...spec, 'test/tidy.test.ts', 'test/tidy/**/*.test.ts', 'test/docs.test.ts'],
+          exclude: thorough,
         },
       },
-      // The same promises over the other engine, and what takes minutes: both only in `npm test`.
-      { test: { ...shared, name: 'postgres', include: spec, env: { TEST_ENGINE: 'postgres' } } },
-      { test: { ...shared, ...slow, name: 'slow', include: ['test/slow/**/*.test.ts'] } },
+      { test: { ...shared, name: 'thorough', include: thorough, testTimeout: 120_000 } },
+      // The same promises over the other engine.
+      {
+        test: {
+          ...shared,
+          name: 'postgres',
+          include: [...spec, 'test/sim/**/*.test.ts'],
+          testTimeout: 120_000,
+          env: { TEST_ENGINE: 'postgres' },
+        },
+      },
+      // Torture and fuzzing, in the size that fits a test run.
+      {
+        test: {
+          ...shared,
+          name: 'slow',
+          include: ['test/slow/**/*.test.ts'],
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
+        },
+      },
     ],
   },
 })

@@ -1,10 +1,16 @@
 // The whole service on one page: hooks in the order in which a request meets them (R15), then each room's routes.
 import type { FastifyBaseLogger } from 'fastify'
+import { accountRoutes } from './accounts/account-routes.ts'
+import { memberRoutes } from './accounts/member-routes.ts'
+import type { PasswordHashing } from './accounts/password.ts'
 import { projectRoutes } from './accounts/project-routes.ts'
+import { auditChanges } from './audit/audit-hooks.ts'
+import { auditRoutes } from './audit/audit-routes.ts'
 import { cachePlanRoutes } from './cache-plan/cache-plan-routes.ts'
 import { clusterRoutes } from './clusters/cluster-routes.ts'
 import type { Clock } from './core/clock.ts'
 import { sealing } from './core/sealing.ts'
+import type { Counters } from './counters/counters.ts'
 import type { VerifyCredential } from './credentials/credential.ts'
 import { credentialRoutes } from './credentials/credential-routes.ts'
 import { type GatewaySettings, noGateway } from './gateway-settings.ts'
@@ -23,7 +29,11 @@ import { keyHolders } from './keys/key-holders.ts'
 import { keyRoutes } from './keys/key-routes.ts'
 import { keyStore } from './keys/key-store.ts'
 import { keyUse } from './keys/key-use.ts'
+import { keyLimitsRoutes } from './limits/key-limits-routes.ts'
+import type { Deliver } from './mail/delivery.ts'
 import { aliasRoutes } from './models/alias-routes.ts'
+import { peopleOf } from './people.ts'
+import { rateLimits } from './rate-limits.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import type { Db, OpenDb } from './storage/db.ts'
 import { subscriptionRoutes } from './subscriptions/subscription-routes.ts'
@@ -44,8 +54,16 @@ export interface Parts {
   version: string
   /** Where generations may go; without it, to the placeholder. */
   settings?: GatewaySettings
+  /** What rates are counted in; without it, in this process. */
+  counters?: Counters
   /** Asks a provider whether it accepts a credential. */
   verifyCredential?: VerifyCredential
+  /** Where people reach the service; without it, where it listens. */
+  public_url?: string | undefined
+  /** What sends mails; without it, the log. */
+  deliverMail?: Deliver
+  /** What passwords are hashed with; without it, Argon2id. */
+  passwordHashing?: PasswordHashing
 }
 
 export type Service = Awaited<ReturnType<typeof buildService>>
@@ -72,13 +90,18 @@ export async function buildService(parts: Parts) {
   })
   const { path, snapshots } = inference
 
-  const app = buildFastify(logger)
+  const app = buildFastify(logger, settings.trusted_proxies)
   measureRequests(app, counts)
   app.addHook('onSend', async (_request, reply) => {
     if (readiness.isDraining()) reply.header('connection', 'close')
   })
+  const limits = rateLimits(app, { clock, logger, settings, metrics: counts, counters: parts.counters })
+  app.addHook('onRequest', limits.edge) //                   §8.1.1 → 429, whatever the address asked for
   await serveReference(app, version)
   await app.register(telemetryRoutes, { metrics: counts, readiness })
+  const listeningOn = () => (app.addresses().length > 0 ? app.listeningOrigin : 'http://localhost')
+  const people = peopleOf({ ...parts, seals, listeningOn })
+  await app.register(accountRoutes, { ...people, ...people.needs, db, clock, addressOf: (request) => request.address })
 
   await app.register(async (api) => {
     api.decorateRequest('caller')
@@ -87,15 +110,21 @@ export async function buildService(parts: Parts) {
       request.db = db
       done()
     })
-    api.addHook('onRequest', authenticate(holders)) //       §5 → 401
+    api.addHook('onRequest', authenticate(holders, people.signIns)) // §5 → 401
     api.addHook('onRequest', authorize) //                   R3 → 403
+    api.addHook('onRequest', limits.requests) //             §8.1.2, §8.1.3 → 429
+    api.addHook('onSend', limits.tellUncounted)
+    auditChanges(api, clock) // what follows keeps a kept answer, its effect and its entry together
     makePostsIdempotent(api, { db, clock, storeOn: idempotencyOn }) // §11 → replay, 409
 
     await api.register(keyRoutes, { clock, uses })
+    await api.register(keyLimitsRoutes, { common: settings.limits.key })
     await api.register(clusterRoutes, { clock })
     await api.register(cachePlanRoutes)
     await api.register(hintsRoutes, { clock })
     await api.register(projectRoutes)
+    await api.register(memberRoutes, { ...people.needs, clock })
+    await api.register(auditRoutes)
     await api.register(aliasRoutes, { clock })
     await api.register(credentialRoutes, { clock, seals, verify: parts.verifyCredential ?? inference.verifyCredential })
     await api.register(subscriptionRoutes, { clock })
@@ -107,5 +136,13 @@ export async function buildService(parts: Parts) {
     await api.register(responseRoutes, { path, seals, full_fidelity: gateway.full_fidelity })
   })
 
-  return { app, readiness, metrics: counts, uses, inference, idempotency: idempotencyOn(db) }
+  return {
+    app,
+    readiness,
+    metrics: counts,
+    uses,
+    inference,
+    people,
+    idempotency: idempotencyOn(db),
+  }
 }

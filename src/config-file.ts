@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { Check, Default, Errors } from 'typebox/value'
 import { isNode, LineCounter, parseDocument } from 'yaml'
 import { SettingError } from './config.ts'
+import { parseCidr } from './core/ip-address.ts'
 import { describeInvalid } from './http/validation-messages.ts'
 import { type Limits, LimitsShape } from './limits/policy.ts'
 import { type ProviderSettings, ProviderShape, providerSettings } from './providers/provider-config.ts'
@@ -91,6 +92,9 @@ function settingsOf(file: FileShape, wrong: (pointer: string, message: string) =
   for (const [index, { id }] of providers.entries())
     if (providers.findIndex((one) => one.id === id) !== index)
       throw wrong(`/providers/${index}/id`, `'${id}' is there twice`)
+  for (const [index, network] of networks.allow.entries())
+    if (!parseCidr(network))
+      throw wrong(`/networks/allow/${index}`, `'networks.allow[${index}]' must be like 10.0.0.0/8 or fd00::/8`)
   return {
     providers: providers.map((provider, index) => {
       try {

@@ -2,15 +2,17 @@
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
 import { readConfig, SETTINGS, SettingError } from './config.ts'
+import { parseCidr } from './core/ip-address.ts'
 
 test('§settings an empty environment gives every default', () => {
-  expect(readConfig({})).toEqual({
+  expect(readConfig({})).toMatchObject({
     host: '127.0.0.1',
     port: 8080,
     data_dir: './data',
     database_url: undefined,
     secret: undefined,
     bootstrap_key: undefined,
+    trusted_proxies: [],
     config_file: undefined,
     drain_ms: 500,
     log_level: 'info',
@@ -18,7 +20,8 @@ test('§settings an empty environment gives every default', () => {
 })
 
 test('§settings an empty value counts as not given', () => {
-  expect(readConfig(Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, ''])))).toEqual(readConfig({}))
+  const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']))
+  expect({ ...readConfig(empty), variables: {} }).toEqual(readConfig({}))
 })
 
 test('§settings everything that is given is taken', () => {
@@ -29,17 +32,19 @@ test('§settings everything that is given is taken', () => {
     DATABASE_URL: 'postgresql://db/switchyard',
     SWITCHYARD_SECRET: 's'.repeat(32),
     SWITCHYARD_BOOTSTRAP_KEY: `svc_live_${'k'.repeat(32)}`,
+    SWITCHYARD_TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8',
     SWITCHYARD_CONFIG: tmpdir(),
     SWITCHYARD_DRAIN_MS: '60000',
     LOG_LEVEL: 'silent',
   })
-  expect(config).toEqual({
+  expect(config).toMatchObject({
     host: '0.0.0.0',
     port: 0,
     data_dir: '/var/lib/switchyard',
     database_url: 'postgresql://db/switchyard',
     secret: 's'.repeat(32),
     bootstrap_key: `svc_live_${'k'.repeat(32)}`,
+    trusted_proxies: [parseCidr('10.0.0.0/8'), parseCidr('fd00::/8')],
     config_file: tmpdir(),
     drain_ms: 60_000,
     log_level: 'silent',
@@ -59,7 +64,22 @@ const BAD: [keyof typeof SETTINGS, string][] = [
   ['SWITCHYARD_BOOTSTRAP_KEY', 'admin'],
   ['SWITCHYARD_BOOTSTRAP_KEY', `svc_live_${'k'.repeat(31)}`],
   ['SWITCHYARD_BOOTSTRAP_KEY', `svc_live_${'k'.repeat(31)} k`],
+  // A number of hops, or everybody: both would believe whatever a client writes.
+  ['SWITCHYARD_TRUSTED_PROXIES', '1'],
+  ['SWITCHYARD_TRUSTED_PROXIES', 'true'],
+  ['SWITCHYARD_TRUSTED_PROXIES', 'loopback'],
+  ['SWITCHYARD_TRUSTED_PROXIES', '10.0.0.1'],
+  ['SWITCHYARD_TRUSTED_PROXIES', '10.0.0.0/33'],
+  ['SWITCHYARD_TRUSTED_PROXIES', '10.0.0.0/8,'],
+  ['SWITCHYARD_TRUSTED_PROXIES', '10.0.0.0/8 fd00::/8'],
   ['SWITCHYARD_CONFIG', '/nowhere/switchyard.yaml'],
+  ['SWITCHYARD_TRUSTED_PROXIES', 'true'],
+  ['SWITCHYARD_TRUSTED_PROXIES', '1'],
+  ['SWITCHYARD_TRUSTED_PROXIES', '10.0.0.0/33'],
+  ['OPENAI_BASE_URL', 'api.example.com'],
+  ['SWITCHYARD_PUBLIC_URL', 'switchyard.example.com'],
+  ['SWITCHYARD_PUBLIC_URL', 'https://example.com/switchyard'],
+  ['SMTP_URL', 'mail.example.com:25'],
   ['SWITCHYARD_DRAIN_MS', '60001'],
   ['SWITCHYARD_DRAIN_MS', '1s'],
   ['LOG_LEVEL', 'loud'],
@@ -72,10 +92,19 @@ test.each(BAD)('§settings %s=%s: one line that names it and what it must be', (
   expect(refused?.message).toMatch(new RegExp(`^${name} must .+\\.$`))
 })
 
-// A secret that is printed when it is refused ends up in a log.
-test.each(['SWITCHYARD_SECRET', 'SWITCHYARD_BOOTSTRAP_KEY', 'DATABASE_URL'])('§settings %s is not repeated', (name) => {
-  expect(catching(() => readConfig({ [name]: 'hunter2' }))?.message).not.toContain('hunter2')
+test('§settings every setting that can be wrong is wrong above', () => {
+  const anyText = ['HOST', 'SWITCHYARD_DATA_DIR', 'OPENAI_API_KEY']
+  const refused = new Set<string>(BAD.map(([name]) => name))
+  expect(Object.keys(SETTINGS).filter((name) => !refused.has(name))).toEqual(anyText)
 })
+
+// A secret that is printed when it is refused ends up in a log.
+test.each(['SWITCHYARD_SECRET', 'SWITCHYARD_BOOTSTRAP_KEY', 'DATABASE_URL', 'SMTP_URL'])(
+  '§settings %s is not repeated',
+  (name) => {
+    expect(catching(() => readConfig({ [name]: 'hunter2' }))?.message).not.toContain('hunter2')
+  },
+)
 
 function catching(work: () => unknown): Error | undefined {
   try {

@@ -1,6 +1,7 @@
 // Every setting: its name, what it means, its default and its bounds. A bad one stops the start with one line that
 // names it and what it must be. The table in docs/OPERATIONS.md is checked against SETTINGS.
 import { existsSync } from 'node:fs'
+import { type Cidr, parseCidr } from './core/ip-address.ts'
 import { isOperatorForm } from './keys/key.ts'
 
 export class SettingError extends Error {
@@ -60,6 +61,11 @@ export const SETTINGS = {
       return text
     },
   },
+  SWITCHYARD_TRUSTED_PROXIES: {
+    meaning: 'Proxies in front, as CIDRs: `10.0.0.0/8,fd00::/8`. Only they are believed for whom they forward.',
+    default: 'none',
+    read: (text = '') => cidrs(text),
+  },
   SWITCHYARD_CONFIG: {
     meaning: 'A YAML file for providers, prices and limits.',
     default: '`./switchyard.yaml` if there',
@@ -78,6 +84,25 @@ export const SETTINGS = {
     default: '`https://api.openai.com/v1`',
     read: (text) => {
       if (text !== undefined && !/^https?:\/\//.test(text)) throw mustBe('be an http or https address')
+      return text
+    },
+  },
+  SWITCHYARD_PUBLIC_URL: {
+    meaning: 'Where people reach this server: links in mails begin with it, and over https cookies are bound to TLS.',
+    default: 'the address it listens on',
+    read: (text) => {
+      const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
+      if (text !== undefined && !(url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search))
+        throw mustBe('be an http or https address without a path')
+      return url?.origin
+    },
+  },
+  SMTP_URL: {
+    meaning: 'Where mails go: `smtps://user:password@host?from=no-reply@example.com`.',
+    default: 'files in `outbox` in the data folder, and their links in the log',
+    read: (text) => {
+      if (text !== undefined && !(/^smtps?:\/\/./.test(text) && URL.canParse(text)))
+        throw mustBe('begin with smtp:// or smtps://')
       return text
     },
   },
@@ -105,8 +130,12 @@ export interface Config {
   database_url: string | undefined
   secret: string | undefined
   bootstrap_key: string | undefined
+  /** §8.1: whose X-Forwarded-For is believed. */
+  trusted_proxies: readonly Cidr[]
   config_file: string | undefined
   openai: { api_key: string | undefined; base_url: string | undefined }
+  public_url: string | undefined
+  smtp_url: string | undefined
   drain_ms: number
   /** What ${NAME} in the file stands for. */
   variables: Readonly<Record<string, string | undefined>>
@@ -121,8 +150,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     database_url: read(env, 'DATABASE_URL'),
     secret: read(env, 'SWITCHYARD_SECRET'),
     bootstrap_key: read(env, 'SWITCHYARD_BOOTSTRAP_KEY'),
+    trusted_proxies: read(env, 'SWITCHYARD_TRUSTED_PROXIES'),
     config_file: read(env, 'SWITCHYARD_CONFIG'),
     openai: { api_key: read(env, 'OPENAI_API_KEY'), base_url: read(env, 'OPENAI_BASE_URL') },
+    public_url: read(env, 'SWITCHYARD_PUBLIC_URL'),
+    smtp_url: read(env, 'SMTP_URL'),
     drain_ms: read(env, 'SWITCHYARD_DRAIN_MS'),
     variables: env,
     log_level: read(env, 'LOG_LEVEL'),
@@ -148,4 +180,14 @@ function integer(text: string, minimum: number, maximum: number): number {
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
   if (!(value >= minimum && value <= maximum)) throw mustBe(`be a whole number from ${minimum} to ${maximum}`)
   return value
+}
+
+/** A number of hops or `true` is refused: either would believe whatever a client writes. */
+function cidrs(text: string): Cidr[] {
+  if (text === '') return []
+  return text.split(',').map((one) => {
+    const cidr = parseCidr(one.trim())
+    if (!cidr) throw mustBe('list CIDRs such as 10.0.0.0/8 or 192.0.2.7/32, with commas between them')
+    return cidr
+  })
 }

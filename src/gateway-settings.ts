@@ -1,16 +1,19 @@
 // What the path to the upstreams is built from: switchyard.yaml, or else one provider from the environment, or nothing.
 import { isIP } from 'node:net'
-import type { Config } from './config.ts'
+import { type Config, SettingError } from './config.ts'
 import { type FileSettings, noConfigFile, readConfigFile } from './config-file.ts'
+import type { Cidr } from './core/ip-address.ts'
 import type { Gateway } from './inference/gateway.ts'
 import { PRICE_BOOK } from './models/price-book.ts'
 import type { AddressPolicy } from './providers/address-policy.ts'
-import type { ProviderSettings } from './providers/provider-config.ts'
+import { type ProviderSettings, providerSettings } from './providers/provider-config.ts'
 
 export interface GatewaySettings {
   gateway: Gateway
   policy: AddressPolicy
   limits: FileSettings['limits']
+  /** §8.1: whose X-Forwarded-For is believed. */
+  trusted_proxies?: readonly Cidr[]
 }
 
 export function gatewaySettings(config: Config): GatewaySettings {
@@ -21,6 +24,7 @@ export function gatewaySettings(config: Config): GatewaySettings {
     gateway: { providers: fromEnv ? [openaiFrom(config.openai)] : providers, fees, full_fidelity },
     policy: { allow_private: isLoopback(config.host), allow_cidrs },
     limits,
+    trusted_proxies: config.trusted_proxies,
   }
 }
 
@@ -37,16 +41,20 @@ function isLoopback(host: string): boolean {
 
 function openaiFrom({ api_key = '', base_url = 'https://api.openai.com/v1' }: Config['openai']): ProviderSettings {
   const models = [...PRICE_BOOK.values()].filter((model) => model.provider === 'openai')
-  return {
-    id: 'openai',
-    protocol: 'openai',
-    base_url,
-    api_key,
-    region: 'global',
-    max_concurrency: 200,
-    responses: new URL(base_url).hostname === 'api.openai.com',
-    unlisted_models: true, // whatever the upstream has may be asked for; without a price, only by keys without a limit
-    timeouts: { connect_ms: 5_000, first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 },
-    models: models.map(({ id, price, max_output_tokens }) => ({ id, upstream_id: id, price, max_output_tokens })),
+  try {
+    return providerSettings({
+      id: 'openai',
+      protocol: 'openai',
+      base_url,
+      api_key,
+      region: 'global',
+      max_concurrency: 200,
+      unlisted_models: true, // whatever the upstream has may be asked for; unpriced, only by keys without a limit
+      timeouts: { connect_ms: 5_000, first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 },
+      models: models.map(({ id }) => ({ id })),
+    })
+  } catch (error) {
+    const { message } = error as Error // names the field as a file would
+    throw new SettingError(`${message.replace(/^(base_url|api_key)/, (field) => `OPENAI_${field.toUpperCase()}`)}.`)
   }
 }

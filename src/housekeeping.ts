@@ -15,7 +15,7 @@ export interface Task {
 }
 
 export function housekeepingTasks(
-  { uses, idempotency, inference }: Service,
+  { uses, idempotency, inference, people }: Service,
   db: Db,
   clock: Clock,
   log: FastifyBaseLogger,
@@ -47,6 +47,7 @@ export function housekeepingTasks(
           log.warn({ cluster_id: cluster.id, project_id: cluster.project_id }, 'cluster is silent: down')
       },
     },
+    ...people.tasks,
   ]
 }
 

@@ -1,14 +1,17 @@
 // The server as a process: read settings, open the store, build, listen, and drain on SIGTERM.
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { buildService, type Service } from './app.ts'
 import { foundFirstProject } from './bootstrap.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './core/clock.ts'
 import { gatewaySettings } from './gateway-settings.ts'
 import { housekeepingTasks, startHousekeeping } from './housekeeping.ts'
+import { bySmtp, type Deliver, toFiles } from './mail/delivery.ts'
 import { openStore, type Store } from './open-store.ts'
 import { checkIntegrity, lockFolder, openDataFolder, runningMark, storeFile } from './storage/data-folder.ts'
 import type { OpenDb } from './storage/db.ts'
@@ -35,6 +38,7 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
   const { clock = systemClock, open = openStore, print = (text) => process.stdout.write(text) } = replaceable
   const logger = pino({ level: config.log_level })
   const settings = gatewaySettings(config)
+  await assertCanListen(config)
   const letGo = config.database_url ? () => {} : claimFolder(config.data_dir, (text) => logger.warn(text))
   let store: Store | undefined
   try {
@@ -42,21 +46,16 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     const { db, secret } = store
     const founded = await foundOnce(db, clock, config.bootstrap_key)
     const identity = { process_id: randomUUID(), version: version() }
-    const service = await buildService({ db, clock, logger, secret, settings, ...identity })
+    const outward = { public_url: config.public_url, deliverMail: mailDelivery(config, clock, logger) }
+    const service = await buildService({ db, clock, logger, secret, settings, ...identity, ...outward })
     const { app, readiness, metrics } = service
     await enterTheLiving(service, db, clock)
-    const tell = (address: string) => {
-      if (typeof founded === 'object') print(firstKeyNotice(founded, address, config.bootstrap_key !== undefined))
-    }
-    const address = await app.listen({ host: config.host, port: config.port }).catch((error) => {
-      tell(`http://${config.host}:${config.port}`) // the key exists now, and nobody would ever see it
-      throw error
-    })
+    const address = await app.listen({ host: config.host, port: config.port })
     const stopHousekeeping = startHousekeeping(housekeepingTasks(service, db, clock, logger), (task, err) => {
       metrics.housekeepingFailures.inc({ task })
       logger.error({ err, task }, 'housekeeping failed')
     })
-    tell(address)
+    if (typeof founded === 'object') print(firstKeyNotice(founded, address, config.bootstrap_key !== undefined))
 
     const stop = async (drain_ms: number) => {
       readiness.drain()
@@ -77,12 +76,25 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
   }
 }
 
+/** Asked before anything is founded: a first key that a failed start made would never be printed. */
+function assertCanListen({ host, port }: Config): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer().once('error', reject)
+    probe.listen({ host, port }, () => probe.close(() => resolve()))
+  })
+}
+
 /** R43: from now on our holds are ours; on the embedded store, where we are alone, everybody else's go back at once. */
 async function enterTheLiving({ inference }: Service, { engine }: OpenDb, clock: Clock): Promise<void> {
   const { budgets } = inference
   await budgets.beat(clock.now())
   if (engine === 'sqlite') await budgets.forgetOtherProcesses()
   while ((await budgets.returnOrphans(clock.now())) > 0);
+}
+
+function mailDelivery({ smtp_url, public_url, data_dir }: Config, clock: Clock, logger: Logger): Deliver {
+  const sender = public_url ?? 'http://localhost'
+  return smtp_url ? bySmtp(smtp_url, sender, clock) : toFiles(join(data_dir, 'outbox'), sender, clock, logger)
 }
 
 async function foundOnce(db: OpenDb, clock: Clock, raw_key: string | undefined) {

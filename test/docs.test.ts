@@ -15,8 +15,7 @@ const DOCUMENTS = globSync(['*.md', 'docs/**/*.md'])
 const CONTRACT = 'docs/CONTRACT.md'
 const OPERATIONS = 'docs/OPERATIONS.md'
 const DECISIONS = 'docs/decisions'
-const BUILT_RULINGS = [...count(1, 15), ...count(20, 27)]
-const PLANNED_RULINGS = count(40, 53)
+const RULINGS = [...count(1, 15), ...count(20, 27), ...count(40, 53)]
 /** Sections whose rules are numbered, and how many each has. */
 const NUMBERED_RULES: [section: string, rules: number][] = [
   ['2.1', 3],
@@ -57,18 +56,17 @@ test('§7 the table of refusals is that of src/core/refusal.ts', () => {
   expect(rows).toEqual(refusals)
 })
 
-test('§10 every header that exists today is in the sources, and every Agent header of the sources is here', () => {
+test('§10 every header is in the sources, and every Agent header of the sources is here', () => {
   const sources = globSync('src/**/*.ts', { ignore: '**/*.test.ts' })
     .map((path) => read(path).toLowerCase())
     .join('\n')
   const headers = ['### 10.1 Request headers', '### 10.2 Response headers'].flatMap((heading) =>
     table(CONTRACT, heading),
   )
-  const today = headers.filter(([, state]) => state === 'yes').map(([header]) => bare(header).toLowerCase())
-  expect(today.length).toBeGreaterThan(5)
-  expect(today.filter((header) => !sources.includes(header))).toEqual([])
-
   const documented = headers.map(([header]) => bare(header).toLowerCase())
+  expect(documented.length).toBeGreaterThan(20)
+  expect(documented.filter((header) => !sources.includes(header))).toEqual([])
+
   const sent = [...sources.matchAll(/'(agent-[a-z]+(?:-[a-z]+)+)'/g)].map(([, header]) => header)
   expect(sent.filter((header) => !documented.includes(header ?? ''))).toEqual([])
 })
@@ -88,7 +86,7 @@ test('§4 R3 the endpoints are those of the routes, each with its scope', async 
     .filter(({ method, config }) => method !== 'HEAD' && !config?.public)
     .map(({ method, url, config }) => `${method} ${url.replace(/:(\w+)/g, '{$1}')} needs ${config?.scope}`)
   const described = section(CONTRACT, '## 4 Endpoints').matchAll(/^`([A-Z]+ \/v\d\/\S+)`, scope `(\w+)`/gm)
-  const listed = ['### 4.10 Further endpoints', '### 4.11 Not yet part of the contract']
+  const listed = ['### 4.10 Further endpoints', '### 4.11 Generations']
     .flatMap((heading) => table(CONTRACT, heading))
     .map(([endpoint, scope]) => [bare(endpoint), bare(scope)])
   const documented = [...[...described].map(([, endpoint, scope]) => [endpoint, scope]), ...listed]
@@ -108,15 +106,15 @@ test('every numbered rule of the contract has its anchor, and every anchor its n
   expect(marked.map(([, anchor]) => anchor)).toEqual(rules.map((rule) => rule.replaceAll('.', '-')))
 })
 
-test('every ruling is cited in the contract, and those that are built have a record', () => {
+test('every ruling is cited in the contract and has a record', () => {
   const text = read(CONTRACT)
   const cited = (number: number) => new RegExp(`\\bR${number}\\b`).test(text)
-  expect([...BUILT_RULINGS, ...PLANNED_RULINGS].filter((number) => !cited(number))).toEqual([])
+  expect(RULINGS.filter((number) => !cited(number))).toEqual([])
 
   const records = globSync(`${DECISIONS}/0*.md`)
   const hasRecord = (number: number) =>
     records.some((path) => path.includes(`/${pad(number)}-`) && read(path).startsWith(`# R${number}. `))
-  expect(BUILT_RULINGS.filter((number) => !hasRecord(number))).toEqual([])
+  expect(RULINGS.filter((number) => !hasRecord(number))).toEqual([])
 })
 
 test('every decision is linked from the index, under its own title', () => {

@@ -20,7 +20,7 @@ export interface Project {
 }
 
 const EMAIL_MAX = 254 // RFC 5321: the longest address that can be delivered to
-const EMAIL = /^[^\s@<>()[\]\\,;:"]+@[^\s@.]+(\.[^\s@.]+)+$/
+const EMAIL = /^[^\s\p{C}@<>()[\]\\,;:"]+@[^\s\p{C}@.<>()[\]\\,;:"]+(\.[^\s\p{C}@.<>()[\]\\,;:"]+)+$/u
 
 export function newPerson(email: string, verified: boolean, now: number): Person {
   const at = rfc3339(now)

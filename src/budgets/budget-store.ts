@@ -95,7 +95,12 @@ async function raiseHeld(tx: Db, { key_id, project_id, micros }: Hold): Promise<
     UPDATE api_key SET held_micros = held_micros + ${micros}
     WHERE id = ${key_id} AND (budget_micros IS NULL OR spent_micros + held_micros + ${micros} <= budget_micros)
     RETURNING id`)
-  if (key.length === 0) throw new DoesNotFit('key')
+  if (key.length === 0 && (await isKey(tx, key_id))) throw new DoesNotFit('key')
+}
+
+/** Somebody who signed in spends without a key: then only the project's limit counts. */
+async function isKey(tx: Db, id: string): Promise<boolean> {
+  return (await tx.rows(sql`SELECT id FROM api_key WHERE id = ${id}`)).length > 0
 }
 
 async function takeHold(tx: Db, id: string): Promise<number | undefined> {
@@ -117,8 +122,8 @@ async function available(db: Db, { key_id, project_id }: Spender): Promise<numbe
   const [left] = await db.rows<{ by_key: number | null; by_project: number | null }>(sql`
     SELECT k.budget_micros - k.spent_micros - k.held_micros AS by_key,
            p.cap_micros - p.spent_micros - p.held_micros AS by_project
-    FROM api_key k JOIN project p ON p.id = k.project_id
-    WHERE k.id = ${key_id} AND p.id = ${project_id}`)
+    FROM project p LEFT JOIN api_key k ON k.project_id = p.id AND k.id = ${key_id}
+    WHERE p.id = ${project_id}`)
   const limits = [left?.by_key, left?.by_project].filter((micros) => typeof micros === 'number')
   return Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, ...limits))
 }

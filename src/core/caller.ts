@@ -1,8 +1,11 @@
-// Who is calling, once a key has been looked up (§5).
+// Who is calling, once a key or a browser's session has been looked up (§5).
 import type { Scope } from './scopes.ts'
 
 export interface Caller {
+  /** The key's id, or that of the session of somebody who signed in. */
   key_id: string
+  /** Only where somebody signed in. */
+  person_id?: string
   project_id: string
   scopes: readonly Scope[]
   /** §5.6: whether the project's owner has a verified e-mail address. */
@@ -12,4 +15,13 @@ export interface Caller {
   project_cap_micros: number | undefined
   /** What is known of the project's routes is good for as long as this number stands still. */
   routing_epoch: number
+  /** §8.1: what this key may do in a minute or at once, where that is not what every key may. */
+  limits?: OwnLimits
+}
+
+/** Null: as for every key. */
+export interface OwnLimits {
+  requests_per_minute: number | null
+  tokens_per_minute: number | null
+  concurrent_streams: number | null
 }

@@ -17,6 +17,9 @@ export type IdPrefix =
   | 'sev'
   | 'hld'
   | 'resp'
+  | 'sgn'
+  | 'inv'
+  | 'aud'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const ID_LENGTH = 20 // 119 bits: no two ids ever meet

@@ -5,6 +5,7 @@ import { Refusal, type RefusalName, refusalNameFor } from './refusal.ts'
 const TABLE: [RefusalName, number, string, string | undefined][] = [
   ['invalid_request', 400, 'invalid_request_error', undefined],
   ['invalid_api_key', 401, 'invalid_api_key', 'invalid_api_key'],
+  ['invalid_credentials', 401, 'invalid_credentials', 'invalid_credentials'],
   ['insufficient_scope', 403, 'insufficient_scope', 'insufficient_scope'],
   ['not_found', 404, 'invalid_request_error', undefined],
   ['method_not_allowed', 405, 'invalid_request_error', undefined],

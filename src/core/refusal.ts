@@ -2,6 +2,7 @@
 const REFUSALS = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
   invalid_api_key: { status: 401, type: 'invalid_api_key', code: 'invalid_api_key' },
+  invalid_credentials: { status: 401, type: 'invalid_credentials', code: 'invalid_credentials' },
   insufficient_scope: { status: 403, type: 'insufficient_scope', code: 'insufficient_scope' },
   not_found: { status: 404, type: 'invalid_request_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },

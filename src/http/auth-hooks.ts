@@ -1,5 +1,5 @@
-// §5: bearer key → caller (401), then what the caller may do (403).
-import type { onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify'
+// §5: bearer key or session cookie → caller (401), then what the caller may do (403).
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify'
 import type { Caller } from '../core/caller.ts'
 import { Refusal } from '../core/refusal.ts'
 import { allows } from '../core/scopes.ts'
@@ -10,17 +10,30 @@ export interface Holders {
   find(raw: string): Promise<Caller | undefined>
 }
 
+/** How a browser that somebody signed in with becomes a caller; the room of accounts knows. */
+export interface Browsers {
+  callerOf(request: FastifyRequest, reply: FastifyReply): Promise<Caller | undefined>
+}
+
 const KEY_LENGTH_MAX = 2_048
 const BEARER = /^bearer +(\S+) *$/i
 
-export function authenticate(holders: Holders): onRequestAsyncHookHandler {
-  return async (request) => {
+export function authenticate(holders: Holders, browsers: Browsers): onRequestAsyncHookHandler {
+  return async (request, reply) => {
     const raw = bearer(request.raw.rawHeaders)
-    const caller = raw === undefined ? undefined : await holders.find(raw)
+    const caller = isBrowsers(request)
+      ? await browsers.callerOf(request, reply)
+      : raw === undefined
+        ? undefined
+        : await holders.find(raw)
     if (!caller) throw unauthenticated(raw)
     request.caller = caller
   }
 }
+
+/** T-102: programs speak `/v1` and send a key. Where a key is sent, right or wrong, a cookie counts for nothing. */
+const isBrowsers = ({ headers, routeOptions }: FastifyRequest) =>
+  headers.cookie !== undefined && headers.authorization === undefined && (routeOptions.url ?? '').startsWith('/v2/')
 
 function bearer(rawHeaders: readonly string[]): string | undefined {
   const values = headerValues(rawHeaders, 'authorization')

@@ -8,6 +8,7 @@ import Fastify, {
   type RouteOptions,
 } from 'fastify'
 import { newId } from '../core/ids.ts'
+import { type Cidr, isIn, parseAddress } from '../core/ip-address.ts'
 import { Refusal } from '../core/refusal.ts'
 import { answerClientError, answerError, answerRefusal, JSON_TYPE, SECURITY_HEADERS } from './answers.ts'
 import { parseJsonBodies } from './json-body.ts'
@@ -18,11 +19,13 @@ const PARAM_MAX = 4_096 // longer ids simply do not exist: 404, not the router's
 
 export type App = ReturnType<typeof buildFastify>
 
-export function buildFastify(logger: FastifyBaseLogger) {
+export function buildFastify(logger: FastifyBaseLogger, trusted_proxies: readonly Cidr[] = []) {
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }), // metrics count requests; logs tell of trouble
     genReqId: () => newId('req'),
+    // For scheme and host. Whom a request counts for is `request.address`, which also reads what proxies garble.
+    trustProxy: trusted_proxies.length > 0 && ((address) => isAmong(address, trusted_proxies)),
     bodyLimit: BODY_MAX_BYTES,
     requestTimeout: 15_000, // a body that drips is cut off
     connectionTimeout: 0, // streams may be silent for long; their own time-outs bound them
@@ -94,6 +97,11 @@ function hostless({ raw }: FastifyRequest): Refusal | undefined {
   return new Refusal('invalid_request', 'An HTTP/1.1 request needs a Host header.', {
     headers: { connection: 'close' },
   })
+}
+
+function isAmong(text: string, ranges: readonly Cidr[]): boolean {
+  const address = parseAddress(text)
+  return address !== undefined && ranges.some((range) => isIn(address, range))
 }
 
 /** PostgreSQL would not even look for an id with a NUL in it. */

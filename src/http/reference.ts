@@ -93,12 +93,21 @@ function withNamedRest(schema: Declared['schema'], url: string) {
   return { schema: { ...schema, params }, url: url.replace(/\*$/, ':id') }
 }
 
+/** A generation's answer is its upstream's own, which this document does not repeat. */
+const FromUpstream = {
+  description: 'As the API of this protocol describes it; as server-sent events where `stream` is true.',
+  content: {
+    'application/json': { schema: { type: 'object' } },
+    'text/event-stream': { schema: { type: 'string' } },
+  },
+}
+
 function withCommonParts(schema: Declared['schema'], route: Declared['route']): Declared['schema'] {
   if (schema?.hide) return schema
   const keyed = route.method === 'POST' && !route.config?.public
   return {
     ...schema,
     ...(keyed && { headers: IdempotencyHeader }),
-    response: { ...(schema?.response as object), '4XX': ErrorEnvelope, '5XX': ErrorEnvelope },
+    response: { 200: FromUpstream, ...(schema?.response as object), '4XX': ErrorEnvelope, '5XX': ErrorEnvelope },
   }
 }

@@ -56,5 +56,6 @@ function sessionOf({ headers }: FastifyRequest, json: Call['json'], hints: Hints
     json.previous_response_id,
   ]
   const session = named.find((one) => typeof one === 'string' && one !== '')
-  return typeof session === 'string' ? session.slice(0, SESSION_MAX) : undefined
+  if (typeof session !== 'string' || session.includes('\0')) return undefined // T-37: no store would take it
+  return session.slice(0, SESSION_MAX)
 }

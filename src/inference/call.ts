@@ -38,7 +38,10 @@ export interface Call extends Asked {
 /** Natural text has four bytes a token, dense text three, and hardly any fewer than two. */
 const BYTES_PER_TOKEN_LEAST = 2
 const BYTES_PER_TOKEN_USUAL = 4
-const IMAGE_TOKENS = 2_000 // an image that is only linked has no bytes here to go by
+/** An image's tokens come from its pixels: linked it has no bytes here to go by, and inside far too many. */
+const IMAGE_TOKENS_MOST = 2_000
+const IMAGE_TOKENS_USUAL = 1_000
+const MODEL_MAX = 256 // R8; it also goes into a header
 
 export interface JsonBody {
   bytes: Buffer
@@ -48,12 +51,15 @@ export interface JsonBody {
 export function readAsked(kind: CallKind, { bytes, json }: JsonBody): Asked {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) throw invalid('The body must be a JSON object')
   const fields = json as Record<string, unknown>
-  const { model, stream, stream_options, n } = fields
+  const { model, stream, stream_options } = fields
   if (typeof model !== 'string' || model === '') throw invalid("'model' must be a non-empty string")
+  if (model.length > MODEL_MAX || model.includes('\0'))
+    throw invalid("'model' must be a name of at most 256 characters")
   checkPrompt(kind, fields)
-  const choices = typeof n === 'number' && Number.isInteger(n) && n > 0 ? n : 1
+  const choices = choicesOf(kind, fields)
   const limit = outputLimit(kind, fields)
-  const linked = kind === 'chat' || kind === 'responses' ? countLinkedImages(fields) : 0
+  const images = imagesIn(fields)
+  const text_bytes = bytes.length - images.bytes
   return {
     kind,
     body: bytes,
@@ -63,8 +69,8 @@ export function readAsked(kind: CallKind, { bytes, json }: JsonBody): Asked {
     wants_usage: (stream_options as { include_usage?: unknown } | undefined | null)?.include_usage === true,
     output_limit: limit === undefined ? undefined : limit * choices,
     choices,
-    input_bound: Math.ceil(bytes.length / BYTES_PER_TOKEN_LEAST) + linked * IMAGE_TOKENS,
-    input_estimate: Math.ceil(bytes.length / BYTES_PER_TOKEN_USUAL),
+    input_bound: Math.ceil(text_bytes / BYTES_PER_TOKEN_LEAST) + images.count * IMAGE_TOKENS_MOST,
+    input_estimate: Math.ceil(text_bytes / BYTES_PER_TOKEN_USUAL) + images.count * IMAGE_TOKENS_USUAL,
   }
 }
 
@@ -87,14 +93,33 @@ function outputLimit(kind: CallKind, fields: Record<string, unknown>): number | 
   return limits.length === 0 ? undefined : Math.ceil(Math.max(...(limits as number[])))
 }
 
-function countLinkedImages({ messages, input }: Record<string, unknown>): number {
-  let count = 0
+/** How many answers are generated: every prompt of a list has its own, and candidates that are not shown cost too. */
+function choicesOf(kind: CallKind, { n, best_of, prompt }: Record<string, unknown>): number {
+  const whole = (value: unknown) => (typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : 1)
+  if (kind !== 'completions') return whole(n)
+  const isList = Array.isArray(prompt) && prompt.length > 0 && typeof prompt[0] !== 'number' // numbers are tokens
+  return Math.max(whole(n), whole(best_of)) * (isList ? prompt.length : 1)
+}
+
+interface Part {
+  type?: unknown
+  image_url?: unknown
+}
+
+/** How many there are, and how many bytes of the body are theirs. */
+function imagesIn({ messages, input }: Record<string, unknown>): { count: number; bytes: number } {
+  let [count, bytes] = [0, 0]
   for (const message of [messages, input].flat()) {
     const content = (message as { content?: unknown } | null | undefined)?.content
     if (!Array.isArray(content)) continue
-    for (const part of content) if (/image/.test(String((part as { type?: unknown } | null)?.type))) count++
+    for (const part of content as (Part | null)[]) {
+      if (!/image/.test(String(part?.type))) continue
+      count++
+      const address = (part?.image_url as { url?: unknown } | null | undefined)?.url ?? part?.image_url
+      if (typeof address === 'string' && address.startsWith('data:')) bytes += address.length
+    }
   }
-  return count
+  return { count, bytes }
 }
 
 const invalid = (message: string) => new Refusal('invalid_request', `${message}.`)

@@ -21,9 +21,11 @@ const outputBound = ({ output_limit, choices }: Asked, max_output_tokens: number
   output_limit ?? max_output_tokens * choices
 
 /** R43: where the whole does not fit but a shorter answer would. Only for callers that set no limit themselves. */
-export function clampedTo(asked: Asked, { pricing }: Target, available_micros: number): Estimate | undefined {
+export function clampedTo(asked: Asked, target: Target, available_micros: number): Estimate | undefined {
+  const { pricing, max_output_tokens } = target
   if (pricing.kind !== 'tokens' || asked.output_limit !== undefined || asked.kind === 'embeddings') return undefined
-  const output = Math.floor(outputFor(pricing.price, asked.input_bound, available_micros) / asked.choices)
+  const affordable = Math.floor(outputFor(pricing.price, asked.input_bound, available_micros) / asked.choices)
+  const output = Math.min(affordable, max_output_tokens) // there may be money again by now, but no longer answers
   if (output < 1) return undefined
   const micros = worstCase(pricing.price, asked.input_bound, output * asked.choices)
   return { micros, clamp_output_to: output }

@@ -88,24 +88,28 @@ function thoughtOf({ provider, cluster_id, credential_id, model }: AliasTarget, 
   return settings && entry ? [{ target: managedTarget(settings, entry), reason: undefined }] : []
 }
 
-/** The order of R40: own clusters, own credentials, a subscription, managed providers; else the placeholder. */
+/**
+ * The order of R40: own clusters, own credentials, a subscription, managed providers; a cluster that has fallen silent
+ * only after all of them; else the placeholder.
+ */
 function ofProfiles(question: Question, { gateway, clusters, credentials, subscriptions }: Snapshot): Thought[] {
   const { model, now, inFlight } = question
   const own = clusters
     .filter((cluster) => servesModel(cluster, model))
-    .map((cluster) => ({ cluster, target: clusterTarget(cluster, model, gateway) }))
-    .sort(
-      (a, b) =>
-        Number(isSuspect(a.cluster, now)) - Number(isSuspect(b.cluster, now)) || load(a.target) - load(b.target),
-    )
-    .map(({ cluster, target }) => ({ target, reason: reasonAgainstCluster(cluster) }))
+    .map((cluster) => ({
+      target: clusterTarget(cluster, model, gateway),
+      reason: reasonAgainstCluster(cluster),
+      suspect: isSuspect(cluster, now),
+    }))
+    .sort((a, b) => load(a.target) - load(b.target))
   const byok = credentials
     .filter((credential) => credentialServes(credential, gateway, model))
     .flatMap((credential) => credentialTarget(credential, gateway, model) ?? [])
   const running = subscriptions.filter((one) => isActive(one, now) && hasAllowance(one))
   const prepaid = running.flatMap((subscription) => subscriptionTargets(subscription, gateway, model))
   const paid = [...prepaid, ...managedTargets(gateway, model)]
-  const real = [...own, ...[...byok, ...paid].map((target) => ({ target, reason: undefined }))]
+  const others = [...byok, ...paid].map((target) => ({ target, reason: undefined }))
+  const real = [...own.filter(({ suspect }) => !suspect), ...others, ...own.filter(({ suspect }) => suspect)]
   if (real.length > 0) return real
   return placeholderTargets(gateway, model).map((target) => ({ target, reason: undefined }))
 

@@ -42,4 +42,4 @@ export function deferredWrites(onDefer: (error: unknown) => void) {
   }
 }
 
-const isAway = (error: unknown) => error instanceof Refusal && error.kind === 'unavailable'
+export const isAway = (error: unknown) => error instanceof Refusal && error.kind === 'unavailable'

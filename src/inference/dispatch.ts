@@ -3,7 +3,7 @@
 
 import type { Hold } from '../budgets/budget.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { Provider, ProviderAnswer } from '../providers/provider.ts'
+import { type Provider, type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
 import type { Slot } from './admission.ts'
 import { type OpenedStream, openStream } from './answer-stream.ts'
 import type { Call } from './call.ts'
@@ -144,8 +144,14 @@ function abortedWith(reason: unknown, slot: Slot | undefined): unknown {
 async function answerOf(call: Call, upstream: ProviderAnswer, verdict: Verdict): Promise<Answered> {
   const { status, content_type } = upstream
   if (verdict.kind === 'hand_on') return { kind: 'client_error', status, content_type, body: await upstream.whole() }
-  if (!call.stream) return { kind: 'whole', content_type, body: await upstream.whole() }
+  if (!call.stream) return { kind: 'whole', content_type, body: jsonObject(await upstream.whole()) }
   return { kind: 'stream', stream: await openStream(upstream, framesFor(call)) }
+}
+
+/** A 200 without an answer in it, such as some proxy's page, is a failure like any other. */
+function jsonObject(body: Buffer): Buffer {
+  if (/^\s*\{/.test(body.toString('latin1', 0, 64))) return body
+  throw new UpstreamError('reset', new Error('a 200 that is no JSON object'))
 }
 
 const framesFor = (call: Call): SseFrames => sseFrames({ kind: call.kind, drop_usage: !call.wants_usage })

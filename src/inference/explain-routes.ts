@@ -39,7 +39,8 @@ export const explainRoutes: Routes<{ path: Inference }> = async (app, { path }) 
   app.post(
     '/v2/route-explain',
     {
-      config: { scope: 'read', class: 'read' },
+      // What is known of routes is read past any transaction, and a cluster may have to be asked for its models.
+      config: { scope: 'read', class: 'read', idempotency: 'outside' },
       schema: { tags: ['Routing'], summary: 'Explain a route', body: Question, response: { 200: Explanation } },
     },
     async ({ caller, body }) => {

@@ -3,6 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import { conflict } from '../idempotency/idempotency.ts'
+import type { Allowance } from '../limits/generation-hooks.ts'
+import { tokensOnArrival } from '../limits/policy.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { ResponseStore } from '../responses/response-store.ts'
 import type { Db } from '../storage/db.ts'
@@ -14,7 +16,7 @@ import { readCall } from './call-reading.ts'
 import { chooseRoute, type Question } from './choose-route.ts'
 import { type Client, ClientLeft, clientOf } from './client.ts'
 import { readConversation } from './conversation.ts'
-import type { DeferredWrites } from './deferred-writes.ts'
+import { type DeferredWrites, isAway } from './deferred-writes.ts'
 import type { Dialer } from './dialer.ts'
 import { type DispatchStages, dispatch } from './dispatch.ts'
 import { holdFor } from './hold.ts'
@@ -88,7 +90,7 @@ export function inference(needs: InferenceNeeds) {
     breakers: health,
   }
 
-  const stagesFor = (request: FastifyRequest): Stages => ({
+  const stagesFor = (request: FastifyRequest, allowance: Allowance): Stages => ({
     chooseRoute: route,
     async reserve() {
       const { keyed } = request
@@ -104,9 +106,20 @@ export function inference(needs: InferenceNeeds) {
       return got
     },
     ...records,
-    settle: (call, got, produced, together) => settle(settling, call, got, { produced, together }),
-    settleDelivered: (call, got, produced, together) =>
-      deferred.surely(() => settle(settling, call, got, { produced, together })),
+    settle(call, got, produced, together) {
+      allowance.used(produced.tokens.input + produced.tokens.output)
+      return settle(settling, call, got, { produced, together })
+    },
+    settleDelivered(call, got, produced, together) {
+      allowance.used(produced.tokens.input + produced.tokens.output)
+      return deferred.surely(() =>
+        settle(settling, call, got, { produced, together }).catch(async (error) => {
+          // What can never be written, because another process has taken over meanwhile, must not stay held either.
+          if (got.hold && !isAway(error)) await budgets.release(got.hold)
+          throw error
+        }),
+      )
+    },
     giveBack: async ({ hold }) => void (hold && (await deferred.surely(() => budgets.release(hold)))),
   })
 
@@ -122,17 +135,20 @@ export function inference(needs: InferenceNeeds) {
   return {
     async run(kind: CallKind, request: FastifyRequest, reply: FastifyReply): Promise<void> {
       const call = await readCall({ kind, request, received_at: clock.now(), readConversation: readerFor(request) })
+      // §8.1.2, R24: a replay was given before this, so it costs no tokens and no stream.
+      const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream: call.stream })
       const abort = new AbortController()
       // R26: a keyed generation is finished and kept, so that the retry replays it; any other ends with its client.
       const client = clientOf(reply, kind, () => request.keyed ?? abort.abort(new ClientLeft('the client left')))
       const timer = setTimeout(() => abort.abort(tooLate(call)), remaining(call, clock.now()))
       reply.header('agent-trace-id', call.trace_id)
       try {
-        await generate(call, client, stagesFor(request), abort.signal)
+        await generate(call, client, stagesFor(request, allowance), abort.signal)
       } catch (error) {
         tell(client, error)
       } finally {
         clearTimeout(timer)
+        await allowance.end()
       }
     },
 

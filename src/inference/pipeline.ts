@@ -11,7 +11,7 @@ import type { Answered, Dispatched } from './dispatch.ts'
 import { hintsHonored, targetMet } from './qos.ts'
 import type { Ending, Money, Produced, Together } from './settle.ts'
 import type { Route } from './target.ts'
-import { estimateUsage, readUsage, type TokenCounts } from './token-counts.ts'
+import { estimateUsage, generatedIn, readUsage, type TokenCounts } from './token-counts.ts'
 
 export interface Stages {
   chooseRoute(call: Call): Promise<Route> | Route
@@ -84,7 +84,8 @@ type Whole = Extract<Answered, { kind: 'whole' }>
 
 async function answerWhole(run: Run, { content_type, body }: Whole): Promise<void> {
   const { call, got, client, stages, reservation } = run
-  const tokens = readUsage(parsed(body)?.usage) ?? estimateUsage(call.input_estimate, body.length)
+  const said = parsed(body)
+  const tokens = readUsage(said?.usage) ?? estimateUsage(call.input_estimate, generatedIn(said))
   const facts = factsOf(run)
   const headers = { ...headersOf(facts), 'content-type': content_type || 'application/json' }
   const ended = (money: Money): Ended => ({ call, got, facts, body, tokens, money })

@@ -35,5 +35,18 @@ export function estimateUsage(input_estimate: number, output_characters: number)
   return { input: input_estimate, cached: 0, written: 0, output, reasoning: 0, estimated: true }
 }
 
+const GENERATED = ['content', 'text', 'arguments', 'refusal', 'reasoning', 'reasoning_content']
+
+/** Characters of a whole answer that were generated: what clients show, and not the JSON around it. */
+export function generatedIn(answer: Fields | undefined): number {
+  const within = (value: unknown, name: string): number => {
+    if (typeof value === 'string') return GENERATED.includes(name) ? value.length : 0
+    if (typeof value !== 'object' || value === null) return 0
+    const isList = Array.isArray(value)
+    return Object.entries(value).reduce((sum, [key, inner]) => sum + within(inner, isList ? name : key), 0)
+  }
+  return within(answer?.choices, '') + within(answer?.output, '')
+}
+
 const count = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined

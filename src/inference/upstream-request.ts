@@ -20,7 +20,7 @@ export function bodyFor(call: Call, target: Target, { clamp_output_to }: Held): 
 export function headersFor(call: Call, target: Target): Record<string, string> {
   const headers: Record<string, string> = { 'x-request-id': call.trace_id }
   if (target.profile !== 'byoc_epp' && target.profile !== 'byoc_native') return headers
-  if (call.session_id) headers['x-session-id'] = call.session_id
+  if (call.session_id) headers['x-session-id'] = sendable(call.session_id)
   if (target.profile === 'byoc_native') return headers
   const qos = call.hints?.qos
   inBothSpellings(headers, 'inference-objective', qos?.class ?? 'standard')
@@ -31,6 +31,9 @@ export function headersFor(call: Call, target: Target): Record<string, string> {
   }
   return headers
 }
+
+/** Clients name their sessions as they like; what no header can hold goes along by its hash (T-87). */
+const sendable = (name: string) => (/^[!-~]+$/.test(name) ? name : hash('sha256', name, 'hex').slice(0, 32))
 
 function inBothSpellings(headers: Record<string, string>, name: string, value: string): void {
   headers[`x-llm-d-${name}`] = value

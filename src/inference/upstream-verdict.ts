@@ -11,7 +11,7 @@ export type Verdict =
 export function verdictOn(status: number, retry_after_s: number | undefined): Verdict {
   if (status >= 200 && status < 300) return { kind: 'take' }
   if (status === 429) return elsewhere('rate limited', false, true, busy(retry_after_s))
-  if (status === 401 || status === 403) return elsewhere('credential refused', false, true, credentialRefused())
+  if (status >= 401 && status <= 403) return elsewhere('credential refused', false, true, credentialRefused())
   if (status === 404) return elsewhere('not found there', false, true, modelNotThere())
   if (status === 408 || status >= 500) return elsewhere(`status ${status}`, true, status === 503, failed())
   if (status >= 300 && status < 400) return elsewhere('a redirect, which is never followed', true, true, failed())

@@ -62,7 +62,8 @@ export function keyStore(db: Db) {
 
     async findHolder(hash: string): Promise<Caller | undefined> {
       const [row] = await db.rows<HolderRow>(sql`
-        SELECT k.id AS key_id, k.project_id, k.scopes, o.verified_at, k.budget_micros, p.cap_micros, p.routing_epoch
+        SELECT k.id AS key_id, k.project_id, k.scopes, o.verified_at, k.budget_micros, p.cap_micros, p.routing_epoch,
+               k.requests_per_minute, k.tokens_per_minute, k.concurrent_streams
         FROM api_key k JOIN project p ON p.id = k.project_id JOIN person o ON o.id = p.owner_id
         WHERE k.hash = ${hash} AND k.status = 'active'`)
       return row && holderOf(row)
@@ -95,15 +96,24 @@ interface HolderRow {
   budget_micros: number | null
   cap_micros: number | null
   routing_epoch: number
+  requests_per_minute: number | null
+  tokens_per_minute: number | null
+  concurrent_streams: number | null
 }
 
-function holderOf({ scopes, verified_at, budget_micros, cap_micros, ...row }: HolderRow): Caller {
+function holderOf(row: HolderRow): Caller {
+  const { key_id, project_id, routing_epoch, scopes, verified_at, budget_micros, cap_micros } = row
+  const { requests_per_minute, tokens_per_minute, concurrent_streams } = row
+  const has_limits = (requests_per_minute ?? tokens_per_minute ?? concurrent_streams) !== null
   return {
-    ...row,
+    key_id,
+    project_id,
+    routing_epoch,
     scopes: scopes.split(' ') as Scope[],
     owner_verified: verified_at !== null,
     budget_micros: budget_micros ?? undefined,
     project_cap_micros: cap_micros ?? undefined,
+    ...(has_limits && { limits: { requests_per_minute, tokens_per_minute, concurrent_streams } }),
   }
 }
 

@@ -7,9 +7,9 @@ import { adoptKey, createKey, hashKey, isMintedForm, isOperatorForm, mask } from
 const NOW = Date.UTC(2026, 10, 15, 12)
 const mint = () => createKey('prj_1', { name: 'ci' }, NOW).raw
 
-/** What is wrong with a hundred thousand keys of this source. */
-function faults(source: () => string): string[] {
-  const keys = Array.from({ length: 100_000 }, source)
+/** What is wrong with so many keys of this source. */
+function faults(source: () => string, count = 10_000): string[] {
+  const keys = Array.from({ length: count }, source)
   const found: string[] = []
   if (!keys.every((key) => /^svc_live_[0-9A-Za-z]{42}$/.test(key))) found.push('form')
   if (!keys.every((key) => key.slice(-6) === base62(crc32(key.slice(0, -6)), 6))) found.push('checksum')
@@ -18,7 +18,7 @@ function faults(source: () => string): string[] {
 }
 
 test('R5 a hundred thousand keys have one form, a true checksum, and no twin', () => {
-  expect(faults(mint)).toEqual([])
+  expect(faults(mint, 100_000)).toEqual([])
 })
 
 test('R5 planted: keys with too little in them, or a checksum of something else, are caught', () => {

@@ -1,36 +1,71 @@
 // §8.1, R51: the numbers of the three layers, as switchyard.yaml may set them. The defaults are generous: a script with
-// one key that makes a hundred calls a second from one address is never refused.
+// one key that makes a hundred calls a second from one address is never refused, even if a whole minute's come at once.
 import { type Static, Type } from 'typebox'
+import type { OwnLimits } from '../core/caller.ts'
+
+const closed = { additionalProperties: false, default: {} }
+
+export const LIMIT_MAX = 1_000_000_000
 
 const PerMinute = (fallback: number, description: string) =>
-  Type.Integer({ minimum: 1, maximum: 1_000_000_000, default: fallback, description })
+  Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: fallback, description })
 
 export const LimitsShape = Type.Object(
   {
     edge: Type.Object(
       {
-        auth_per_minute: PerMinute(30, 'Sign-in, sign-up and reset requests of one address.'),
-        inference_per_minute: PerMinute(6_000, 'Generating requests of one address.'),
-        read_per_minute: PerMinute(12_000, 'All other requests of one address.'),
+        auth_per_minute: PerMinute(120, 'Sign-in, sign-up and reset requests of one address.'),
+        inference_per_minute: PerMinute(60_000, 'Generating requests of one address.'),
+        read_per_minute: PerMinute(120_000, 'All other requests of one address.'),
       },
-      { additionalProperties: false, default: {} },
+      closed,
     ),
     key: Type.Object(
       {
-        requests_per_minute: PerMinute(6_000, 'Requests of one key.'),
-        tokens_per_minute: PerMinute(2_000_000, 'Tokens of one key, estimated on arrival, settled to the actual.'),
-        concurrent_streams: PerMinute(100, 'Streams that one key may have open.'),
+        requests_per_minute: PerMinute(60_000, 'Requests of one key.'),
+        tokens_per_minute: PerMinute(50_000_000, 'Tokens of one key, estimated on arrival, settled to the actual.'),
+        concurrent_streams: PerMinute(1_000, 'Streams that one key may have open.'),
       },
-      { additionalProperties: false, default: {} },
+      closed,
     ),
     project: Type.Object(
       {
-        requests_per_minute: PerMinute(20_000, 'Requests of one project.'),
+        requests_per_minute: PerMinute(300_000, 'Requests of one project.'),
         admin_per_minute: PerMinute(60, 'Bulk jobs of one project, whatever the address.'),
       },
-      { additionalProperties: false, default: {} },
+      closed,
     ),
+    shadow: Type.Array(Type.Enum(['edge', 'key', 'project']), {
+      default: [],
+      maxItems: 3,
+      description: 'Layers that count and log what they would refuse, and refuse nothing.',
+    }),
   },
-  { additionalProperties: false, default: {} },
+  closed,
 )
 export type Limits = Static<typeof LimitsShape>
+
+export type KeyLimits = Limits['key']
+
+/** What a key may do: its own limits, and for the rest those of every key. */
+export function keyLimits(common: KeyLimits, own: OwnLimits | undefined): KeyLimits {
+  if (!own) return common
+  return {
+    requests_per_minute: own.requests_per_minute ?? common.requests_per_minute,
+    tokens_per_minute: own.tokens_per_minute ?? common.tokens_per_minute,
+    concurrent_streams: own.concurrent_streams ?? common.concurrent_streams,
+  }
+}
+
+const OUTPUT_TOKENS_USUAL = 1_000 // where the caller sets no limit; what was really used takes its place at the end
+
+interface Generation {
+  input_estimate: number
+  output_limit: number | undefined
+  choices: number
+}
+
+/** What a generation counts as until it is known what it used. */
+export function tokensOnArrival({ input_estimate, output_limit, choices }: Generation): number {
+  return Math.min(input_estimate + (output_limit ?? OUTPUT_TOKENS_USUAL * choices), Number.MAX_SAFE_INTEGER)
+}

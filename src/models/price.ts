@@ -38,7 +38,9 @@ export function costOf(price: Price, { input, cached, written, output }: Tokens)
 /** R43: the most that a call can cost: every prompt token at its dearest, every output token that is allowed. */
 export function worstCase(price: Price, input_bound: number, output_bound: number): number {
   const input_price = Math.max(price.input, price.cached_input, price.cache_write)
-  return roundUp(input_bound * input_price + output_bound * price.output)
+  const most = input_bound * input_price + output_bound * price.output
+  // A client may allow any number of tokens: what is beyond counting is more than any limit.
+  return Number.isSafeInteger(most) ? roundUp(most) : Number.MAX_SAFE_INTEGER
 }
 
 /** R43: how many output tokens `micros` still buys beside the prompt; negative where it does not buy the prompt. */

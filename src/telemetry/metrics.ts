@@ -40,6 +40,23 @@ export function metrics() {
       help: 'Micro-USD that generations cost beyond what was held for them.',
       registers,
     }),
+    limitRefusals: new Counter({
+      name: 'switchyard_limit_refusals_total',
+      help: 'Requests refused with 429, by layer and limit.',
+      labelNames: ['layer', 'limit'] as const,
+      registers,
+    }),
+    limitsSpared: new Counter({
+      name: 'switchyard_limit_shadow_refusals_total',
+      help: 'What layers in shadow would have refused, by layer and limit.',
+      labelNames: ['layer', 'limit'] as const,
+      registers,
+    }),
+    openStreams: new Gauge({
+      name: 'switchyard_stream_leases',
+      help: 'Streams that keys hold open here.',
+      registers,
+    }),
     housekeepingFailures: new Counter({
       name: 'switchyard_housekeeping_failures_total',
       help: 'Background tasks that failed, by task. They try again at their next turn.',

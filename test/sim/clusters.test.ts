@@ -1,7 +1,7 @@
 // §2.3, §3.1, R11, R13: the life of clusters, as a model.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { rfc3339 } from '../../src/core/clock.ts'
+import { MINUTE_MS, rfc3339 } from '../../src/core/clock.ts'
 import { ENGINE } from '../support/databases.ts'
 import { startService, type TestProject, type TestService, withService } from '../support/service.ts'
 import { type Command, command, notices, type Simulation, simulate } from '../support/sim.ts'
@@ -121,10 +121,11 @@ const sweep = fc.constant(
 const simulation = (service: TestService): Simulation<Model, Real> => ({
   name: 'clusters',
   commands: [register, heartbeat, heartbeat, retrieve, deregister, list, advance, sweep, sweep],
-  start: async () => ({
-    model: { clusters: [] },
-    real: { service, projects: [await service.newProject(), await service.newProject()] },
-  }),
+  async start() {
+    service.clock.advance(MINUTE_MS) // no history uses up what another may ask
+    const projects: Real['projects'] = [await service.newProject(), await service.newProject()]
+    return { model: { clusters: [] }, real: { service, projects } }
+  },
 })
 
 withService((service) => {

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { registerCluster } from '../../src/clusters/cluster.ts'
-import { HOUR_MS } from '../../src/core/clock.ts'
+import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts'
 import { sealing } from '../../src/core/sealing.ts'
 import { digest, type KeptResponse } from '../../src/idempotency/idempotency.ts'
 import { type IdempotencyStore, idempotencyStore, type Reservation } from '../../src/idempotency/idempotency-store.ts'
@@ -236,6 +236,7 @@ const simulation = (
   commands: [post, post, post, burst, reserve, reserve, finish, renew, crash, sweep, advance, advance],
   async start() {
     const history = ++histories
+    service.clock.advance(MINUTE_MS) // no history uses up what another may ask
     const db = tamperedDb(service.db, { ...service.tampering })
     return {
       model: { rows: new Map(), effects: new Map(), reservations: [], life: 1 },

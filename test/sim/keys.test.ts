@@ -1,6 +1,7 @@
 // §2.1, §3.2, §4.1–4.4, §5: the life of API keys, as a model.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { MINUTE_MS } from '../../src/core/clock.ts'
 import type { Scope } from '../../src/core/scopes.ts'
 import { ENGINE } from '../support/databases.ts'
 import { startService, type TestProject, type TestService, withService } from '../support/service.ts'
@@ -116,6 +117,7 @@ const simulation = (service: TestService): Simulation<Model, Real> => ({
   name: 'keys',
   commands: [create, revoke, budget, list, list, advance, flush],
   async start() {
+    service.clock.advance(MINUTE_MS) // no history uses up what another may ask
     const [home, stranger] = [await service.newProject(), await service.newProject()]
     const first: ModelKey = { id: home.key_id, raw: home.key, scopes: ['admin'], status: 'active' }
     return { model: { keys: [first] }, real: { service, stranger } }

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { SCOPES, type Scope } from '../../src/core/scopes.ts'
 import { buildFastify } from '../../src/http/fastify.ts'
 import { createKey } from '../../src/keys/key.ts'
+import { contentsOf } from '../support/databases.ts'
 import { scopeByRuling, walkOf } from '../support/routes.ts'
 import { type Answer, startService, type TestService, withService } from '../support/service.ts'
 import { countStatements, mutateSql, type Tampering, textOf } from '../support/tampered-db.ts'
@@ -19,14 +20,16 @@ withService(
     test('§5.3 401 on every route without a key, with a wrong one, and with one nobody has; nothing is stored', async () => {
       const unknown = createKey('prj_x', { name: 'x' }, 0).raw
       const { key } = await service().newProject()
+      const before = await contentsOf(service().db)
       expect(closed().length).toBeGreaterThan(8)
       for (const { method, url } of closed())
         for (const raw of [undefined, mistyped(key), unknown, 'svc_live_', 'null']) {
-          const answer = await service().storingNothing(() => service().as(raw).send(method, url))
+          const answer = await service().as(raw).send(method, url)
           expect(answer.status, `${method} ${url} with ${raw}`).toBe(401)
           expect(answer.headers['www-authenticate']).toBe('Bearer')
           if (method !== 'HEAD') expect(identity(answer)).toEqual([401, 'invalid_api_key', 'invalid_api_key'])
         }
+      expect(await contentsOf(service().db)).toBe(before)
     })
 
     describe('R3 scopes', () => {
@@ -98,11 +101,11 @@ withService(
     })
 
     describe('R5 keys', () => {
-      test('R5 a thousand keys with a wrong checksum cause no statement at all; a good one causes one', async () => {
+      test('R5 three hundred keys with a wrong checksum cause no statement at all; a good one causes one', async () => {
         const { as, tampering, newProject } = service()
         const { key } = await newProject()
         const statements = countStatements(tampering)
-        const wrong = Array.from({ length: 1_000 }, () => mistyped(createKey('prj_x', { name: 'x' }, 0).raw))
+        const wrong = Array.from({ length: 300 }, () => mistyped(createKey('prj_x', { name: 'x' }, 0).raw))
         const asked = await statements.while(async () => {
           for (const raw of [...wrong, `svc_live_${"' OR 1=1 --".padEnd(42, 'x').replaceAll(' ', '_')}`])
             expect((await as(raw).get(CLUSTERS)).status).toBe(401)

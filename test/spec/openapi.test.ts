@@ -22,7 +22,8 @@ withService((service) => {
       openapi: string
       paths: Record<string, Record<string, Operation>>
     }
-  const named = (url: string) => url.replace(/:(\w+)/g, '{$1}')
+  // A wildcard stands for an id with slashes in it.
+  const named = (url: string) => url.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{id}')
   const registered = () =>
     walkOf(service().routes).filter(({ method, route }) => method !== 'HEAD' && !HIDDEN.test(route))
 
@@ -48,8 +49,8 @@ withService((service) => {
       expect(operation.tags, about).toHaveLength(1)
       expect(Object.keys(operation.responses), about).toEqual(expect.arrayContaining(['200', '4XX', '5XX']))
       expect(operation.security, about).toEqual(isPublic ? [] : undefined)
-      const inPath = (operation.parameters ?? []).filter((one) => one.in === 'path').map((one) => `:${one.name}`)
-      expect(inPath, about).toEqual(route.match(/:\w+/g) ?? [])
+      const inPath = (operation.parameters ?? []).filter((one) => one.in === 'path').map((one) => `{${one.name}}`)
+      expect(inPath, about).toEqual(named(route).match(/\{\w+\}/g) ?? [])
       const keyed = (operation.parameters ?? []).some(
         (one) => one.in === 'header' && one.name === 'Agent-Idempotency-Key',
       )

@@ -21,7 +21,7 @@ const STANDING_HEADERS: Record<string, RegExp> = {
   'x-frame-options': /^DENY$/,
   'referrer-policy': /^no-referrer$/,
   'content-security-policy': /frame-ancestors 'none'/,
-  'cache-control': /^no-store$/,
+  'cache-control': /\bno-store\b/,
 }
 
 export type Conformance = ReturnType<typeof conformanceWith>

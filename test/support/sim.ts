@@ -6,7 +6,7 @@ import { ENGINE } from './databases.ts'
 
 const COMMANDS_MAX = 40
 const seed = Number(process.env.SIM_SEED ?? randomInt(2 ** 31 - 1))
-const runs = Number(process.env.SIM_RUNS ?? (ENGINE === 'sqlite' ? 150 : 40))
+const runs = Number(process.env.SIM_RUNS ?? (ENGINE === 'sqlite' ? 150 : 30))
 
 export type Command<Model extends object, Real> = fc.AsyncCommand<Model, Real>
 

@@ -47,11 +47,15 @@ function parse(text: string): RawAnswer {
   const headers = Object.fromEntries(
     lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
   )
-  const body = rest.join('\r\n\r\n')
+  // What follows the first answer, as after a request that was taken for two, is not part of it.
+  const length = headers['content-length']
+  const body = Buffer.from(rest.join('\r\n\r\n'))
+    .subarray(0, length ? Number(length) : undefined)
+    .toString()
   return { status: Number(statusLine.split(' ')[1]), headers, body: asJson(body) }
 }
 
-/** Text that is no JSON, such as two answers behind each other, is left for the test to look at. */
+/** What is no JSON is left for the test to look at. */
 function asJson(text: string): unknown {
   try {
     return JSON.parse(text)

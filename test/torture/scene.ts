@@ -1,6 +1,6 @@
 // Where a run takes place: a fresh store of either engine, a folder for what the servers leave, and their addresses.
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client as PostgresClient } from 'pg'
@@ -34,6 +34,7 @@ export async function openScene({ engine, plant, replicas = 1, log_level = 'warn
     SWITCHYARD_DATA_DIR: data_dir,
     SWITCHYARD_BOOTSTRAP_KEY: token,
     SWITCHYARD_DRAIN_MS: '0',
+    SWITCHYARD_CONFIG: withoutLimits(folder),
     LOG_LEVEL: log_level,
     ...(database && { DATABASE_URL: database.url, SWITCHYARD_SECRET: randomBytes(32).toString('hex') }),
   }
@@ -115,4 +116,19 @@ async function run(url: string, statement: string): Promise<void> {
   await connection.connect()
   await connection.query(statement)
   await connection.end()
+}
+
+/** One key and one address send more here than any limit would let through. */
+function withoutLimits(folder: string): string {
+  const file = join(folder, 'torture.yaml')
+  const most = 1_000_000_000
+  writeFileSync(
+    file,
+    `limits:
+  edge: { inference_per_minute: ${most}, read_per_minute: ${most} }
+  key: { requests_per_minute: ${most}, tokens_per_minute: ${most}, concurrent_streams: 100000 }
+  project: { requests_per_minute: ${most} }
+`,
+  )
+  return file
 }

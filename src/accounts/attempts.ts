@@ -1,0 +1,35 @@
+// §5.9, §8, T-73: how often may be tried what attackers try often. Each attempt takes a slot before it is made (D-5).
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/clock.ts'
+import { Refusal } from '../core/refusal.ts'
+
+export interface Allowance {
+  /** Tells the slots of one allowance from those of another. */
+  name: string
+  slots: number
+  window_ms: number
+}
+
+export const FAILED_LOGINS: Allowance = { name: 'login', slots: 5, window_ms: 10 * MINUTE_MS } // §8
+export const SIGN_UPS_AND_RESETS: Allowance = { name: 'request', slots: 3, window_ms: HOUR_MS } // §8, T-73: one bucket
+
+/**
+ * Whoever asks, from however many addresses: nobody's mailbox is filled through us. Counted for each kind of mail by
+ * itself, so that a flood of one cannot keep another away; of a flood of resets, the last link works.
+ */
+const mails = (kind: string): Allowance => ({ name: `mail ${kind}`, slots: 5, window_ms: HOUR_MS })
+export const MAILS_TO_ONE = { sign_up: mails('sign-up'), reset: mails('reset'), invitation: mails('invitation') }
+
+export const bucketOf = ({ name }: Allowance, who: string) => `${name} ${who}`
+
+const TOO_MANY: Record<string, string> = {
+  [FAILED_LOGINS.name]: 'Too many failed logins from your address: at most 5 in 10 minutes.',
+  [SIGN_UPS_AND_RESETS.name]: 'Too many sign-ups and password resets from your address: at most 3 in an hour.',
+  [MAILS_TO_ONE.invitation.name]: 'Too many invitations to this address: at most 5 in an hour.',
+}
+
+/** R49: `Retry-After` is in whole seconds and true: by then the oldest attempt has lapsed. */
+export function tooMany({ name }: Allowance, free_at_ms: number, now: number): Refusal {
+  const retry_after_s = Math.max(1, Math.ceil((free_at_ms - now) / SECOND_MS))
+  const message = `${TOO_MANY[name] ?? 'Too many attempts.'} Try again in ${retry_after_s} seconds.`
+  return new Refusal('rate_limited', message, { headers: { 'retry-after': String(retry_after_s) } })
+}

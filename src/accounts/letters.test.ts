@@ -1,0 +1,43 @@
+// What is written to people: short, plain, and nobody else's words in it.
+import { expect, test } from 'vitest'
+import { NOON } from '../../test/support/clock.ts'
+import {
+  changedPasswordLetter,
+  invitationLetter,
+  knownAddressLetter,
+  linkTo,
+  resetLetter,
+  verificationLetter,
+} from './letters.ts'
+
+const link = linkTo('https://switchyard.example', 'verify-email', 'secret')
+const linked = { to: 'ada@example.com', link, good_until_ms: NOON }
+
+test('T-100 the secret of a link stands where no server sees it', () => {
+  expect(new URL(link).hash).toBe('#token=secret')
+  expect(new URL(link).pathname + new URL(link).search).not.toContain('secret')
+})
+
+test('T-100 every letter is short, plain ASCII, and has its link on a line of its own', () => {
+  const letters = [
+    verificationLetter(linked),
+    resetLetter(linked),
+    invitationLetter({ ...linked, project: 'home', role: 'viewer' }),
+    knownAddressLetter('ada@example.com', NOON),
+    changedPasswordLetter('ada@example.com', NOON),
+  ]
+  for (const { text, subject, link: own } of letters) {
+    expect(text.length).toBeLessThan(500)
+    expect(`${subject}${text}`).toMatch(/^[\x20-\x7e\n]+$/)
+    expect(text.split('\n').filter((line) => line === own)).toHaveLength(own ? 1 : 0)
+    expect(text.match(/https?:/g) ?? []).toHaveLength(own ? 1 : 0)
+  }
+})
+
+test('R8 a project’s name cannot pretend to be a part of the letter', () => {
+  const project = 'x"\n\nYour account is closed.\r\nSend your password to\u0000 https://evil.example/'.padEnd(250, '!')
+  const { text } = invitationLetter({ ...linked, project, role: 'member' })
+  const [first = ''] = text.split('\n')
+  expect(first).toMatch(/^You are invited to the Switchyard project "x Your account is closed\. .{0,60}" as member\.$/)
+  expect(text.split('\n')).toHaveLength(8)
+})

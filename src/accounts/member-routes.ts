@@ -1,0 +1,115 @@
+// /v2/members: who belongs to the project, and as what.
+import { Type } from 'typebox'
+import type { Clock } from '../core/clock.ts'
+import { listOf } from '../core/shapes.ts'
+import { found, list, type Routes } from '../http/routes.ts'
+import type { Db } from '../storage/db.ts'
+import { emailAddress } from './account.ts'
+import type { AccountNeeds } from './account-request-store.ts'
+import { attemptStore } from './attempt-store.ts'
+import { MAILS_TO_ONE } from './attempts.ts'
+import { invitationLetter, linkTo } from './letters.ts'
+import {
+  alreadyMember,
+  foundersStay,
+  INVITATION_LIFE_MS,
+  INVITATIONS_MAX,
+  Member,
+  NewInvitation,
+  NewRole,
+  RemovedMember,
+  tooManyInvitations,
+} from './member.ts'
+import { memberStore } from './member-store.ts'
+import { projectStore } from './project-store.ts'
+import type { Role } from './roles.ts'
+
+const Params = Type.Object({ person_id: Type.String({ description: 'Begins `usr_`; `inv_` for an invitation.' }) })
+const manage = { scope: 'admin', class: 'read' } as const
+const tags = ['Members']
+
+type Needs = AccountNeeds & { clock: Clock }
+
+export const memberRoutes: Routes<Needs> = async (app, { clock, ...needs }) => {
+  app.get(
+    '/v2/members',
+    {
+      config: { scope: 'read', class: 'read' },
+      schema: { tags, summary: 'List members and open invitations, newest first', response: { 200: listOf(Member) } },
+    },
+    async ({ caller, db }) => list(await memberStore(db).list(caller.project_id, clock.now())),
+  )
+
+  app.post(
+    '/v2/members/invitations',
+    {
+      config: { ...manage, verified_owner: true },
+      schema: {
+        tags,
+        summary: 'Invite somebody',
+        description: 'Mails a link that works once, within 7 days. A second invitation takes the place of the first.',
+        body: NewInvitation,
+        response: { 200: Member },
+      },
+    },
+    async ({ caller, body: { email, role }, db }) =>
+      db.transaction((tx) => invite(tx, { project_id: caller.project_id, email, role }, needs, clock.now())),
+  )
+
+  app.post(
+    '/v2/members/:person_id/role',
+    {
+      config: manage,
+      schema: { tags, summary: 'Change a role', params: Params, body: NewRole, response: { 200: Member } },
+    },
+    async ({ caller: { project_id }, params: { person_id: id }, body: { role }, db }) => {
+      const { is_founder, ...member } = found(await memberStore(db).find(project_id, id), 'member', id)
+      if (is_founder) throw foundersStay()
+      await memberStore(db).setRole(project_id, id, role)
+      return { ...member, role }
+    },
+  )
+
+  app.delete(
+    '/v2/members/:person_id',
+    {
+      config: manage,
+      schema: {
+        tags,
+        summary: 'Remove a member, or withdraw an invitation',
+        description: 'Takes effect at once.',
+        params: Params,
+        response: { 200: RemovedMember },
+      },
+    },
+    async ({ caller: { project_id }, params: { person_id: id }, db }) => {
+      const members = memberStore(db)
+      if (!(await members.withdraw(project_id, id))) {
+        const { is_founder } = found(await members.find(project_id, id), 'member', id)
+        if (is_founder) throw foundersStay()
+        await members.remove(project_id, id)
+      }
+      return { id, object: 'member.removed' as const, removed: true as const }
+    },
+  )
+}
+
+interface Inviting {
+  project_id: string
+  email: string
+  role: Role
+}
+
+async function invite(tx: Db, inviting: Inviting, { post, publicUrl }: AccountNeeds, now: number): Promise<Member> {
+  const { project_id, role } = inviting
+  const email = emailAddress(inviting.email)
+  const members = memberStore(tx)
+  if (await members.hasAddress(project_id, email)) throw alreadyMember(email)
+  if ((await members.openInvitations(project_id, now)) >= INVITATIONS_MAX) throw tooManyInvitations()
+  await attemptStore(tx).takeOrRefuse(MAILS_TO_ONE.invitation, email, now)
+  const { secret, member } = await members.invite(project_id, { email, role }, now)
+  const { name } = found(await projectStore(tx).find(project_id), 'project', project_id)
+  const [link, good_until_ms] = [linkTo(publicUrl(), 'accept-invitation', secret), now + INVITATION_LIFE_MS]
+  await post(tx, invitationLetter({ to: email, link, good_until_ms, project: name, role }), now)
+  return member
+}

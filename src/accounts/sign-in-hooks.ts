@@ -1,0 +1,74 @@
+// §5, T-102: a browser's cookie as a second way to become a caller.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../core/caller.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Db } from '../storage/db.ts'
+import { mustBeOurs, mustNotBeAnothers, type Told } from './cross-site.ts'
+import { clearCookie, readCookie, setCookie } from './session-cookie.ts'
+import { isDueForRenewal, SIGN_IN_LIFE_MS } from './sign-in.ts'
+import { type SignIn, signInStore } from './sign-in-store.ts'
+
+interface Needs {
+  db: Db
+  clock: Clock
+  public_url?: string | undefined
+}
+
+export type SignIns = ReturnType<typeof signIns>
+
+export function signIns({ db, clock, public_url }: Needs) {
+  const store = signInStore(db)
+  const public_hosts = public_url ? [new URL(public_url).host] : []
+
+  /** What a proxy says about TLS is only believed of those that the operator listed. */
+  const isSecure = ({ protocol }: FastifyRequest) => protocol === 'https' || (public_url?.startsWith('https:') ?? false)
+
+  function told({ method, host, headers }: FastifyRequest): Told {
+    const { origin, 'sec-fetch-site': site } = headers
+    const sec_fetch_site = Array.isArray(site) ? site.join() : site
+    return { method, hosts: [host.toLowerCase(), ...public_hosts], origin, sec_fetch_site }
+  }
+
+  const cookieOf = (request: FastifyRequest) => readCookie(request.headers.cookie, isSecure(request))
+
+  /** What the cookie holds. Nothing is changed with its authority unless our own page asked. */
+  function secretOf(request: FastifyRequest): string | undefined {
+    const secret = cookieOf(request)
+    if (secret !== undefined) mustBeOurs(told(request))
+    return secret
+  }
+
+  const hand = (request: FastifyRequest, reply: FastifyReply, secret: string) =>
+    reply.header('set-cookie', setCookie(secret, SIGN_IN_LIFE_MS, isSecure(request)))
+
+  async function prolong(request: FastifyRequest, reply: FastifyReply, secret: string, expires_at: number) {
+    if (!isDueForRenewal(expires_at, clock.now())) return
+    await store.renew(secret, clock.now())
+    hand(request, reply, secret)
+  }
+
+  return {
+    cookieOf,
+    secretOf,
+
+    refuseOtherSites: (request: FastifyRequest) => mustNotBeAnothers(told(request)),
+
+    async callerOf(request: FastifyRequest, reply: FastifyReply): Promise<Caller | undefined> {
+      const secret = secretOf(request)
+      const found = secret === undefined ? undefined : await store.findCaller(secret, clock.now())
+      if (secret !== undefined && found) await prolong(request, reply, secret, found.expires_at)
+      return found?.caller
+    },
+
+    async find(request: FastifyRequest, reply: FastifyReply): Promise<SignIn | undefined> {
+      const secret = secretOf(request)
+      const found = secret === undefined ? undefined : await store.find(secret, clock.now())
+      if (secret !== undefined && found) await prolong(request, reply, secret, found.expires_at)
+      return found
+    },
+
+    hand,
+
+    clear: (request: FastifyRequest, reply: FastifyReply) => reply.header('set-cookie', clearCookie(isSecure(request))),
+  }
+}

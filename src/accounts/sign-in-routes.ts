@@ -1,0 +1,123 @@
+// /auth: log in, log out, who am I, which project do I look at.
+import { Type } from 'typebox'
+import { storable } from '../core/shapes.ts'
+import { found, type Routes } from '../http/routes.ts'
+import { emailAddress } from './account.ts'
+import type { AuthNeeds } from './account-routes.ts'
+import { accountStore } from './account-store.ts'
+import { attemptStore, type Slot } from './attempt-store.ts'
+import { FAILED_LOGINS } from './attempts.ts'
+import { Email } from './member.ts'
+import { Busy, Password } from './password.ts'
+import { notSignedIn, SIGN_IN_LIFE_MS, SignedIn, wrongCredentials } from './sign-in.ts'
+import { signInStore } from './sign-in-store.ts'
+
+const open = { public: true, class: 'auth' } as const
+const tags = ['Accounts']
+const security: [] = []
+
+const Credentials = Type.Object({ email: Email, password: Password }, { title: 'Credentials' })
+const Ended = Type.Object(
+  { object: Type.Literal('session.ended'), ended: Type.Literal(true) },
+  { title: 'EndedSession' },
+)
+const InView = Type.Object({ project_id: Type.String({ minLength: 1, maxLength: 100 }) }, { title: 'ProjectChoice' })
+
+export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
+  const { db, clock, signIns, addressOf, note } = needs
+
+  app.post(
+    '/auth/login',
+    {
+      config: open,
+      schema: {
+        tags,
+        security,
+        summary: 'Log in',
+        description:
+          'Sets the session cookie, with which `/v2` can be used from a browser. At most 5 failures from an address ' +
+          'in 10 minutes.',
+        body: Credentials,
+        response: { 200: SignedIn },
+      },
+    },
+    async (request, reply) => {
+      const { id: person_id, slot } = await whoKnows(request.body, addressOf(request), needs)
+      const before = signIns.cookieOf(request)
+      const now = clock.now()
+      const begun = await db.transaction(async (tx) => {
+        const sessions = signInStore(tx)
+        await attemptStore(tx).giveBack(slot)
+        if (before !== undefined) await sessions.end(before)
+        const project_id = await sessions.firstProjectOf(person_id)
+        const { id, secret } = await sessions.begin(person_id, project_id, now)
+        await note(tx, { person_id, action: 'POST /auth/login', request_id: request.id }, now)
+        return { secret, sign_in: { id, person_id, project_id, expires_at: now + SIGN_IN_LIFE_MS } }
+      })
+      signIns.hand(request, reply, begun.secret)
+      return signInStore(db).describe(begun.sign_in)
+    },
+  )
+
+  app.post(
+    '/auth/logout',
+    { config: open, schema: { tags, security, summary: 'Log out', response: { 200: Ended } } },
+    async (request, reply) => {
+      const secret = signIns.secretOf(request)
+      if (secret !== undefined) await signInStore(db).end(secret)
+      signIns.clear(request, reply)
+      return { object: 'session.ended' as const, ended: true as const }
+    },
+  )
+
+  app.get(
+    '/auth/me',
+    { config: open, schema: { tags, security, summary: 'Who is signed in', response: { 200: SignedIn } } },
+    async (request, reply) => {
+      const sign_in = await signIns.find(request, reply)
+      if (!sign_in) throw notSignedIn()
+      return signInStore(db).describe(sign_in)
+    },
+  )
+
+  app.post(
+    '/auth/project',
+    {
+      config: open,
+      schema: {
+        tags,
+        security,
+        summary: 'Look at another project',
+        description: 'From then on the session’s requests to `/v2` are about that project.',
+        body: InView,
+        response: { 200: SignedIn },
+      },
+    },
+    async (request, reply) => {
+      const sign_in = await signIns.find(request, reply)
+      if (!sign_in) throw notSignedIn()
+      const project_id = storable('project_id', request.body.project_id)
+      found((await signInStore(db).lookAt(sign_in.id, project_id)) || undefined, 'project', project_id)
+      return signInStore(db).describe({ ...sign_in, project_id })
+    },
+  )
+}
+
+/** §8: the failure is counted before the password is looked at, and given back only where it was none (T-70). */
+async function whoKnows(
+  credentials: { email: string; password: string },
+  address: string,
+  { db, clock, passwords, requests }: AuthNeeds,
+): Promise<{ id: string; slot: Slot }> {
+  const email = emailAddress(credentials.email)
+  const attempts = attemptStore(db)
+  const slot = await attempts.takeOrRefuse(FAILED_LOGINS, address, clock.now())
+  await requests.resolveSignUps(email, clock.now())
+  const person = await accountStore(db).findByEmail(email)
+  const right = await passwords.matches(credentials.password, person?.password_hash).catch(async (error) => {
+    if (error instanceof Busy) await attempts.giveBack(slot) // no password was looked at
+    throw error
+  })
+  if (!person || !right) throw wrongCredentials()
+  return { id: person.id, slot }
+}

@@ -1,0 +1,127 @@
+// Sessions at rest, by the hash of what the cookie holds. What somebody may do is read anew on every request: a role
+// that was changed, a member who was removed, a session that was ended take effect at once.
+import type { Caller } from '../core/caller.ts'
+import { rfc3339 } from '../core/clock.ts'
+import { newId } from '../core/ids.ts'
+import { type Db, sql } from '../storage/db.ts'
+import { type Role, scopesOf } from './roles.ts'
+import { hashSecret, newSecret } from './secret-token.ts'
+import { firstProject, type ProjectInView, SIGN_IN_LIFE_MS, type SignedIn } from './sign-in.ts'
+
+export interface SignIn {
+  id: string
+  person_id: string
+  project_id: string | null
+  expires_at: number
+}
+
+export type SignInStore = ReturnType<typeof signInStore>
+
+export function signInStore(db: Db) {
+  return {
+    /** Always with a new secret (T-101). It is known here, once. */
+    async begin(person_id: string, project_id: string | null, now: number): Promise<{ secret: string; id: string }> {
+      const [secret, id] = [newSecret(), newId('sgn')]
+      await db.rows(sql`
+        INSERT INTO sign_in (id, hash, person_id, project_id, created_at, expires_at)
+        VALUES (${id}, ${hashSecret(secret)}, ${person_id}, ${project_id}, ${rfc3339(now)}, ${now + SIGN_IN_LIFE_MS})`)
+      return { secret, id }
+    },
+
+    async find(secret: string, now: number): Promise<SignIn | undefined> {
+      const [row] = await db.rows<SignIn>(sql`
+        SELECT id, person_id, project_id, expires_at FROM sign_in
+        WHERE hash = ${hashSecret(secret)} AND expires_at > ${now}`)
+      return row
+    },
+
+    /** Nobody, where the person is not (or no longer) a member of the project that the session looks at. */
+    async findCaller(secret: string, now: number): Promise<{ caller: Caller; expires_at: number } | undefined> {
+      const [row] = await db.rows<CallerRow>(sql`
+        SELECT s.id AS key_id, s.person_id, s.expires_at, m.project_id, m.role, o.verified_at, p.cap_micros,
+               p.routing_epoch
+        FROM sign_in s
+          JOIN membership m ON m.person_id = s.person_id AND m.project_id = s.project_id
+          JOIN project p ON p.id = s.project_id
+          JOIN person o ON o.id = p.owner_id
+        WHERE s.hash = ${hashSecret(secret)} AND s.expires_at > ${now}`)
+      return row && { caller: callerOf(row), expires_at: row.expires_at }
+    },
+
+    async renew(secret: string, now: number): Promise<void> {
+      await db.rows(sql`
+        UPDATE sign_in SET expires_at = ${now + SIGN_IN_LIFE_MS} WHERE hash = ${hashSecret(secret)}`)
+    },
+
+    /** False where the person is not a member of that project. */
+    async lookAt(id: string, project_id: string): Promise<boolean> {
+      const changed = await db.rows(sql`
+        UPDATE sign_in SET project_id = ${project_id}
+        WHERE id = ${id} AND person_id IN (SELECT person_id FROM membership WHERE project_id = ${project_id})
+        RETURNING id`)
+      return changed.length === 1
+    },
+
+    async end(secret: string): Promise<void> {
+      await db.rows(sql`DELETE FROM sign_in WHERE hash = ${hashSecret(secret)}`)
+    },
+
+    async endAll(person_id: string): Promise<void> {
+      await db.rows(sql`DELETE FROM sign_in WHERE person_id = ${person_id}`)
+    },
+
+    async projectsOf(person_id: string): Promise<ProjectInView[]> {
+      return db.rows<ProjectInView>(sql`
+        SELECT p.id, p.name, m.role FROM membership m JOIN project p ON p.id = m.project_id
+        WHERE m.person_id = ${person_id} ORDER BY m.sequence`)
+    },
+
+    async describe({ person_id, project_id, expires_at }: SignIn): Promise<SignedIn> {
+      const [person] = await db.rows<{ email: string; verified_at: string | null }>(sql`
+        SELECT email, verified_at FROM person WHERE id = ${person_id}`)
+      if (!person) throw new Error(`a session of ${person_id}, who does not exist`)
+      const projects = await this.projectsOf(person_id)
+      const project = projects.find(({ id }) => id === project_id)
+      return {
+        object: 'session',
+        person: { id: person_id, email: person.email, email_verified: person.verified_at !== null },
+        ...(project && { project }),
+        projects,
+        expires_at: rfc3339(expires_at),
+      }
+    },
+
+    async firstProjectOf(person_id: string): Promise<string | null> {
+      return firstProject(await this.projectsOf(person_id))?.id ?? null
+    },
+
+    async sweep(now: number): Promise<void> {
+      await db.rows(sql`DELETE FROM sign_in WHERE expires_at <= ${now}`)
+    },
+  }
+}
+
+interface CallerRow {
+  key_id: string
+  person_id: string
+  expires_at: number
+  project_id: string
+  role: Role
+  verified_at: string | null
+  cap_micros: number | null
+  routing_epoch: number
+}
+
+/** §4.4 is about keys: a session has no limit of its own, only the project's. */
+function callerOf({ key_id, person_id, project_id, role, verified_at, cap_micros, routing_epoch }: CallerRow): Caller {
+  return {
+    key_id,
+    person_id,
+    project_id,
+    scopes: scopesOf(role),
+    owner_verified: verified_at !== null,
+    budget_micros: undefined,
+    project_cap_micros: cap_micros ?? undefined,
+    routing_epoch,
+  }
+}

@@ -1,0 +1,172 @@
+// /auth: sign up, confirm an address, choose a new password, accept an invitation. The first two kinds of request are
+// only written down: see account-request-store.ts for what becomes of them.
+import { Type } from 'typebox'
+import { Label, label } from '../core/shapes.ts'
+import type { Routes } from '../http/routes.ts'
+import { emailAddress } from './account.ts'
+import type { AuthNeeds } from './account-routes.ts'
+import { accountStore } from './account-store.ts'
+import { attemptStore } from './attempt-store.ts'
+import { SIGN_UPS_AND_RESETS } from './attempts.ts'
+import { confirmationStore, needsPassword } from './confirmation-store.ts'
+import { Email } from './member.ts'
+import { memberStore } from './member-store.ts'
+import { acceptable, Busy, Password } from './password.ts'
+import { Role } from './roles.ts'
+import { deadLink } from './secret-token.ts'
+import { tokenStore } from './token-store.ts'
+
+const open = { public: true, class: 'auth' } as const
+const tags = ['Accounts']
+const security: [] = []
+
+const Token = Type.String({ minLength: 1, maxLength: 128, description: 'What the link holds behind `#token=`.' })
+const SignUp = Type.Object(
+  { email: Email, password: Password, project_name: Type.Optional(Label('What the first project is called.')) },
+  { title: 'SignUp' },
+)
+const Reset = Type.Object({ email: Email }, { title: 'PasswordReset' })
+const Verification = Type.Object({ token: Token }, { title: 'EmailVerification' })
+const NewPassword = Type.Object({ token: Token, password: Password }, { title: 'NewPassword' })
+const Acceptance = Type.Object({ token: Token, password: Type.Optional(Password) }, { title: 'InvitationAcceptance' })
+
+const Mailed = Type.Object(
+  { object: Type.Enum(['sign_up', 'password_reset']), email: Type.String(), status: Type.Literal('mailed') },
+  { title: 'Mailed', description: 'The same, whether the address is known or not.' },
+)
+const Verified = Type.Object(
+  { object: Type.Literal('email_verification'), email: Type.String(), verified: Type.Literal(true) },
+  { title: 'VerifiedEmail' },
+)
+const Changed = Type.Object(
+  { object: Type.Literal('password_reset.confirmed'), email: Type.String(), changed: Type.Literal(true) },
+  { title: 'ChangedPassword' },
+)
+const Joined = Type.Object(
+  { object: Type.Literal('invitation.accepted'), project_id: Type.String(), email: Type.String(), role: Role },
+  { title: 'AcceptedInvitation' },
+)
+
+const ASKED =
+  'The answer is the same whether or not the address has an account. At most 3 sign-ups and resets together from an ' +
+  'address in an hour.'
+
+export const signUpRoutes: Routes<AuthNeeds> = async (app, needs) => {
+  const { db, clock, passwords, requests, addressOf } = needs
+  const attempts = attemptStore(db)
+  const confirmations = confirmationStore(db, needs)
+
+  app.post(
+    '/auth/signup',
+    {
+      config: open,
+      schema: {
+        tags,
+        security,
+        summary: 'Sign up',
+        description: `Makes a person and a project. Keys can be made once the address is confirmed. ${ASKED}`,
+        body: SignUp,
+        response: { 200: Mailed },
+      },
+    },
+    async (request) => {
+      const { password, project_name: name } = request.body
+      const email = emailAddress(request.body.email)
+      const named = name === undefined ? {} : { project_name: label('project_name', name) }
+      acceptable(password)
+      const slot = await attempts.takeOrRefuse(SIGN_UPS_AND_RESETS, addressOf(request), clock.now())
+      const password_hash = await passwords.hash(password).catch(async (error) => {
+        if (error instanceof Busy) await attempts.giveBack(slot)
+        throw error
+      })
+      const asked = { kind: 'sign_up', email, password_hash, ...named, request_id: request.id } as const
+      await requests.insert(asked, clock.now())
+      return { object: 'sign_up' as const, email, status: 'mailed' as const }
+    },
+  )
+
+  app.post(
+    '/auth/password-reset',
+    {
+      config: open,
+      schema: {
+        tags,
+        security,
+        summary: 'Ask for a new password',
+        description: ASKED,
+        body: Reset,
+        response: { 200: Mailed },
+      },
+    },
+    async (request) => {
+      const email = emailAddress(request.body.email)
+      await attempts.takeOrRefuse(SIGN_UPS_AND_RESETS, addressOf(request), clock.now())
+      await requests.insert({ kind: 'reset', email, request_id: request.id }, clock.now())
+      return { object: 'password_reset' as const, email, status: 'mailed' as const }
+    },
+  )
+
+  app.post(
+    '/auth/verify-email',
+    {
+      config: open,
+      schema: {
+        tags,
+        security,
+        summary: 'Confirm an e-mail address',
+        body: Verification,
+        response: { 200: Verified },
+      },
+    },
+    async ({ body: { token: secret }, id: request_id }) => {
+      const { email } = await confirmations.confirmAddress({ secret, request_id }, clock.now())
+      return { object: 'email_verification' as const, email, verified: true as const }
+    },
+  )
+
+  app.post(
+    '/auth/password-reset/confirm',
+    {
+      config: open,
+      schema: {
+        tags,
+        security,
+        summary: 'Choose a new password',
+        description: 'Ends all sessions of the person.',
+        body: NewPassword,
+        response: { 200: Changed },
+      },
+    },
+    async ({ body: { token: secret, password }, id: request_id }) => {
+      acceptable(password)
+      if (!(await tokenStore(db).isGood('reset', secret, clock.now()))) throw deadLink()
+      const hash = await passwords.hash(password)
+      const { email } = await confirmations.setPassword({ secret, request_id }, hash, clock.now())
+      return { object: 'password_reset.confirmed' as const, email, changed: true as const }
+    },
+  )
+
+  app.post(
+    '/auth/accept-invitation',
+    {
+      config: open,
+      schema: {
+        tags,
+        security,
+        summary: 'Accept an invitation',
+        description: 'Somebody without a confirmed account chooses a `password`; somebody with one keeps theirs.',
+        body: Acceptance,
+        response: { 200: Joined },
+      },
+    },
+    async ({ body: { token: secret, password }, id: request_id }) => {
+      const invitation = await memberStore(db).findInvitation(secret, clock.now())
+      if (!invitation) throw deadLink()
+      const known = await accountStore(db).findByEmail(invitation.email)
+      if (!known?.verified_at && password === undefined) throw needsPassword()
+      const hash = known?.verified_at || password === undefined ? undefined : await passwords.hash(password)
+      const { project_id, email, role } = await confirmations.join({ secret, request_id }, hash, clock.now())
+      return { object: 'invitation.accepted' as const, project_id, email, role }
+    },
+  )
+}

@@ -1,0 +1,65 @@
+// Puts every change on record without the rooms knowing: the handler and its entry are one transaction, which is that
+// of a keyed request where there is one. Both happen, or neither does; a replay is no second deed.
+import type { FastifyInstance, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify'
+import type { Clock } from '../core/clock.ts'
+import type { Db } from '../storage/db.ts'
+import { actionOf, entryOf, isAudited, targetOf } from './audit.ts'
+import { auditStore } from './audit-store.ts'
+
+/** Must come before the hook that makes POSTs idempotent, whose transaction then goes around this one. */
+export function auditChanges(app: FastifyInstance, clock: Clock): void {
+  app.addHook('onRoute', (route) => {
+    const { method, url, config, handler } = route
+    if (typeof method !== 'string' || !isAudited(method, config?.scope)) return
+    const action = actionOf(method, url)
+    route.handler = reachesOutside(route) ? recordedAhead(handler, action, clock) : recordedWith(handler, action, clock)
+  })
+}
+
+const reachesOutside = ({ config }: RouteOptions) =>
+  (config as { idempotency?: string } | undefined)?.idempotency !== undefined
+
+function recordedWith(handler: RouteHandlerMethod, action: string, clock: Clock): RouteHandlerMethod {
+  return async function (request, reply) {
+    const { db } = request
+    return db.transaction(async (tx) => {
+      request.db = tx
+      const result = await handler.call(this, request, reply)
+      await auditStore(tx).insert(entry(request, action, targetOf(result, request.params), clock.now()))
+      return result
+    })
+  }
+}
+
+/** No transaction may wait for the world outside. An entry without its deed is possible then, never the other way. */
+function recordedAhead(handler: RouteHandlerMethod, action: string, clock: Clock): RouteHandlerMethod {
+  return async function (request, reply) {
+    const ahead = entry(request, action, targetOf(undefined, request.params), clock.now())
+    await auditStore(request.db).insert(ahead)
+    try {
+      return await handler.call(this, request, reply)
+    } catch (error) {
+      await auditStore(request.db).withdraw(ahead.project_id, ahead.id)
+      throw error
+    }
+  }
+}
+
+function entry({ caller, id }: FastifyRequest, action: string, target: string | undefined, now: number) {
+  const { project_id, person_id, key_id } = caller
+  return entryOf({ project_id, actor: person_id ?? key_id, action, target, request_id: id }, now)
+}
+
+export interface PersonsDeed {
+  person_id: string
+  action: string
+  request_id: string
+}
+
+/** What somebody did to their account is on record in every project that they belong to. */
+export async function noteInTheirProjects(tx: Db, deed: PersonsDeed, now: number): Promise<void> {
+  const { person_id, action, request_id } = deed
+  const store = auditStore(tx)
+  for (const project_id of await store.projectsOf(person_id))
+    await store.insert(entryOf({ project_id, actor: person_id, action, target: person_id, request_id }, now))
+}

@@ -1,0 +1,46 @@
+// The audit log at rest: entries are added and read, and never changed.
+import { nextSequence } from '../core/ids.ts'
+import { type Db, sql } from '../storage/db.ts'
+import type { AuditEntry, AuditQuestion, NewEntry } from './audit.ts'
+
+type Row = Omit<AuditEntry, 'object' | 'target'> & { target: string | null }
+
+export type AuditStore = ReturnType<typeof auditStore>
+
+export function auditStore(db: Db) {
+  return {
+    async insert(e: NewEntry): Promise<void> {
+      await db.rows(sql`
+        INSERT INTO audit_entry (id, project_id, actor, action, target, request_id, created_at, created_ms, sequence)
+        VALUES (${e.id}, ${e.project_id}, ${e.actor}, ${e.action}, ${e.target ?? null}, ${e.request_id},
+                ${e.created_at}, ${e.created_ms}, ${nextSequence(e.created_ms)})`)
+    },
+
+    /** Only for an entry that was made ahead of something that then did not happen. */
+    async withdraw(project_id: string, id: string): Promise<void> {
+      await db.rows(sql`DELETE FROM audit_entry WHERE project_id = ${project_id} AND id = ${id}`)
+    },
+
+    async projectsOf(person_id: string): Promise<string[]> {
+      const rows = await db.rows<{ project_id: string }>(sql`
+        SELECT project_id FROM membership WHERE person_id = ${person_id} ORDER BY sequence`)
+      return rows.map((row) => row.project_id)
+    },
+
+    async list(project_id: string, { action, actor, from_ms, to_ms, limit }: AuditQuestion): Promise<AuditEntry[]> {
+      const rows = await db.rows<Row>(sql`
+        SELECT id, actor, action, target, request_id, created_at FROM audit_entry
+        WHERE project_id = ${project_id} AND created_ms >= ${from_ms} AND created_ms < ${to_ms}
+          AND (CAST(${action} AS TEXT) IS NULL OR action = ${action})
+          AND (CAST(${actor} AS TEXT) IS NULL OR actor = ${actor})
+        ORDER BY created_ms DESC, sequence DESC LIMIT ${limit}`)
+      return rows.map(fromRow)
+    },
+  }
+}
+
+const fromRow = ({ target, ...row }: Row): AuditEntry => ({
+  ...row,
+  object: 'audit_entry',
+  ...(target !== null && { target }),
+})

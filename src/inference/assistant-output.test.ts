@@ -1,0 +1,80 @@
+// What an assistant said, out of the bytes that carried it: the same, whether it came whole or in pieces.
+import { expect, test } from 'vitest'
+import type { Recorded, Saying } from '../../test/support/upstream.ts'
+import { answerTo } from '../../test/support/upstream-protocols.ts'
+import type { CallKind } from '../providers/provider.ts'
+import { assistantOutput, finalResponse } from './assistant-output.ts'
+
+const PATHS: Record<CallKind, string> = {
+  chat: '/v1/chat/completions',
+  completions: '/v1/completions',
+  embeddings: '/v1/embeddings',
+  responses: '/v1/responses',
+}
+
+function bytesOf(kind: CallKind, stream: boolean, saying: Saying = {}): Buffer {
+  const asked = { method: 'POST', path: PATHS[kind], body: { model: 'm', stream } } as Recorded
+  const said = answerTo(asked, saying)
+  return Buffer.from(said.kind === 'stream' ? said.events.join('') : JSON.stringify(said.body))
+}
+
+const output = (kind: CallKind, stream: boolean, saying?: Saying) =>
+  assistantOutput(kind, stream, bytesOf(kind, stream, saying))
+
+test('§11 chat', () => {
+  const saying = { text: 'Grüße "quoted"\n🚀', chunks: 5 }
+  expect(output('chat', false, saying)).toMatchObject({ role: 'assistant', content: saying.text })
+  expect(output('chat', true, saying)).toEqual({ role: 'assistant', content: saying.text })
+})
+
+test('§11 tool calls', () => {
+  const saying = {
+    tool_calls: [
+      { name: 'f', arguments: '{"a":1}' },
+      { name: 'g', arguments: '{}' },
+    ],
+  }
+  const calls = [
+    { id: 'call_0', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
+    { id: 'call_1', type: 'function', function: { name: 'g', arguments: '{}' } },
+  ]
+  expect(output('chat', false, saying)).toMatchObject({ tool_calls: calls })
+  expect(output('chat', true, saying)).toMatchObject({ tool_calls: calls })
+})
+
+test('§11 arguments that come in pieces are put together', () => {
+  const delta = (tool_calls: object) =>
+    `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [tool_calls] } }] })}\r\n\r\n`
+  const pieces = [
+    delta({ index: 0, id: 'call_1', function: { name: 'f', arguments: '' } }),
+    delta({ index: 0, function: { arguments: '{"a"' } }),
+    delta({ index: 0, function: { arguments: ':1}' } }),
+    'data: [DONE]\r\n\r\n',
+  ]
+  expect(assistantOutput('chat', true, Buffer.from(pieces.join('')))).toEqual({
+    role: 'assistant',
+    content: '',
+    tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
+  })
+})
+
+test('§11 completions', () => {
+  expect(output('completions', false, { text: 'once' })).toBe('once')
+  expect(output('completions', true, { text: 'once' })).toMatchObject({ content: 'once' })
+})
+
+test('§11 responses: the items, from the last event that has them', () => {
+  const whole = output('responses', false, { text: 'once' })
+  expect(whole).toMatchObject([{ type: 'message', content: [{ text: 'once' }] }])
+  expect(output('responses', true, { text: 'once' })).toEqual(whole)
+  expect(finalResponse(bytesOf('responses', true))).toMatchObject({ object: 'response', status: 'completed' })
+})
+
+test('§11 what cannot be read says nothing, and throws nothing', () => {
+  for (const kind of Object.keys(PATHS) as CallKind[])
+    for (const bytes of ['', 'x', '{}', 'data: x\n\n', '{"choices":[]}']) {
+      expect(() => assistantOutput(kind, true, Buffer.from(bytes))).not.toThrow()
+      expect(() => assistantOutput(kind, false, Buffer.from(bytes))).not.toThrow()
+    }
+  expect(finalResponse(Buffer.from('data: {"type":"response.created"}\n\n'))).toBeUndefined()
+})

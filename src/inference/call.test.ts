@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import type { CallKind } from '../providers/provider.ts'
+import { readAsked } from './call.ts'
+
+const hello = [{ role: 'user', content: 'hello' }]
+
+function read(kind: CallKind, json: unknown) {
+  return readAsked(kind, { bytes: Buffer.from(JSON.stringify(json) ?? ''), json })
+}
+const chat = (more: object) => read('chat', { model: 'm', messages: hello, ...more })
+
+test.each([
+  ['chat', undefined, 'JSON object'],
+  ['chat', null, 'JSON object'],
+  ['chat', [], 'JSON object'],
+  ['chat', 'x', 'JSON object'],
+  ['chat', {}, "'model'"],
+  ['chat', { model: 5 }, "'model'"],
+  ['chat', { model: '' }, "'model'"],
+  ['chat', { model: 'm' }, "'messages'"],
+  ['chat', { model: 'm', messages: [] }, "'messages'"],
+  ['chat', { model: 'm', messages: 'hello' }, "'messages'"],
+  ['completions', { model: 'm' }, "'prompt'"],
+  ['embeddings', { model: 'm' }, "'input'"],
+  ['responses', { model: 'm' }, "'input'"],
+  // PostgreSQL takes no NUL, and a name goes into a header (T-37, T-87).
+  ['chat', { model: 'a\0b', messages: hello }, "'model'"],
+  ['chat', { model: 'x'.repeat(257), messages: hello }, "'model'"],
+] as [CallKind, unknown, string][])('§7 400: %s %j names what is wrong', (kind, json, named) => {
+  expect(() => read(kind, json)).toThrow(
+    expect.objectContaining({ kind: 'invalid_request', message: expect.stringContaining(named) }),
+  )
+})
+
+test('§9.2 nothing else is looked at: odd fields are the upstream’s to judge', () => {
+  const odd = { messages: [null, 7, 'x', { content: [null, 5, { type: 7 }] }], tools: 5, stream_options: 'x', n: 'two' }
+  expect(read('chat', { model: 'm', ...odd })).toMatchObject({ stream: false, wants_usage: false, choices: 1 })
+})
+
+test.each([
+  ['no limit', {}, undefined, 1],
+  ['max_tokens', { max_tokens: 100 }, 100, 1],
+  ['max_completion_tokens', { max_completion_tokens: 100 }, 100, 1],
+  ['both: the larger', { max_tokens: 50, max_completion_tokens: 100 }, 100, 1],
+  ['null is none', { max_tokens: null }, undefined, 1],
+  ['a text is none', { max_tokens: '100' }, undefined, 1],
+  ['for every choice', { max_tokens: 100, n: 3 }, 300, 3],
+  ['choices alone', { n: 3 }, undefined, 3],
+  ['nonsense for choices', { n: 0, max_tokens: 10 }, 10, 1],
+])('R43 chat output: %s', (_what, more, output_limit, choices) => {
+  expect(chat(more)).toMatchObject({ output_limit, choices })
+})
+
+test.each([
+  ['one prompt', { prompt: 'a', max_tokens: 16 }, 16],
+  ['each of several prompts', { prompt: ['a', 'b', 'c'], max_tokens: 16 }, 48],
+  ['tokens are one prompt', { prompt: [1, 2, 3], max_tokens: 16 }, 16],
+  ['lists of tokens are several', { prompt: [[1, 2], [3]], max_tokens: 16 }, 32],
+  ['several choices of each', { prompt: ['a', 'b'], n: 2, max_tokens: 16 }, 64],
+  ['candidates that are never shown', { prompt: 'a', best_of: 5, n: 2, max_tokens: 16 }, 80],
+  ['an empty list', { prompt: [], max_tokens: 16 }, 16],
+])('R43 completions output: %s', (_what, more, output_limit) => {
+  expect(read('completions', { model: 'm', ...more }).output_limit).toBe(output_limit)
+})
+
+test('R43 embeddings have no output, and are never streamed', () => {
+  expect(read('embeddings', { model: 'm', input: 'a', stream: true })).toMatchObject({ output_limit: 0, stream: false })
+})
+
+test('R43 a prompt is bounded by two bytes a token, and estimated at four', () => {
+  const { body, input_bound, input_estimate } = chat({})
+  expect([input_bound, input_estimate]).toEqual([Math.ceil(body.length / 2), Math.ceil(body.length / 4)])
+})
+
+const image = (url: string) => ({ type: 'image_url', image_url: { url } })
+const picture = `data:image/png;base64,${'A'.repeat(1_000_000)}`
+
+// An image's tokens come from its size in pixels: its bytes would hold, or charge, hundreds of times what it costs.
+test.each([
+  ['linked', image('https://example.com/a.png')],
+  ['inside', image(picture)],
+])('R43 an image that is %s counts by itself, not by its bytes', (_where, part) => {
+  const { input_bound, input_estimate } = chat({ messages: [{ role: 'user', content: [part, part] }] })
+  expect(input_bound).toBeGreaterThanOrEqual(4_000)
+  expect(input_bound).toBeLessThan(4_500)
+  expect(input_estimate).toBeGreaterThanOrEqual(2_000)
+  expect(input_estimate).toBeLessThan(2_500)
+})
+
+test('R43 so it is for Responses, where the address stands by itself', () => {
+  const content = [{ type: 'input_image', image_url: picture }]
+  expect(read('responses', { model: 'm', input: [{ role: 'user', content }] }).input_bound).toBeLessThan(2_500)
+})
+
+test('R41 whether the client itself asked for usage', () => {
+  expect(chat({ stream: true }).wants_usage).toBe(false)
+  expect(chat({ stream: true, stream_options: null }).wants_usage).toBe(false)
+  expect(chat({ stream: true, stream_options: { include_usage: true } })).toMatchObject({
+    stream: true,
+    wants_usage: true,
+  })
+  expect(chat({ stream: 'true' }).stream).toBe(false)
+})

@@ -1,0 +1,125 @@
+// From a target to a provider: whose credential goes along, which addresses are judged, and how long a dial may take.
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { heldClock } from '../../test/support/clock.ts'
+import { startUpstream } from '../../test/support/upstream.ts'
+import type { AddressPolicy } from '../providers/address-policy.ts'
+import type { ProviderCall } from '../providers/provider.ts'
+import { dialer } from './dialer.ts'
+import type { Dialling, Target } from './target.ts'
+
+const CALL: ProviderCall = {
+  kind: 'chat',
+  body: Buffer.from('{"model":"m","messages":[]}'),
+  stream: false,
+  headers: {},
+  timeouts: { first_byte_ms: 5_000, idle_ms: 5_000 },
+}
+const PRIVATE: AddressPolicy = { allow_private: true, allow_cidrs: [] }
+const PUBLIC: AddressPolicy = { allow_private: false, allow_cidrs: [] }
+const NEVER = new AbortController().signal
+
+async function scene(policy = PRIVATE) {
+  const upstream = await startUpstream()
+  const secrets: string[] = []
+  const dials = dialer({
+    policy,
+    clock: heldClock(),
+    secretOf: async (project_id, id) => {
+      secrets.push(`${project_id} ${id}`)
+      return 'sk-of-the-customer'
+    },
+  })
+  onTestFinished(async () => {
+    await dials.close()
+    await upstream.close()
+  })
+  const target = (more: Partial<Dialling> = {}) =>
+    ({
+      dialling: {
+        protocol: 'openai',
+        base_url: upstream.base_url,
+        secret: { kind: 'configured', value: 'sk-1' },
+        customer_address: false,
+        responses_native: false,
+        max_concurrency: 5,
+        timeouts: { first_byte_ms: 5_000, idle_ms: 5_000, total_ms: 10_000 },
+        ...more,
+      },
+    }) as Target
+  const call = async (more?: Partial<Dialling>) => (await dials.providerFor(target(more), 'prj_1')).call(CALL, NEVER)
+  return { upstream, dials, call, secrets }
+}
+
+test.each([
+  ['the operator’s', { kind: 'configured', value: 'sk-1' }, 'Bearer sk-1'],
+  ['the project’s own', { kind: 'credential', id: 'pcr_1' }, 'Bearer sk-of-the-customer'],
+  ['none', { kind: 'none' }, undefined],
+  ['an empty one is none', { kind: 'configured', value: '' }, undefined],
+] as [string, Dialling['secret'], string | undefined][])(
+  'T-85 whose credential goes along: %s',
+  async (_whose, secret, sent) => {
+    const { upstream, call, secrets } = await scene()
+    await (await call({ secret })).whole()
+    expect(upstream.requests[0]?.headers.authorization).toBe(sent)
+    expect(secrets).toEqual(secret.kind === 'credential' ? ['prj_1 pcr_1'] : [])
+  },
+)
+
+test('R12 an address that a customer gave is judged, the operator’s own is not', async () => {
+  const { call, upstream } = await scene(PUBLIC)
+  await expect(call({ customer_address: true })).rejects.toMatchObject({ failure: 'refused_address' })
+  expect(upstream.requests).toHaveLength(0)
+  expect((await call()).status).toBe(200)
+})
+
+test('R12 one and the same address is judged for one and not for the other, whoever came first', async () => {
+  const { call } = await scene(PUBLIC)
+  await (await call()).whole()
+  await expect(call({ customer_address: true })).rejects.toMatchObject({ failure: 'refused_address' })
+})
+
+test('§2 connections are kept by address, for all that go there', async () => {
+  const { call, upstream } = await scene()
+  for (const secret of [{ kind: 'none' }, { kind: 'configured', value: 'sk-2' }] as const)
+    for (let n = 0; n < 3; n++) await (await call({ secret })).whole()
+  expect(upstream.opened_sockets()).toBe(1)
+})
+
+test('§2 a dial that takes longer than it may is given up', async () => {
+  const held = new Set<Socket>()
+  const silent = createServer((socket) => void held.add(socket)) // takes the connection, and never shakes hands
+  await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => {
+    for (const socket of held) socket.destroy()
+    silent.close()
+  })
+  const { call } = await scene()
+  const { port } = silent.address() as AddressInfo
+  const timeouts = { connect_ms: 50, first_byte_ms: 60_000, idle_ms: 60_000, total_ms: 60_000 }
+  const started = performance.now()
+  const dialled = call({ base_url: `https://127.0.0.1:${port}/v1`, timeouts })
+  await expect(dialled).rejects.toMatchObject({ failure: 'connect' })
+  expect(performance.now() - started).toBeLessThan(4_000) // the default would be five seconds
+})
+
+test('R52 models are asked for at the endpoint; one that does not answer has none', async () => {
+  const { dials, upstream } = await scene()
+  upstream.next({ models: ['a', 'org/b'] })
+  expect(await dials.listModels(upstream.base_url)).toEqual(['a', 'org/b'])
+  upstream.next({ status: 500, body: '' })
+  expect(await dials.listModels(upstream.base_url)).toEqual([])
+})
+
+test.each([
+  [200, 'active'],
+  [401, 'invalid'],
+  [403, 'invalid'],
+  [500, 'active'],
+])('§1 a credential that its provider answers with %i is %s', async (status, verdict) => {
+  const { dials, upstream } = await scene()
+  upstream.behave(status === 200 ? {} : { status, body: '{}' })
+  const credential = { provider: 'openai', base_url: upstream.base_url } as Parameters<typeof dials.verifyCredential>[0]
+  expect(await dials.verifyCredential(credential, 'sk-mine')).toBe(verdict)
+  expect(upstream.requests[0]?.headers.authorization).toBe('Bearer sk-mine')
+})

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest'
+import { estimateUsage, generatedIn, readUsage } from './token-counts.ts'
+
+test.each([
+  [
+    'chat',
+    {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 },
+      completion_tokens_details: { reasoning_tokens: 3 },
+    },
+    { input: 10, cached: 4, written: 2, output: 5, reasoning: 3 },
+  ],
+  [
+    'responses',
+    {
+      input_tokens: 10,
+      output_tokens: 5,
+      input_tokens_details: { cached_tokens: 4 },
+      output_tokens_details: { reasoning_tokens: 3 },
+    },
+    { input: 10, cached: 4, written: 0, output: 5, reasoning: 3 },
+  ],
+  [
+    'DeepSeek',
+    { prompt_tokens: 10, completion_tokens: 5, prompt_cache_hit_tokens: 6, prompt_cache_miss_tokens: 4 },
+    { input: 10, cached: 6, written: 0, output: 5, reasoning: 0 },
+  ],
+  [
+    'embeddings',
+    { prompt_tokens: 10, total_tokens: 10 },
+    { input: 10, cached: 0, written: 0, output: 0, reasoning: 0 },
+  ],
+  [
+    'details that are null',
+    { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: null, completion_tokens_details: null },
+    { input: 10, cached: 0, written: 0, output: 5, reasoning: 0 },
+  ],
+  [
+    'parts beside the whole',
+    { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 30 } },
+    { input: 30, cached: 30, written: 0, output: 5, reasoning: 0 },
+  ],
+  [
+    'nothing at all, and said so',
+    { prompt_tokens: 0, completion_tokens: 0 },
+    { input: 0, cached: 0, written: 0, output: 0, reasoning: 0 },
+  ],
+])('R42 usage of %s', (_what, usage, counts) => {
+  expect(readUsage(usage)).toEqual({ ...counts, estimated: false })
+})
+
+test.each([undefined, null, 'x', 5, [], {}, { prompt_tokens: '10' }, { prompt_tokens: -1 }, { prompt_tokens: 1.5 }])(
+  'R42 %j is no usage',
+  (usage) => {
+    expect(readUsage(usage)).toBeUndefined()
+  },
+)
+
+test('R42 where the upstream said nothing, it is said that we counted', () => {
+  expect(estimateUsage(10, 9)).toEqual({ input: 10, cached: 0, written: 0, output: 3, reasoning: 0, estimated: true })
+})
+
+test.each([
+  ['a message', { choices: [{ message: { role: 'assistant', content: '12345', refusal: null } }] }, 5],
+  ['every choice', { choices: [{ message: { content: '12345' } }, { message: { content: '123' } }] }, 8],
+  [
+    'tool calls',
+    {
+      choices: [
+        {
+          message: {
+            content: null,
+            tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
+          },
+        },
+      ],
+    },
+    7,
+  ],
+  ['reasoning', { choices: [{ message: { content: '1', reasoning_content: '234' } }] }, 4],
+  ['a completion', { choices: [{ text: '123', finish_reason: 'stop' }] }, 3],
+  [
+    'a response',
+    {
+      output: [
+        { type: 'message', id: 'msg', content: [{ type: 'output_text', text: '123' }] },
+        { type: 'function_call', name: 'f', arguments: '{}' },
+      ],
+    },
+    5,
+  ],
+  ['embeddings: nothing is said in them', { data: [{ embedding: [0.123456789, 1] }] }, 0],
+  ['anything else', { id: 'a long id', object: 'x', model: 'm' }, 0],
+  ['no answer', undefined, 0],
+])('R42 what was generated in %s', (_what, answer, characters) => {
+  expect(generatedIn(answer)).toBe(characters)
+})

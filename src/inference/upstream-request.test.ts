@@ -1,0 +1,87 @@
+// What goes out to a target. That no other byte changes is proven over the wire, in test/spec/v1-bytes.test.ts.
+import { expect, test } from 'vitest'
+import type { CallKind } from '../providers/provider.ts'
+import type { Call } from './call.ts'
+import type { Held } from './dispatch.ts'
+import type { Target } from './target.ts'
+import { bodyFor, headersFor } from './upstream-request.ts'
+
+const FREE: Held = { hold: undefined, clamp_output_to: undefined }
+
+function call(more: Partial<Call> & { json?: Record<string, unknown> } = {}): Call {
+  const json = { model: 'fast', ...more.json }
+  return {
+    kind: 'chat',
+    stream: false,
+    wants_usage: false,
+    model: 'fast',
+    trace_id: 'trc_1',
+    caller: { project_id: 'prj_1' },
+    body: Buffer.from(JSON.stringify(json)),
+    ...more,
+    json,
+  } as Call
+}
+const target = (profile: Target['profile'] = 'managed_provider', model = 'fast') => ({ profile, model }) as Target
+const sent = (asked: Call, to = target(), held = FREE) => JSON.parse(bodyFor(asked, to, held).toString())
+
+test('§9.4 an alias becomes the model’s own name', () => {
+  expect(sent(call(), target('managed_provider', 'gpt-4o'))).toEqual({ model: 'gpt-4o' })
+})
+
+test.each([
+  ['chat', { max_tokens: 5 }],
+  ['completions', { max_tokens: 5 }],
+  ['responses', { max_output_tokens: 5 }],
+] as [CallKind, object][])('R43 %s: a shortened answer', (kind, more) => {
+  expect(sent(call({ kind }), target(), { hold: undefined, clamp_output_to: 5 })).toEqual({ model: 'fast', ...more })
+})
+
+test('R41 a stream is asked for its usage, where that is the protocol’s way', () => {
+  const stream_options = { include_usage: true }
+  expect(sent(call({ stream: true }))).toEqual({ model: 'fast', stream_options })
+  expect(sent(call({ stream: true, wants_usage: true }))).toEqual({ model: 'fast' })
+  expect(sent(call({ stream: true, kind: 'responses' }))).toEqual({ model: 'fast' })
+})
+
+test.each(['managed_provider', 'byok', 'subscription'] as const)(
+  'T-85 to %s only the trace id goes along',
+  (profile) => {
+    const asked = call({ session_id: 'ses_1', hints: { qos: { class: 'interactive', target_ttft_ms: 300 } } })
+    expect(headersFor(asked, target(profile))).toEqual({ 'x-request-id': 'trc_1' })
+  },
+)
+
+test('§1 byoc_native: the session too', () => {
+  const asked = call({ session_id: 'ses_1', hints: { qos: { class: 'interactive', target_ttft_ms: 300 } } })
+  expect(headersFor(asked, target('byoc_native'))).toEqual({ 'x-request-id': 'trc_1', 'x-session-id': 'ses_1' })
+})
+
+test('§1 byoc_epp: objective, fairness and target, in both spellings', () => {
+  const asked = call({ session_id: 'ses_1', hints: { qos: { class: 'interactive', target_ttft_ms: 300 } } })
+  const fairness = expect.stringMatching(/^[0-9a-f]{16}$/)
+  const headers = headersFor(asked, target('byoc_epp'))
+  expect(headers).toEqual({
+    'x-request-id': 'trc_1',
+    'x-session-id': 'ses_1',
+    'x-llm-d-inference-objective': 'interactive',
+    'x-gateway-inference-objective': 'interactive',
+    'x-llm-d-inference-fairness-id': fairness,
+    'x-gateway-inference-fairness-id': fairness,
+    'x-llm-d-slo-ttft-ms': '300',
+    'x-slo-ttft-ms': '300',
+  })
+  expect(JSON.stringify(headers)).not.toContain('prj_1')
+  expect(headersFor(call(), target('byoc_epp'))).toMatchObject({ 'x-llm-d-inference-objective': 'standard' })
+})
+
+// A client names its session as it likes, and a header that cannot be sent would fail the call (T-87).
+test.each(['Sitzung 東京', 'a\r\nx: y', '\0', 'é'])(
+  'T-87 the session %j goes along in a form that a header can hold',
+  (session_id) => {
+    const headers = headersFor(call({ session_id }), target('byoc_native'))
+    expect(headers['x-session-id']).toMatch(/^[!-~]+$/)
+    expect(headersFor(call({ session_id }), target('byoc_native'))).toEqual(headers)
+    expect(headersFor(call({ session_id: `${session_id}!` }), target('byoc_native'))).not.toEqual(headers)
+  },
+)

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { UpstreamError, type UpstreamFailure } from '../providers/provider.ts'
+import { verdictOn, verdictOnFailure } from './upstream-verdict.ts'
+
+test.each([
+  [200, 'take'],
+  [201, 'take'],
+  [400, 'hand_on'],
+  [409, 'hand_on'],
+  [413, 'hand_on'],
+  [415, 'hand_on'],
+  [422, 'hand_on'],
+])('R47 %i: %s', (status, kind) => {
+  expect(verdictOn(status, undefined)).toEqual({ kind })
+})
+
+/** status, answered, counted by the breaker, surely not executed */
+test.each([
+  [301, 502, true, true],
+  [307, 502, true, true],
+  [401, 502, false, true],
+  [402, 502, false, true], // an account without money is the credential's trouble, not the client's
+  [403, 502, false, true],
+  [404, 404, false, true],
+  [408, 502, true, false],
+  [429, 429, false, true],
+  [500, 502, true, false],
+  [502, 502, true, false],
+  [503, 502, true, true],
+  [529, 502, true, false],
+])(
+  'R47 %i is tried elsewhere; if nowhere else, answered %i',
+  (status, answered, counts_against, surely_not_executed) => {
+    const verdict = verdictOn(status, undefined)
+    expect(verdict).toMatchObject({ kind: 'try_elsewhere', counts_against, surely_not_executed })
+    if (verdict.kind === 'try_elsewhere') expect(verdict.refusal.status).toBe(answered)
+  },
+)
+
+test.each([
+  [undefined, '1'],
+  [0, '1'],
+  [30, '30'],
+])('R49 the upstream’s own wait is told: %s', (retry_after_s, told) => {
+  const verdict = verdictOn(429, retry_after_s)
+  if (verdict.kind !== 'try_elsewhere') throw new Error('taken')
+  expect(verdict.refusal.headers).toEqual({ 'retry-after': told })
+})
+
+/** failure, counted by the breaker, surely not executed */
+test.each([
+  ['connect', true, true],
+  ['refused_address', false, true],
+  ['first_byte_timeout', true, false],
+  ['idle_timeout', true, false],
+  ['reset', true, false],
+  ['too_large', true, false],
+] as [UpstreamFailure, boolean, boolean][])('R47 %s', (failure, counts_against, surely_not_executed) => {
+  expect(verdictOnFailure(new UpstreamError(failure))).toMatchObject({ failure, counts_against, surely_not_executed })
+})
+
+test('R47 what is no failure of the upstream is not its business', () => {
+  expect(verdictOnFailure(new TypeError('ours'))).toBeUndefined()
+})

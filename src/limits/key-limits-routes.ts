@@ -1,0 +1,42 @@
+// §8.1: /v2/api-keys/{key_id}/limits.
+import { Type } from 'typebox'
+import { found, type Routes } from '../http/routes.ts'
+import { ApiKeyLimits, describeLimits, NewKeyLimits } from './key-limits.ts'
+import { keyLimitsStore } from './key-limits-store.ts'
+import type { KeyLimits } from './policy.ts'
+
+const Params = Type.Object({ key_id: Type.String({ description: 'Begins `key_`.' }) })
+const tags = ['API keys']
+
+export const keyLimitsRoutes: Routes<{ common: KeyLimits }> = async (app, { common }) => {
+  app.post(
+    '/v2/api-keys/:key_id/limits',
+    {
+      config: { scope: 'admin', class: 'read' },
+      schema: {
+        tags,
+        summary: "Set a key's own rate limits",
+        description: '`null` gives the key what every key has, an absent field changes nothing.',
+        params: Params,
+        body: NewKeyLimits,
+        response: { 200: ApiKeyLimits },
+      },
+    },
+    async ({ caller, params: { key_id }, body, db }) => {
+      const own = await keyLimitsStore(db).set(caller.project_id, key_id, body)
+      return describeLimits(key_id, found(own, 'API key', key_id), common)
+    },
+  )
+
+  app.get(
+    '/v2/api-keys/:key_id/limits',
+    {
+      config: { scope: 'read', class: 'read' },
+      schema: { tags, summary: "Retrieve a key's rate limits", params: Params, response: { 200: ApiKeyLimits } },
+    },
+    async ({ caller, params: { key_id }, db }) => {
+      const own = await keyLimitsStore(db).find(caller.project_id, key_id)
+      return describeLimits(key_id, found(own, 'API key', key_id), common)
+    },
+  )
+}

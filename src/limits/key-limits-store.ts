@@ -1,0 +1,32 @@
+// The limits of keys at rest. Every request reads them together with its key, so a change holds for the next one.
+import type { OwnLimits } from '../core/caller.ts'
+import { type Db, sql } from '../storage/db.ts'
+import type { NewKeyLimits } from './key-limits.ts'
+
+export type KeyLimitsStore = ReturnType<typeof keyLimitsStore>
+
+export function keyLimitsStore(db: Db) {
+  return {
+    async find(project_id: string, key_id: string): Promise<OwnLimits | undefined> {
+      const [row] = await db.rows<OwnLimits>(sql`
+        SELECT requests_per_minute, tokens_per_minute, concurrent_streams FROM api_key
+        WHERE project_id = ${project_id} AND id = ${key_id}`)
+      return row
+    },
+
+    /** An absent one stays as it is, null clears. */
+    async set(project_id: string, key_id: string, limits: NewKeyLimits): Promise<OwnLimits | undefined> {
+      const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent_streams: streams } = limits
+      const [row] = await db.rows<OwnLimits>(sql`
+        UPDATE api_key SET
+          requests_per_minute = CASE WHEN ${given(requests)} = 1 THEN ${requests ?? null} ELSE requests_per_minute END,
+          tokens_per_minute = CASE WHEN ${given(tokens)} = 1 THEN ${tokens ?? null} ELSE tokens_per_minute END,
+          concurrent_streams = CASE WHEN ${given(streams)} = 1 THEN ${streams ?? null} ELSE concurrent_streams END
+        WHERE project_id = ${project_id} AND id = ${key_id}
+        RETURNING requests_per_minute, tokens_per_minute, concurrent_streams`)
+      return row
+    },
+  }
+}
+
+const given = (limit: number | null | undefined) => (limit === undefined ? 0 : 1)

@@ -1,0 +1,44 @@
+// §8.1: the limits of one key, where they are not those of every key. They stand beside the api_key, whose shape is
+// the contract's.
+import { type Static, Type } from 'typebox'
+import type { OwnLimits } from '../core/caller.ts'
+import { orNull } from '../core/shapes.ts'
+import { type KeyLimits, keyLimits, LIMIT_MAX } from './policy.ts'
+
+const Limit = () => Type.Integer({ minimum: 1, maximum: LIMIT_MAX })
+const each = <S>(shape: () => S) => ({
+  requests_per_minute: shape(),
+  tokens_per_minute: shape(),
+  concurrent_streams: shape(),
+})
+
+export const ApiKeyLimits = Type.Object(
+  {
+    object: Type.Literal('api_key.limits'),
+    key_id: Type.String(),
+    ...each(() => orNull(Limit())),
+    effective: Type.Object(each(Limit), {
+      description: 'What holds for the key: its own limits, and where they are null, those of every key.',
+    }),
+  },
+  { title: 'ApiKeyLimits' },
+)
+export type ApiKeyLimits = Static<typeof ApiKeyLimits>
+
+export const NewKeyLimits = Type.Object(
+  each(() => Type.Optional(orNull(Limit()))),
+  { title: 'NewApiKeyLimits' },
+)
+export type NewKeyLimits = Static<typeof NewKeyLimits>
+
+export function describeLimits(key_id: string, own: OwnLimits, common: KeyLimits): ApiKeyLimits {
+  const { requests_per_minute, tokens_per_minute, concurrent_streams } = own
+  return {
+    object: 'api_key.limits',
+    key_id,
+    requests_per_minute,
+    tokens_per_minute,
+    concurrent_streams,
+    effective: keyLimits(common, own),
+  }
+}

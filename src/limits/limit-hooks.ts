@@ -1,0 +1,207 @@
+// §8.1 on a request's way (R15): the edge before anything else, unknown addresses included; the rates of key and
+// project after 401 and 403, before idempotency. A refusal gives back what the layers before it had counted (R49).
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+  onSendHookHandler,
+  RouteOptions,
+} from 'fastify'
+import type { Clock } from '../core/clock.ts'
+import type { Cidr } from '../core/ip-address.ts'
+import type { Refusal } from '../core/refusal.ts'
+import type { Ask, Counters, Layer, Soon, Verdict } from '../counters/counters.ts'
+import { countedAddresses } from './client-address.ts'
+import { limitRefusal, policyName } from './limit-refusal.ts'
+import { keyLimits, type Limits } from './policy.ts'
+import { openaiRequests, openaiTokens, policyOf, type Remaining, rateLimit } from './rate-headers.ts'
+import { WINDOW_S } from './sliding-window.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whom it counts for: an IPv4 address or an IPv6 network, as far as trusted proxies tell it. */
+    address: string
+    /** What was counted for it so far. */
+    counted: Counted[]
+  }
+}
+
+type Taken = Extract<Verdict, { kind: 'taken' }>
+type Refused = Extract<Verdict, { kind: 'refused' }>
+
+interface Counted {
+  asks: readonly Ask[]
+  verdict: Taken
+}
+
+export interface LimitNeeds {
+  counters: Counters
+  clock: Clock
+  limits: Limits
+  trusted_proxies: readonly Cidr[]
+  onRefusal(refused: { layer: Layer; limit: string }): void
+  /** What a layer in shadow would have refused. */
+  onSpared(spared: { layer: Layer; limit: string; subject: string }): void
+}
+
+export type Limiting = ReturnType<typeof limiting>
+
+export function limiting(app: FastifyInstance, needs: LimitNeeds) {
+  const { counters, clock, limits } = needs
+  const shadow = shadowsOf(limits)
+  const addressOf = countedAddresses(needs.trusted_proxies)
+  const common_policies = policiesOf(limits)
+  app.decorateRequest('address', '')
+  app.decorateRequest('counted')
+
+  const take = (asks: readonly Ask[]) => counters.take(asks, clock.now())
+
+  /** What is told of a verdict; undefined where the request may go on. */
+  function decide(request: FastifyRequest, asks: readonly Ask[], verdict: Verdict): Refusal | undefined {
+    if (verdict.kind === 'refused') return refuse(request, asks, verdict)
+    request.counted.push({ asks, verdict })
+    noteSpared(asks, verdict)
+    return undefined
+  }
+
+  function noteSpared(asks: readonly Ask[], { exceeded }: Taken): void {
+    for (const at of exceeded) {
+      const { layer, name: limit, subject } = asks[at] as Ask
+      needs.onSpared({ layer, limit, subject })
+    }
+  }
+
+  function refuse(request: FastifyRequest, asks: readonly Ask[], { by, wait_s, readings }: Refused): Refusal {
+    giveBack(request.counted.splice(0))
+    const reached = asks[by] as Ask
+    needs.onRefusal({ layer: reached.layer, limit: reached.name })
+    return limitRefusal(reached, { left: readings[by]?.left ?? 0, wait_s })
+  }
+
+  function giveBack(counted: readonly Counted[]): void {
+    const corrections = counted.flatMap(({ asks, verdict }) =>
+      asks
+        .filter(({ amount }, at) => amount > 0 && !verdict.exceeded.includes(at))
+        .map(({ layer, name, subject, amount }) => ({ layer, name, subject, second: verdict.second, by: -amount })),
+    )
+    if (corrections.length > 0) void counters.correct(corrections)
+  }
+
+  function edgeAsk({ class: endpoint_class, public: is_public }: RouteConfig, address: string): Ask {
+    const guarded = endpoint_class === 'auth' || endpoint_class === 'inference' ? endpoint_class : 'read'
+    const name = `${guarded}_per_minute` as const
+    // Pages and probes count apart: nobody's requests may keep a balancer from asking whether we live.
+    const subject = is_public && guarded === 'read' ? `public ${address}` : address
+    return { layer: 'edge', name, subject, limit: limits.edge[name], amount: 1, shadow: shadow.edge }
+  }
+
+  /** An amount of 0 only looks. The tokens of the key are looked at where its answer tells of them. */
+  function requestAsks({ caller, routeOptions }: FastifyRequest, amount: 0 | 1): Ask[] {
+    const { key_id, project_id } = caller
+    const { url, config } = routeOptions
+    const key = keyLimits(limits.key, caller.limits)
+    const asks = [
+      askOf('key', 'requests_per_minute', key_id, key.requests_per_minute, amount),
+      askOf('project', 'requests_per_minute', project_id, limits.project.requests_per_minute, amount),
+    ]
+    if (config.class === 'admin')
+      asks.push(askOf('project', 'admin_per_minute', project_id, limits.project.admin_per_minute, amount))
+    if (isCompatible(url)) asks.push(askOf('key', 'tokens_per_minute', key_id, key.tokens_per_minute, 0))
+    return asks
+  }
+
+  function tellRates(request: FastifyRequest, reply: FastifyReply, asks: readonly Ask[], verdict: Verdict): void {
+    const { url, config } = request.routeOptions
+    const own = request.caller.limits
+    const policies = own ? policiesOf({ ...limits, key: keyLimits(limits.key, own) }) : common_policies
+    reply.header('ratelimit-policy', policies[config.class ?? 'read'])
+    let least = 0
+    for (let at = 1; at < asks.length; at++) {
+      const { name, limit } = asks[at] as Ask
+      const remaining = remainingOf(verdict, at)
+      if (name === 'tokens_per_minute') reply.headers(openaiTokens(limit, remaining))
+      else if (remaining.left < remainingOf(verdict, least).left) least = at
+    }
+    reply.header('ratelimit', rateLimit(policyName(asks[least] as Ask), remainingOf(verdict, least)))
+    if (isCompatible(url)) reply.headers(openaiRequests((asks[0] as Ask).limit, remainingOf(verdict, 0)))
+  }
+
+  function look(request: FastifyRequest, reply: FastifyReply, next: () => void): void {
+    const asks = requestAsks(request, 0)
+    whenDecided(take(asks), (verdict) => {
+      tellRates(request, reply, asks, verdict)
+      next()
+    })
+  }
+
+  const edge: onRequestHookHandler = (request, _reply, done) => {
+    const { socket, headers } = request.raw
+    const forwarded_for = headers['x-forwarded-for'] as string | undefined // Node joins the lines of this one
+    request.address = addressOf({ peer: socket.remoteAddress, forwarded_for })
+    request.counted = []
+    const asks = [edgeAsk(request.routeOptions.config, request.address)]
+    whenDecided(take(asks), (verdict) => done(decide(request, asks, verdict)))
+  }
+
+  const requests: onRequestHookHandler = (request, reply, done) => {
+    const asks = requestAsks(request, 1)
+    whenDecided(take(asks), (verdict) => {
+      tellRates(request, reply, asks, verdict)
+      done(decide(request, asks, verdict))
+    })
+  }
+
+  /** Who was let in but not counted, as with a 403, is told as well. */
+  const tellUncounted: onSendHookHandler<unknown> = (request, reply, payload, done) => {
+    if (!request.caller || reply.hasHeader('ratelimit')) return done(null, payload)
+    look(request, reply, () => done(null, payload))
+  }
+
+  return {
+    edge,
+    requests,
+    tellUncounted,
+    refuse,
+    noteSpared,
+    look,
+    shadow,
+    counters,
+    clock,
+    limits,
+  }
+}
+
+type RouteConfig = Pick<NonNullable<RouteOptions['config']>, 'class' | 'public'>
+
+export const isCompatible = (url: string | undefined) => url?.startsWith('/v1/') ?? false
+
+const shadowsOf = ({ shadow }: Limits) => ({
+  edge: shadow.includes('edge'),
+  key: shadow.includes('key'),
+  project: shadow.includes('project'),
+})
+
+/** What RateLimit-Policy says, by the class of the endpoint. */
+function policiesOf({ key, project }: Limits) {
+  const plain = policyOf(key, project, { tokens: false, admin: false })
+  return {
+    auth: plain,
+    read: plain,
+    inference: policyOf(key, project, { tokens: true, admin: false }),
+    admin: policyOf(key, project, { tokens: false, admin: true }),
+  }
+}
+
+/** T-62: where this is what refused, more comes when Retry-After says. */
+export function remainingOf(verdict: Verdict, at: number): Remaining {
+  const reading = verdict.readings[at] ?? { left: 0, more_in_s: 0 }
+  if (verdict.kind === 'taken' || verdict.by !== at) return reading
+  return { left: reading.left, more_in_s: verdict.wait_s ?? WINDOW_S }
+}
+
+/** At once where the answer is there already. */
+function whenDecided(verdict: Soon<Verdict>, next: (verdict: Verdict) => void): void {
+  if (verdict instanceof Promise) void verdict.then(next)
+  else next(verdict)
+}

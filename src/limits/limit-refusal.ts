@@ -1,0 +1,47 @@
+// §7, §8.1: how a limit says no. The message names the layer and the limit, as the operator's file does; Retry-After is
+// in whole seconds, and true.
+import { Refusal } from '../core/refusal.ts'
+import { rateLimit } from './rate-headers.ts'
+import { WINDOW_S } from './sliding-window.ts'
+
+export interface ReachedLimit {
+  layer: string
+  name: string
+  limit: number
+  amount: number
+}
+
+export interface Reached {
+  left: number
+  /** Undefined where no waiting helps. */
+  wait_s: number | undefined
+}
+
+export function limitRefusal(reached: ReachedLimit, { left, wait_s }: Reached): Refusal {
+  const { layer, name, limit, amount } = reached
+  const limit_words = `the ${layer} layer's limit ${name} (${limit})`
+  if (wait_s === undefined) return tooLarge(limit_words, reached)
+  const headers = { 'retry-after': String(wait_s) }
+  const again = `Retry after ${wait_s} s.`
+  if (name === 'concurrent_streams')
+    return new Refusal('rate_limited', `All streams of ${limit_words} are open. Let one end first. ${again}`, {
+      headers,
+    })
+  const tokens = name === 'tokens_per_minute'
+  const detail = tokens ? ` This request counts as ${amount} until it has ended, and ${left} are left.` : ''
+  return new Refusal('rate_limited', `This would exceed ${limit_words}.${detail} ${again}`, {
+    headers: { ...headers, ratelimit: rateLimit(policyName(reached), { left, more_in_s: wait_s }) },
+  })
+}
+
+/** T-69. After a whole window at least nothing else stands in the way of a smaller request. */
+function tooLarge(limit_words: string, { amount }: ReachedLimit): Refusal {
+  const why = `This request counts as ${amount} tokens, more than ${limit_words} ever allows.`
+  const how = 'Waiting does not help: send fewer tokens, or allow fewer in the answer.'
+  const headers = { 'retry-after': String(WINDOW_S), 'x-should-retry': 'false' }
+  return new Refusal('rate_limited', `${why} ${how}`, { headers })
+}
+
+/** As RateLimit-Policy calls it: `key-requests`. */
+export const policyName = ({ layer, name }: Pick<ReachedLimit, 'layer' | 'name'>) =>
+  `${layer}-${name.replace('_per_minute', '')}`

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { PRICE_BOOK, PRICES_AS_OF } from './price-book.ts'
+
+test('R53 the book is dated, and every model in it has a whole price and a length', () => {
+  expect(PRICES_AS_OF).toMatch(/^\d{4}-\d\d-\d\d$/)
+  expect(PRICE_BOOK.size).toBeGreaterThan(10)
+  for (const [id, { price, provider, max_output_tokens, ...model }] of PRICE_BOOK) {
+    expect(model.id).toBe(id)
+    expect(provider).toMatch(/^[a-z]+$/)
+    for (const part of Object.values(price)) expect(Number.isSafeInteger(part) && part >= 0).toBe(true)
+    expect(price.cached_input).toBeLessThanOrEqual(price.input)
+    // What makes no text, such as an embedding, has neither a length nor a price of it.
+    expect(max_output_tokens > 0).toBe(price.output > 0)
+  }
+})
+
+test.each([
+  ['gpt-4o-mini', { input: 150_000, cached_input: 75_000, cache_write: 150_000, output: 600_000 }],
+  ['claude-sonnet-4-6', { input: 3_000_000, cached_input: 300_000, cache_write: 3_750_000, output: 15_000_000 }],
+  ['deepseek-v4-flash', { input: 140_000, cached_input: 2_800, cache_write: 140_000, output: 280_000 }],
+])('R42 %s as it is listed', (id, price) => {
+  expect(PRICE_BOOK.get(id)?.price).toEqual(price)
+})

@@ -1,0 +1,64 @@
+// Accounts, the mails they send and the record they leave, put together.
+import type { FastifyBaseLogger } from 'fastify'
+import { type AccountNeeds, accountRequestStore } from './accounts/account-request-store.ts'
+import { attemptStore } from './accounts/attempt-store.ts'
+import { memberStore } from './accounts/member-store.ts'
+import { boundedPasswords, type PasswordHashing } from './accounts/password.ts'
+import { signIns } from './accounts/sign-in-hooks.ts'
+import { signInStore } from './accounts/sign-in-store.ts'
+import { tokenStore } from './accounts/token-store.ts'
+import { argon2 } from './argon2.ts'
+import { noteInTheirProjects } from './audit/audit-hooks.ts'
+import { type Clock, MINUTE_MS, SECOND_MS } from './core/clock.ts'
+import type { Sealing } from './core/sealing.ts'
+import type { Task } from './housekeeping.ts'
+import { type Deliver, toLog } from './mail/delivery.ts'
+import { outboxStore } from './mail/outbox-store.ts'
+import { sendWaiting } from './mail/post-office.ts'
+import type { Db } from './storage/db.ts'
+
+export interface PeopleParts {
+  db: Db
+  clock: Clock
+  logger: FastifyBaseLogger
+  seals: Sealing
+  public_url?: string | undefined
+  /** Where links lead while no public address is set. */
+  listeningOn(): string
+  deliverMail?: Deliver | undefined
+  passwordHashing?: PasswordHashing | undefined
+}
+
+export function peopleOf(parts: PeopleParts) {
+  const { db, clock, logger: log, seals, public_url } = parts
+  const needs: AccountNeeds = {
+    post: (tx, letter, now) => outboxStore(tx, seals).post(letter, now),
+    note: noteInTheirProjects,
+    publicUrl: () => public_url ?? parts.listeningOn(),
+  }
+  const requests = accountRequestStore(db, needs)
+  const outbox = outboxStore(db, seals)
+  const deliver = parts.deliverMail ?? toLog(log)
+
+  const tasks: Task[] = [
+    { name: 'look into sign-ups and resets', every_ms: SECOND_MS, run: () => requests.resolveAll(clock.now()) },
+    { name: 'send mails', every_ms: SECOND_MS, run: () => sendWaiting({ outbox, deliver, clock, log }) },
+    { name: 'sweep accounts', every_ms: MINUTE_MS, run: () => sweep(db, requests, clock.now()) },
+  ]
+
+  return {
+    needs,
+    requests,
+    tasks,
+    passwords: boundedPasswords(parts.passwordHashing ?? argon2),
+    signIns: signIns({ db, clock, public_url }),
+  }
+}
+
+async function sweep(db: Db, requests: ReturnType<typeof accountRequestStore>, now: number): Promise<void> {
+  while (await attemptStore(db).sweep(now));
+  await requests.sweep(now)
+  await tokenStore(db).sweep(now)
+  await memberStore(db).sweep(now)
+  await signInStore(db).sweep(now)
+}

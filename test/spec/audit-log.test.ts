@@ -1,0 +1,301 @@
+// GET /v2/audit-log: every change is on record together with itself, and nothing else is.
+import { describe, expect, test } from 'vitest'
+import { sql } from '../../src/storage/db.ts'
+import { newEmail, newPerson, PASSWORD, settle, tokenIn, watched } from '../support/browser.ts'
+import { scopeByRuling, walkOf } from '../support/routes.ts'
+import { startService, type TestProject, type TestService, withService } from '../support/service.ts'
+import { cutOffNextCommit, mutateSql, type Tampering, textOf } from '../support/tampered-db.ts'
+
+const LOG = '/v2/audit-log'
+const KEYS = '/v2/api-keys'
+
+interface Entry {
+  id: string
+  actor: string
+  action: string
+  target?: string
+  request_id: string
+  created_at: string
+}
+
+const entriesOf = async ({ get }: Pick<TestProject, 'get'>, query = '') =>
+  (await get(`${LOG}${query}`)).body.data as Entry[]
+
+const verifyCredential = async () => 'active' as const
+const { mails, options } = watched({ tampering: {}, parts: { verifyCredential } })
+
+/** A change of each kind: the body it takes, and what must be there before. */
+interface Change {
+  body?: unknown
+  make?: (project: TestProject, service: TestService) => Promise<Record<string, string>>
+}
+
+const PLAN = { plan: 'pro', provider: 'openai', input_discount_pct: 20, allowance_tokens: 1_000 }
+
+const CHANGES: Record<string, Change> = {
+  'POST /v2/api-keys': { body: { name: 'ci' } },
+  'DELETE /v2/api-keys/:key_id': { make: newKey },
+  'POST /v2/api-keys/:key_id/budget': { make: newKey, body: { limit_usd: 5 } },
+  'POST /v2/api-keys/:key_id/limits': { make: newKey, body: { requests_per_minute: 10 } },
+  'POST /v2/byoc/clusters': { body: { name: 'atlas', region: 'eu' } },
+  'DELETE /v2/byoc/clusters/:cluster_id': { make: newCluster },
+  'POST /v2/project/cap': { body: { limit_usd: 5 } },
+  'POST /v2/project/regions': { body: { allowed_regions: ['eu'] } },
+  'POST /v2/members/invitations': { body: { email: 'guest@example.com', role: 'viewer' } },
+  'POST /v2/members/:person_id/role': { make: newMember, body: { role: 'viewer' } },
+  'DELETE /v2/members/:person_id': { make: newMember },
+  'POST /v2/aliases': { body: { name: 'fast', targets: [{ provider: 'openai', model: 'gpt-4o' }] } },
+  'DELETE /v2/aliases/:name': { make: newAlias },
+  'POST /v2/aliases/:name/releases': {
+    make: newAlias,
+    body: { targets: [{ provider: 'openai', model: 'gpt-4o-mini' }] },
+  },
+  'POST /v2/alias-releases/:release_id/activate': { make: newRelease },
+  'POST /v2/provider-credentials': { body: { provider: 'openai', name: 'ours', secret: 'sk-of-our-own' } },
+  'DELETE /v2/provider-credentials/:credential_id': { make: newCredential },
+  'POST /v2/provider-credentials/:credential_id/verify': { make: newCredential },
+  'POST /v2/subscriptions': { body: PLAN },
+  'POST /v2/subscriptions/:subscription_id/cancel': { make: newSubscription },
+}
+
+withService((service) => {
+  describe('every change', () => {
+    const changing = (of: TestService) =>
+      walkOf(of.routes).filter(
+        (walk) => !walk.isPublic && walk.route.startsWith('/v2/') && scopeByRuling(walk) === 'admin',
+      )
+
+    test('every route that changes keys or settings leaves one entry: who, what, to which thing, in which request', async () => {
+      const routes = changing(service()).map(({ method, route }) => `${method} ${route}`)
+      const untried = routes.filter((route) => !(route in CHANGES))
+      expect(untried).toEqual([])
+      for (const route of routes) {
+        const { body, make } = CHANGES[route] ?? {}
+        const project = await service().newProject()
+        const params = make ? await make(project, service()) : {}
+        const before = await entriesOf(project)
+        const [method = '', path = ''] = route.split(' ')
+        const url = path.replace(/:(\w+)/g, (_whole, name: string) => encodeURIComponent(params[name] ?? ''))
+        const answer = await project.send(method, url, body === undefined ? {} : { body })
+        expect(answer.status, `${route}: ${answer.bytes}`).toBe(200)
+        const [entry, ...others] = await entriesOf(project)
+        expect(others, route).toEqual(before)
+        expect(entry, route).toEqual({
+          id: expect.stringMatching(/^aud_/),
+          object: 'audit_entry',
+          actor: project.key_id,
+          action: route.replace(/:(\w+)/g, '{$1}'),
+          target: answer.body.id ?? Object.values(params)[0],
+          request_id: answer.headers['x-request-id'],
+          created_at: service().clock.rfc3339(),
+        })
+      }
+    })
+
+    test('what is refused, what is only read and what only generates leave none', async () => {
+      const project = await service().newProject()
+      await project.post(KEYS, { name: ' ' })
+      await project.del(`${KEYS}/key_unknown`)
+      await project.get(KEYS)
+      await project.post('/v2/byoc/hicache-plan', {})
+      await project.post('/v2/agent-hints', { hints: {} })
+      await service()
+        .as(await project.keyWith('read'))
+        .post(KEYS, { name: 'x' })
+      expect(await entriesOf(project)).toEqual([])
+    })
+
+    test('§11 a change that is repeated under its key is one change, and one entry', async () => {
+      const project = await service().newProject()
+      const create = () => project.post(KEYS, { name: 'ci' }, { 'agent-idempotency-key': 'once' })
+      const [first, again] = [await create(), await create()]
+      expect(again.headers['agent-idempotent-replay']).toBe('true')
+      const entries = await entriesOf(project)
+      expect(entries.map(({ target }) => target)).toEqual([first.body.id])
+      expect(entries[0]?.request_id).toBe(first.headers['x-request-id'])
+    })
+
+    test('what a person did is on record under the person', async () => {
+      const person = await newPerson(service(), mails)
+      await person.post(KEYS, { name: 'ci' })
+      const [latest] = await entriesOf(person)
+      expect([latest?.actor, latest?.action]).toEqual([person.person_id, 'POST /v2/api-keys'])
+    })
+
+    test('what somebody does to their account is on record in their projects, and in no other', async () => {
+      const [person, other] = [await newPerson(service(), mails), await newPerson(service(), mails)]
+      const told = async (by: Pick<TestProject, 'get'>) => (await entriesOf(by)).map(({ action }) => action)
+      expect(await told(person)).toEqual(['POST /auth/login', 'POST /auth/verify-email', 'POST /auth/signup'])
+      await person.post(`/v2/members/invitations`, { email: other.email, role: 'viewer' })
+      await settle(service())
+      const token = tokenIn(mails.findLast((mail) => mail.to === other.email))
+      await other.post('/auth/accept-invitation', { token })
+      const [accepted] = await entriesOf(person)
+      expect([accepted?.actor, accepted?.action]).toEqual([other.person_id, 'POST /auth/accept-invitation'])
+    })
+
+    test('no entry holds a body, a key, an address or a password', async () => {
+      const person = await newPerson(service(), mails)
+      const { key } = (await person.post(KEYS, { name: 'a name of its own' })).body
+      await person.post('/v2/provider-credentials', { provider: 'openai', name: 'ours', secret: 'sk-of-our-own' })
+      const email = newEmail()
+      await person.post('/v2/members/invitations', { email, role: 'viewer' })
+      const rows = JSON.stringify(await service().db.rows(sql`SELECT * FROM audit_entry`))
+      const secrets = [key, key.slice(9, 30), 'a name of its own', 'sk-of-our-own', email, PASSWORD, person.email]
+      expect(secrets.filter((secret) => rows.includes(secret))).toEqual([])
+    })
+  })
+
+  describe('one transaction', () => {
+    /** Creates a key while the store does something; what is then there of the key and of its entry. */
+    async function afterwards(of: TestService, keyed: boolean, meanwhile: () => void) {
+      const project = await of.newProject()
+      meanwhile()
+      const { status } = await project.post(KEYS, { name: 'ci' }, keyed ? { 'agent-idempotency-key': 'a' } : undefined)
+      of.tampering.rows = undefined
+      const keys = (await project.get(KEYS)).body.data.length - 1
+      return { status, keys, entries: (await entriesOf(project)).length }
+    }
+    const failOn = (tampering: Tampering, start: string) => {
+      tampering.rows = (statement, run) =>
+        textOf(statement).startsWith(start) ? Promise.reject(new Error('planted')) : run(statement)
+    }
+
+    test.each([true, false])('R21 (keyed: %s) both are there, or neither is', async (keyed) => {
+      const { tampering } = service()
+      const none = { keys: 0, entries: 0 }
+      expect(await afterwards(service(), keyed, () => {})).toEqual({ status: 200, keys: 1, entries: 1 })
+      const noEntry = () => failOn(tampering, 'INSERT INTO audit_entry')
+      expect(await afterwards(service(), keyed, noEntry)).toEqual({ status: 500, ...none })
+      const noKey = () => failOn(tampering, 'INSERT INTO api_key')
+      expect(await afterwards(service(), keyed, noKey)).toEqual({ status: 500, ...none })
+      const lost = await afterwards(service(), keyed, () => cutOffNextCommit(tampering, false))
+      expect(lost).toEqual({ status: 503, ...none })
+    })
+
+    test('R21 where the effect lies outside, the entry comes first, and goes if nothing happened', async () => {
+      const project = await service().newProject()
+      const { credential_id = '' } = await newCredential(project)
+      const verify = () => project.post(`/v2/provider-credentials/${credential_id}/verify`)
+      failOn(service().tampering, 'INSERT INTO audit_entry')
+      expect((await verify()).status).toBe(500)
+      service().tampering.rows = undefined
+      const [{ status } = { status: '' }] = await service().db.rows<{ status: string }>(sql`
+        SELECT status FROM provider_credential WHERE id = ${credential_id}`)
+      expect(status).toBe('active')
+      const before = await entriesOf(project)
+      expect((await project.post('/v2/provider-credentials/unknown/verify')).status).toBe(404)
+      expect(await entriesOf(project)).toEqual(before)
+    })
+
+    test('R21 planted: an entry that is written beside the transaction is caught', async () => {
+      const tampering: Tampering = {}
+      const watch = watched({ tampering })
+      const broken = await startService(watch.options)
+      const project = await broken.newProject()
+      tampering.rows = async (statement, run) => {
+        if (!textOf(statement).startsWith('INSERT INTO audit_entry')) return run(statement)
+        return [] // as if it were left for later, and the process died
+      }
+      expect((await project.post(KEYS, { name: 'ci' })).status).toBe(200)
+      tampering.rows = undefined
+      expect(await entriesOf(project)).toEqual([])
+    })
+  })
+
+  describe('reading', () => {
+    test('§8.2 newest first, by action, actor and time, at most as many as asked for', async () => {
+      const { clock } = service()
+      const project = await service().newProject()
+      const other = service().as(await project.keyWith('admin'))
+      const times: string[] = []
+      for (const by of [project, other, project]) {
+        times.push(clock.rfc3339())
+        await by.post(KEYS, { name: 'ci' })
+        await by.post('/v2/project/cap', { limit_usd: 1 })
+        clock.advance(1_000)
+      }
+      const actions = async (query: string) =>
+        (await entriesOf(project, query)).map(({ action, created_at }) => [action.split('/')[2], created_at])
+      const [first = '', second = '', third = ''] = times
+      expect(await actions('')).toEqual([
+        ['project', third],
+        ['api-keys', third],
+        ['project', second],
+        ['api-keys', second],
+        ['project', first],
+        ['api-keys', first],
+      ])
+      expect(await actions(`?action=${encodeURIComponent('POST /v2/api-keys')}&limit=2`)).toEqual([
+        ['api-keys', third],
+        ['api-keys', second],
+      ])
+      expect(await actions(`?actor=${project.key_id}&from=${second}`)).toEqual([
+        ['project', third],
+        ['api-keys', third],
+      ])
+      expect(await actions(`?from=${second}&to=${third}`)).toEqual([
+        ['project', second],
+        ['api-keys', second],
+      ])
+      expect(await actions('?actor=key_unknown')).toEqual([])
+    })
+
+    test.each(['limit=0', 'limit=ten', 'limit=10001', 'from=yesterday', 'to=2026-02-30T00:00:00Z', 'actor=%00'])(
+      '400 on %s',
+      async (query) => {
+        const { get } = await service().newProject()
+        expect((await get(`${LOG}?${query}`)).status).toBe(400)
+      },
+    )
+
+    test('§5.8 another project’s entries are not there; planted: a query without the project is caught', async () => {
+      const [home, other] = [await service().newProject(), await service().newProject()]
+      await other.post(KEYS, { name: 'theirs' })
+      expect(await entriesOf(home)).toEqual([])
+      mutateSql(service().tampering, 'WHERE project_id = ', "WHERE '' <> ", /FROM audit_entry/)
+      expect(await entriesOf(home)).not.toEqual([])
+      service().tampering.rows = undefined
+    })
+  })
+}, options)
+
+async function newKey({ post }: TestProject) {
+  return { key_id: (await post(KEYS, { name: 'other' })).body.id as string }
+}
+
+async function newCluster({ post }: TestProject) {
+  return { cluster_id: (await post('/v2/byoc/clusters', { name: 'atlas', region: 'eu' })).body.id as string }
+}
+
+async function newAlias({ post }: TestProject) {
+  await post('/v2/aliases', { name: 'fast', targets: [{ provider: 'openai', model: 'gpt-4o' }] })
+  return { name: 'fast' }
+}
+
+async function newRelease(project: TestProject) {
+  await newAlias(project)
+  const release = await project.post('/v2/aliases/fast/releases', {
+    targets: [{ provider: 'openai', model: 'gpt-4o-mini' }],
+  })
+  return { release_id: release.body.id as string }
+}
+
+async function newCredential({ post }: TestProject) {
+  const body = { provider: 'openai', name: 'ours', secret: 'sk-of-our-own' }
+  return { credential_id: (await post('/v2/provider-credentials', body)).body.id as string }
+}
+
+async function newSubscription({ post }: TestProject) {
+  return { subscription_id: (await post('/v2/subscriptions', PLAN)).body.id as string }
+}
+
+async function newMember(project: TestProject, service: TestService) {
+  const email = newEmail()
+  await project.post('/v2/members/invitations', { email, role: 'member' })
+  await settle(service)
+  const token = tokenIn(mails.findLast((mail) => mail.to === email))
+  await service.as().post('/auth/accept-invitation', { token, password: PASSWORD })
+  const [person] = await service.db.rows<{ id: string }>(sql`SELECT id FROM person WHERE email = ${email}`)
+  return { person_id: person?.id ?? '' }
+}

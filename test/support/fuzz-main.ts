@@ -1,0 +1,10 @@
+// The fuzzer as a process of its own, so that its memory is its own: node --expose-gc --import tsx
+// test/support/fuzz-main.ts SEED INPUTS. Prints its figures as one line of JSON.
+import { fuzz } from './fuzz.ts'
+import { buildTestService } from './service.ts'
+
+const [seed, inputs] = process.argv.slice(2).map(Number)
+const service = await buildTestService()
+const figures = await fuzz(service, seed ?? 1, inputs ?? 1_000)
+await service.stop()
+process.stdout.write(`${JSON.stringify(figures)}\n`)
