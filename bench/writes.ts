@@ -1,12 +1,21 @@
 // What durability and safe retries cost: POST /v2/byoc/clusters, with and without a key, beside a bare Fastify route.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { freePort } from '../test/support/postgres-server.ts'
 import { type Conditions, type Contender, measure, summarize, table } from './measure.ts'
 import { startProcess, temporaryFolder } from './processes.ts'
 
 const KEY = `svc_live_${'b'.repeat(42)}`
+// What is measured is how fast it can be, so nobody is refused for being fast.
+const LIMITS = `limits:
+  edge: { read_per_minute: 100000000 }
+  key: { requests_per_minute: 100000000 }
+  project: { requests_per_minute: 100000000 }\n`
 
 export async function writes(conditions: Conditions): Promise<string> {
   const folder = temporaryFolder()
+  const file = join(folder.path, 'switchyard.yaml')
+  writeFileSync(file, LIMITS)
   const bare = await startProcess({
     name: 'bare Fastify route',
     script: 'bench/bare-fastify.ts',
@@ -21,6 +30,7 @@ export async function writes(conditions: Conditions): Promise<string> {
       PORT: String(await freePort()),
       SWITCHYARD_DATA_DIR: folder.path,
       SWITCHYARD_BOOTSTRAP_KEY: KEY,
+      SWITCHYARD_CONFIG: file,
       LOG_LEVEL: 'warn',
     },
     ready: '/readyz',

@@ -15,6 +15,13 @@ export function parseAddress(text: string): Address | undefined {
   return isIPv6(bare) ? sixteenBytes(bare) : undefined
 }
 
+/** Four bytes wherever it is IPv4, also where it is written as `::ffff:192.0.2.7`. */
+export function canonicalAddress(text: string): Address | undefined {
+  const address = parseAddress(text)
+  const is_mapped = address?.length === 16 && address.every((byte, at) => at > 11 || byte === (at < 10 ? 0 : 0xff))
+  return is_mapped ? address.subarray(12) : address
+}
+
 function sixteenBytes(text: string): Address {
   const [before = '', after] = dottedAsHex(text).split('::')
   const front = groups(before)

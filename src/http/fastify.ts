@@ -8,7 +8,7 @@ import Fastify, {
   type RouteOptions,
 } from 'fastify'
 import { newId } from '../core/ids.ts'
-import { type Cidr, isIn, parseAddress } from '../core/ip-address.ts'
+import { type Cidr, canonicalAddress, isIn } from '../core/ip-address.ts'
 import { Refusal } from '../core/refusal.ts'
 import { answerClientError, answerError, answerRefusal, JSON_TYPE, SECURITY_HEADERS } from './answers.ts'
 import { parseJsonBodies } from './json-body.ts'
@@ -100,7 +100,7 @@ function hostless({ raw }: FastifyRequest): Refusal | undefined {
 }
 
 function isAmong(text: string, ranges: readonly Cidr[]): boolean {
-  const address = parseAddress(text)
+  const address = canonicalAddress(text)
   return address !== undefined && ranges.some((range) => isIn(address, range))
 }
 

@@ -24,8 +24,8 @@ export async function openStream(answer: ProviderAnswer, frames: SseFrames): Pro
   const ended = answer
     .each((part) => {
       const whole = frames.push(part)
-      if (frames.failed()) throw new UpstreamError('reset', 'an error event')
-      if (write) return whole && write(whole)
+      if (write) return frames.failed() ? tellAndStop(write, whole) : whole && write(whole)
+      if (frames.failed()) throw errorEvent()
       if (whole) early.push(whole)
       if (!frames.hasContent()) return undefined
       hasContent()
@@ -52,3 +52,11 @@ export async function openStream(answer: ProviderAnswer, frames: SseFrames): Pro
     cancel: answer.cancel,
   }
 }
+
+/** What the upstream says of its own failure goes on like all that came before it. */
+async function tellAndStop(write: Write, whole: Buffer | undefined): Promise<never> {
+  if (whole) await write(whole)
+  throw errorEvent()
+}
+
+const errorEvent = () => new UpstreamError('reset', 'an error event')

@@ -10,6 +10,7 @@ import { type Client, ClientLeft } from './client.ts'
 import type { Answered, Dispatched } from './dispatch.ts'
 import { hintsHonored, targetMet } from './qos.ts'
 import type { Ending, Money, Produced, Together } from './settle.ts'
+import type { SseFrames } from './sse-frames.ts'
 import type { Route } from './target.ts'
 import { estimateUsage, generatedIn, readUsage, type TokenCounts } from './token-counts.ts'
 
@@ -127,7 +128,7 @@ async function answerStream(
     })
   } catch (error) {
     stream.cancel()
-    return endEarly(run, stream.frames.characters(), signal.aborted ? signal.reason : error)
+    return endEarly(run, stream.frames, signal.aborted ? signal.reason : error)
   }
   const body = Buffer.concat(parts)
   const tokens = readUsage(stream.frames.usage()) ?? estimateUsage(call.input_estimate, stream.frames.characters())
@@ -139,17 +140,19 @@ async function answerStream(
 }
 
 /** R26, R44, R47: a client that left pays for what was produced; nobody pays for what we or the upstream broke off. */
-async function endEarly(run: Run, characters: number, reason: unknown): Promise<void> {
+async function endEarly(run: Run, frames: SseFrames, reason: unknown): Promise<void> {
   const { call, got, client, stages, reservation } = run
   const left = reason instanceof ClientLeft
   const late = reason instanceof Refusal && reason.kind === 'deadline_exceeded'
-  const tokens = estimateUsage(call.input_estimate, characters)
+  const tokens = estimateUsage(call.input_estimate, frames.characters())
   const ending: Ending = left ? 'client_left' : late ? 'deadline_exceeded' : 'upstream_failed'
   const money = await stages.settleDelivered(call, got, await producedOf(run, ending, tokens), undefined)
   if (reservation) await stages.release(reservation)
+  const trailers = money && moneyHeaders(money)
+  if (frames.failed()) return client.end(trailers ?? {}) // the upstream has said so itself
   const refusal =
     reason instanceof Refusal ? reason : new Refusal('upstream_failed', 'The upstream broke off. Nothing was charged.')
-  client.fail(refusal, money && moneyHeaders(money))
+  client.fail(refusal, trailers)
 }
 
 async function producedOf({ call, route, got, stages }: Run, ending: Ending, tokens: TokenCounts): Promise<Produced> {

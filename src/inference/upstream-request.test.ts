@@ -22,7 +22,8 @@ function call(more: Partial<Call> & { json?: Record<string, unknown> } = {}): Ca
     json,
   } as Call
 }
-const target = (profile: Target['profile'] = 'managed_provider', model = 'fast') => ({ profile, model }) as Target
+const target = (profile: Target['profile'] = 'managed_provider', model = 'fast', responses_native = false) =>
+  ({ profile, model, dialling: { responses_native } }) as Target
 const sent = (asked: Call, to = target(), held = FREE) => JSON.parse(bodyFor(asked, to, held).toString())
 
 test('§9.4 an alias becomes the model’s own name', () => {
@@ -36,6 +37,21 @@ test.each([
 ] as [CallKind, object][])('R43 %s: a shortened answer', (kind, more) => {
   expect(sent(call({ kind }), target(), { hold: undefined, clamp_output_to: 5 })).toEqual({ model: 'fast', ...more })
 })
+
+// OpenAI's own newer models refuse max_tokens; others know nothing else.
+test('R43 chat where the upstream has the newer protocol: under its newer name', () => {
+  const held = { hold: undefined, clamp_output_to: 5 }
+  const newer = target('managed_provider', 'fast', true)
+  expect(sent(call(), newer, held)).toEqual({ model: 'fast', max_completion_tokens: 5 })
+  expect(sent(call({ kind: 'completions' }), newer, held)).toEqual({ model: 'fast', max_tokens: 5 })
+})
+
+test.each([['x'], [7], [[1]], [true]])(
+  'R41 stream options that are none (%j) are the upstream’s to refuse',
+  (stream_options) => {
+    expect(sent(call({ stream: true, json: { stream_options } })).stream_options).toEqual(stream_options)
+  },
+)
 
 test('R41 a stream is asked for its usage, where that is the protocol’s way', () => {
   const stream_options = { include_usage: true }

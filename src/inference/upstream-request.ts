@@ -9,12 +9,19 @@ import type { Target } from './target.ts'
 export function bodyFor(call: Call, target: Target, { clamp_output_to }: Held): Buffer {
   const fields: Record<string, unknown> = {}
   if (target.model !== call.model) fields.model = target.model
-  if (clamp_output_to !== undefined)
-    fields[call.kind === 'responses' ? 'max_output_tokens' : 'max_tokens'] = clamp_output_to
+  if (clamp_output_to !== undefined) fields[limitName(call, target)] = clamp_output_to
   // Without it a stream would not say what it cost. What only we asked for is taken out again.
-  if (call.stream && call.kind !== 'responses' && !call.wants_usage)
-    fields.stream_options = { ...(call.json.stream_options as object | undefined), include_usage: true }
+  const { stream_options = null } = call.json
+  const isAsked = call.stream && call.kind !== 'responses' && !call.wants_usage
+  if (isAsked && typeof stream_options === 'object' && !Array.isArray(stream_options))
+    fields.stream_options = { ...stream_options, include_usage: true }
   return spliceFields(call.body, fields)
+}
+
+/** OpenAI's own newer models refuse max_tokens; most others know nothing else. */
+function limitName({ kind }: Call, { dialling }: Target): string {
+  if (kind === 'responses') return 'max_output_tokens'
+  return kind === 'chat' && dialling.responses_native ? 'max_completion_tokens' : 'max_tokens'
 }
 
 export function headersFor(call: Call, target: Target): Record<string, string> {

@@ -1,7 +1,7 @@
 // §8.1, T-71, T-72: which address a request counts for. Only proxies that the operator listed are believed: the address
 // is the first from the right of X-Forwarded-For that is none of them. What it counts as: IPv4 by the address, also
 // where it comes in IPv6 clothes; IPv6 by the /64, since that is what one customer has.
-import { type Address, type Cidr, isIn, parseAddress } from '../core/ip-address.ts'
+import { type Address, type Cidr, canonicalAddress, isIn } from '../core/ip-address.ts'
 
 export interface Arrival {
   /** The other end of the connection; none on a Unix socket. */
@@ -18,12 +18,12 @@ export function countedAddresses(trusted: readonly Cidr[]): CountedAddress {
 
   return ({ peer = '', forwarded_for = '' }) => {
     if (trusted.length === 0 && !peer.includes(':')) return peer || NO_ADDRESS // nothing to look at, nothing to rewrite
-    let address = canonical(peer)
+    let address = canonicalAddress(peer)
     if (!address) return NO_ADDRESS
     // Walked from the right only as far as it is believed: whatever else stands there costs nothing.
     for (let end = forwarded_for.length; end > 0 && isTrusted(address); ) {
       const start = forwarded_for.lastIndexOf(',', end - 1) + 1
-      const next = canonical(withoutPort(forwarded_for.slice(start, end).trim()))
+      const next = canonicalAddress(withoutPort(forwarded_for.slice(start, end).trim()))
       if (!next) break // a proxy that does not say for whom it speaks counts itself
       address = next
       end = start - 1
@@ -38,13 +38,6 @@ const PORTED = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/
 function withoutPort(text: string): string {
   const ported = PORTED.exec(text)
   return ported ? (ported[1] ?? ported[2] ?? '') : text
-}
-
-/** Four bytes wherever it is IPv4. */
-export function canonical(text: string): Address | undefined {
-  const address = parseAddress(text)
-  const is_mapped = address?.length === 16 && address.every((byte, at) => at > 11 || byte === (at < 10 ? 0 : 0xff))
-  return is_mapped ? address.subarray(12) : address
 }
 
 function bucket(address: Address): string {

@@ -2,11 +2,10 @@
 // was read and a replay would have been given. Tokens are taken as estimated and settled to what was used, in the
 // second of the taking; a stream is a lease, let go of when the generation ends, however it ends.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Ask } from '../counters/counters.ts'
 import type { LeaseRenewal } from '../counters/lease-renewal.ts'
 import { isCompatible, type Limiting, remainingOf } from './limit-hooks.ts'
 import { keyLimits } from './policy.ts'
-import { openaiHeaders } from './rate-headers.ts'
+import { openaiTokens } from './rate-headers.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -28,23 +27,22 @@ export interface Allowance {
 }
 
 export function limitGenerations(app: FastifyInstance, limiting: Limiting, streams: LeaseRenewal): void {
-  const { counters, clock, limits, shadow, refuse, noteSpared, look } = limiting
+  const { counters, clock, limits, shadow, keyAsk, refuse, noteSpared, look } = limiting
 
   async function allow(request: FastifyRequest, reply: FastifyReply, needs: GenerationNeeds): Promise<Allowance> {
     const { caller, id, routeOptions } = request
     const { tokens_per_minute, concurrent_streams } = keyLimits(limits.key, caller.limits)
-    const common = { layer: 'key', subject: caller.key_id, shadow: shadow.key } as const
-    const tokens: Ask = { ...common, name: 'tokens_per_minute', limit: tokens_per_minute, amount: needs.tokens }
-    const stream: Ask = { ...common, name: 'concurrent_streams', limit: concurrent_streams, amount: 1 }
-    const lease = { subject: caller.key_id, id }
+    const { key_id } = caller
+    const tokens = keyAsk('tokens_per_minute', key_id, tokens_per_minute, needs.tokens)
+    const stream = keyAsk('concurrent_streams', key_id, concurrent_streams, 1)
+    const lease = { subject: key_id, id }
     const lease_ask = needs.stream ? { lease, limit: concurrent_streams, shadow: shadow.key } : undefined
 
     const verdict = await counters.take([tokens], clock.now(), lease_ask)
     // What was counted for the request before is given back, so the answer tells of it anew.
     const refusal = verdict.kind === 'refused' ? refuse(request, [tokens, stream], verdict) : undefined
-    if (refusal) await new Promise<void>((told) => look(request, reply, told))
-    if (isCompatible(routeOptions.url))
-      reply.headers(openaiHeaders('tokens', tokens_per_minute, remainingOf(verdict, 0)))
+    if (refusal) await new Promise((told) => look(request, reply, told))
+    if (isCompatible(routeOptions.url)) reply.headers(openaiTokens(tokens_per_minute, remainingOf(verdict, 0)))
     if (verdict.kind === 'refused') throw refusal
 
     noteSpared([tokens, stream], verdict)

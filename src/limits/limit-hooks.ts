@@ -96,26 +96,34 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
     return { layer: 'edge', name, subject, limit: limits.edge[name], amount: 1, shadow: shadow.edge }
   }
 
+  const keyAsk = (name: keyof Limits['key'], subject: string, limit: number, amount: number): Ask => {
+    return { layer: 'key', name, subject, limit, amount, shadow: shadow.key }
+  }
+
+  const projectAsk = (name: keyof Limits['project'], subject: string, amount: number): Ask => {
+    return { layer: 'project', name, subject, limit: limits.project[name], amount, shadow: shadow.project }
+  }
+
   /** An amount of 0 only looks. The tokens of the key are looked at where its answer tells of them. */
   function requestAsks({ caller, routeOptions }: FastifyRequest, amount: 0 | 1): Ask[] {
     const { key_id, project_id } = caller
     const { url, config } = routeOptions
     const key = keyLimits(limits.key, caller.limits)
     const asks = [
-      askOf('key', 'requests_per_minute', key_id, key.requests_per_minute, amount),
-      askOf('project', 'requests_per_minute', project_id, limits.project.requests_per_minute, amount),
+      keyAsk('requests_per_minute', key_id, key.requests_per_minute, amount),
+      projectAsk('requests_per_minute', project_id, amount),
     ]
-    if (config.class === 'admin')
-      asks.push(askOf('project', 'admin_per_minute', project_id, limits.project.admin_per_minute, amount))
-    if (isCompatible(url)) asks.push(askOf('key', 'tokens_per_minute', key_id, key.tokens_per_minute, 0))
+    if (config.class === 'admin') asks.push(projectAsk('admin_per_minute', project_id, amount))
+    if (isCompatible(url)) asks.push(keyAsk('tokens_per_minute', key_id, key.tokens_per_minute, 0))
     return asks
   }
 
   function tellRates(request: FastifyRequest, reply: FastifyReply, asks: readonly Ask[], verdict: Verdict): void {
     const { url, config } = request.routeOptions
     const own = request.caller.limits
-    const policies = own ? policiesOf({ ...limits, key: keyLimits(limits.key, own) }) : common_policies
-    reply.header('ratelimit-policy', policies[config.class ?? 'read'])
+    const { class: endpoint_class = 'read' } = config
+    const policy = own && policyOf(endpoint_class, keyLimits(limits.key, own), limits.project)
+    reply.header('ratelimit-policy', policy ?? common_policies[endpoint_class])
     let least = 0
     for (let at = 1; at < asks.length; at++) {
       const { name, limit } = asks[at] as Ask
@@ -127,11 +135,11 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
     if (isCompatible(url)) reply.headers(openaiRequests((asks[0] as Ask).limit, remainingOf(verdict, 0)))
   }
 
-  function look(request: FastifyRequest, reply: FastifyReply, next: () => void): void {
+  function look(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const asks = requestAsks(request, 0)
-    whenDecided(take(asks), (verdict) => {
+    whenDecided(take(asks), done, (verdict) => {
       tellRates(request, reply, asks, verdict)
-      next()
+      done()
     })
   }
 
@@ -141,12 +149,12 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
     request.address = addressOf({ peer: socket.remoteAddress, forwarded_for })
     request.counted = []
     const asks = [edgeAsk(request.routeOptions.config, request.address)]
-    whenDecided(take(asks), (verdict) => done(decide(request, asks, verdict)))
+    whenDecided(take(asks), done, (verdict) => done(decide(request, asks, verdict)))
   }
 
   const requests: onRequestHookHandler = (request, reply, done) => {
     const asks = requestAsks(request, 1)
-    whenDecided(take(asks), (verdict) => {
+    whenDecided(take(asks), done, (verdict) => {
       tellRates(request, reply, asks, verdict)
       done(decide(request, asks, verdict))
     })
@@ -155,7 +163,7 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
   /** Who was let in but not counted, as with a 403, is told as well. */
   const tellUncounted: onSendHookHandler<unknown> = (request, reply, payload, done) => {
     if (!request.caller || reply.hasHeader('ratelimit')) return done(null, payload)
-    look(request, reply, () => done(null, payload))
+    look(request, reply, (error) => (error ? done(error) : done(null, payload)))
   }
 
   return {
@@ -163,6 +171,7 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
     requests,
     tellUncounted,
     refuse,
+    keyAsk,
     noteSpared,
     look,
     shadow,
@@ -183,15 +192,12 @@ const shadowsOf = ({ shadow }: Limits) => ({
 })
 
 /** What RateLimit-Policy says, by the class of the endpoint. */
-function policiesOf({ key, project }: Limits) {
-  const plain = policyOf(key, project, { tokens: false, admin: false })
-  return {
-    auth: plain,
-    read: plain,
-    inference: policyOf(key, project, { tokens: true, admin: false }),
-    admin: policyOf(key, project, { tokens: false, admin: true }),
-  }
-}
+const policiesOf = ({ key, project }: Limits) => ({
+  auth: policyOf('auth', key, project),
+  inference: policyOf('inference', key, project),
+  read: policyOf('read', key, project),
+  admin: policyOf('admin', key, project),
+})
 
 /** T-62: where this is what refused, more comes when Retry-After says. */
 export function remainingOf(verdict: Verdict, at: number): Remaining {
@@ -200,8 +206,10 @@ export function remainingOf(verdict: Verdict, at: number): Remaining {
   return { left: reading.left, more_in_s: verdict.wait_s ?? WINDOW_S }
 }
 
+type Done = (error?: Error) => void
+
 /** At once where the answer is there already. */
-function whenDecided(verdict: Soon<Verdict>, next: (verdict: Verdict) => void): void {
-  if (verdict instanceof Promise) void verdict.then(next)
+function whenDecided(verdict: Soon<Verdict>, fail: Done, next: (verdict: Verdict) => void): void {
+  if (verdict instanceof Promise) verdict.then(next).catch(fail)
   else next(verdict)
 }

@@ -11,13 +11,16 @@ export interface Remaining {
 
 export type Headers = Record<string, string>
 
-export const policyOf = (key: KeyLimits, project: Limits['project'], counts: { tokens: boolean; admin: boolean }) =>
-  [
-    `"key-requests";q=${key.requests_per_minute};w=${WINDOW_S}`,
-    ...(counts.tokens ? [`"key-tokens";q=${key.tokens_per_minute};w=${WINDOW_S};qu="tokens"`] : []),
-    `"project-requests";q=${project.requests_per_minute};w=${WINDOW_S}`,
-    ...(counts.admin ? [`"project-admin";q=${project.admin_per_minute};w=${WINDOW_S}`] : []),
-  ].join(', ')
+/** The limits that an endpoint of this class meets behind the edge. */
+export function policyOf(endpoint_class: string, key: KeyLimits, project: Limits['project']): string {
+  const policy = (name: string, quota: number) => `"${name}";q=${quota};w=${WINDOW_S}`
+  const requests = policy('key-requests', key.requests_per_minute)
+  const tokens = `${policy('key-tokens', key.tokens_per_minute)};qu="tokens"`
+  const of_project = policy('project-requests', project.requests_per_minute)
+  if (endpoint_class === 'inference') return `${requests}, ${tokens}, ${of_project}`
+  if (endpoint_class !== 'admin') return `${requests}, ${of_project}`
+  return `${requests}, ${of_project}, ${policy('project-admin', project.admin_per_minute)}`
+}
 
 export const rateLimit = (name: string, { left, more_in_s }: Remaining) => `"${name}";r=${left};t=${more_in_s}`
 

@@ -201,12 +201,8 @@ const PLANTED: [string, RegExp, string][] = [
     /spent_micros = spent_micros \+ $/,
     'spent_micros = spent_micros + 1 + ',
   ],
-  [
-    'a hold that does not count',
-    /UPDATE api_key SET held_micros = held_micros \+ $/,
-    'UPDATE api_key SET held_micros = 0 * ',
-  ],
-  ['a limit that is not looked at', /budget_micros IS NULL OR .*/, 'budget_micros IS NULL OR 1 = 1 OR 0 < '],
+  ['a charge that only its event knows', /spent_micros = spent_micros \+ $/, 'spent_micros = spent_micros + 0 * '],
+  ['a limit that is not looked at', /OR spent_micros \+ held_micros \+ $/, 'OR 0 * '],
 ]
 
 test.each(PLANTED)('R43 planted: %s is noticed', async (_what, from, to) => {

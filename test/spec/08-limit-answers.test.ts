@@ -7,7 +7,7 @@ import { buildFastify } from '../../src/http/fastify.ts'
 import { rateLimits } from '../../src/rate-limits.ts'
 import { metrics } from '../../src/telemetry/metrics.ts'
 import { heldClock } from '../support/clock.ts'
-import { from, limitSettings, REFUSED, refusalOf, startLimited } from '../support/limit-scene.ts'
+import { from, late, limitSettings, REFUSED, refusalOf, startLimited } from '../support/limit-scene.ts'
 
 const KEYS = '/v2/api-keys'
 const CHAT = '/v1/chat/completions'
@@ -201,6 +201,23 @@ describe('§8.1 shadow', () => {
     expect([await get(KEYS), await get(KEYS), await get(KEYS)].map(({ status }) => status)).toEqual([200, 200, 429])
     expect(await counted('switchyard_limit_refusals_total')).toEqual({ 'project requests_per_minute': 1 })
   })
+})
+
+test('R50 counters that answer later are waited for, on every way', async () => {
+  const { get, post, as, keyWith, used, key_id } = await startLimited(
+    { edge: { read_per_minute: 6 }, key: { requests_per_minute: 3, tokens_per_minute: 2_000 } },
+    late,
+  )
+  expect((await as(await keyWith('read')).post(KEYS, {})).headers.ratelimit).toBe('"key-requests";r=3;t=0')
+  expect((await post(CHAT, chat)).status).toBe(200)
+  expect(refusalOf(await post(CHAT, { ...chat, max_tokens: 1_990 })).message).toContain('tokens_per_minute (2000)')
+  expect(used('key', 'requests_per_minute', key_id)).toBe(1) // the refused one was given back
+  expect([await get(KEYS), await get(KEYS), await get(KEYS)].map(({ status }) => status)).toEqual([200, 200, 429])
+})
+
+test('R50 counters that break against their promise are a fault, and nobody waits for ever', async () => {
+  const { get } = await startLimited({}, (counters) => ({ ...counters, take: () => Promise.reject(new Error('away')) }))
+  expect((await get(KEYS)).status).toBe(500)
 })
 
 test('§8.1 refusals are counted by layer and limit', async () => {

