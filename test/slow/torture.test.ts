@@ -1,6 +1,7 @@
 // The torture runs in the size that every test run can afford; `npm run torture` has the full ones. Each gate is also
 // shown to catch the bug it is there for.
 import { describe, expect, test } from 'vitest'
+import { budget } from '../torture/budget.ts'
 import { disconnect } from '../torture/disconnect.ts'
 import { kill9 } from '../torture/kill9.ts'
 import { race } from '../torture/race.ts'
@@ -47,6 +48,10 @@ describe.sequential('torture', () => {
   ] as const)('T-20 disconnect catches %s', async (_bug, plant, check) => {
     const report = await disconnect({ requests: 200, engine: 'sqlite', plant, seed })
     expect(found(report, check).length, table(report)).toBeGreaterThan(0)
+  })
+
+  test('R43 a key with $5.00 pays for exactly 2,500 calls of $0.002, however many come at once', async () => {
+    expectClean(await budget({ calls: 3_000, at_once: 300, engine: 'sqlite', seed }))
   })
 
   test('R20 no piece of a raw key or of an idempotency key lies in the store, its WAL or the log', async () => {

@@ -1,5 +1,4 @@
 // What the torture runs ask for: keyed creations, each under a name of its own, at both endpoints that create.
-import type { Operation } from './checker.ts'
 import type { Chance } from './randomness.ts'
 import type { Ask, Client } from './recording-client.ts'
 
@@ -35,5 +34,5 @@ export async function inLanes<T>(lanes: number, items: Iterable<T>, work: (item:
   await Promise.all(Array.from({ length: lanes }, lane))
 }
 
-export const count = (operations: readonly Operation[], which: (one: Operation) => boolean) =>
-  operations.reduce((sum, one) => sum + (which(one) ? 1 : 0), 0)
+export const count = <T>(things: readonly T[], which: (one: T) => boolean) =>
+  things.reduce((sum, one) => sum + (which(one) ? 1 : 0), 0)

@@ -1,5 +1,6 @@
 // `npm run torture`: tries to make the service lose, repeat, forget or leak something, and says what it found.
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { budget } from './budget.ts'
 import { disconnect, IN_FLIGHT } from './disconnect.ts'
 import { kill9 } from './kill9.ts'
 import { PLANTS, type Plant } from './plants.ts'
@@ -48,6 +49,13 @@ run('race', 'Sends identical keyed requests all at once: one may execute.', ['ch
   .option('--replicas <n>', 'servers to spread the copies over (PostgreSQL only)', whole, 1)
   .action(async ({ atOnce, ...options }: Common & { triples: number; atOnce: number; replicas: number }) => {
     conclude(await race({ ...options, at_once: atOnce }), options)
+  })
+
+run('budget', 'Sends more calls at once than a key can pay for: no more than it can pay for may be served.', [])
+  .option('--calls <n>', 'calls', whole, 10_000)
+  .option('--at-once <n>', 'calls at any time', whole, 1_000)
+  .action(async ({ atOnce, ...options }: Common & { calls: number; atOnce: number }) => {
+    conclude(await budget({ ...options, at_once: atOnce }), options)
   })
 
 run('disconnect', 'Clients leave at a random moment of their request, then ask again with the same key.', [

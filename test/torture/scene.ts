@@ -19,11 +19,13 @@ export interface Place {
   /** Servers over the one store; more than one needs PostgreSQL. */
   replicas?: number
   log_level?: string
+  /** The `providers:` of its file; without them the placeholder answers. */
+  providers?: string
 }
 
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
-export async function openScene({ engine, plant, replicas = 1, log_level = 'warn' }: Place) {
+export async function openScene({ engine, plant, replicas = 1, log_level = 'warn', providers = '' }: Place) {
   if (engine === 'sqlite' && replicas > 1) throw new Error('The embedded store has one server: use --engine postgres.')
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-torture-'))
   const data_dir = join(folder, 'data')
@@ -34,7 +36,7 @@ export async function openScene({ engine, plant, replicas = 1, log_level = 'warn
     SWITCHYARD_DATA_DIR: data_dir,
     SWITCHYARD_BOOTSTRAP_KEY: token,
     SWITCHYARD_DRAIN_MS: '0',
-    SWITCHYARD_CONFIG: withoutLimits(folder),
+    SWITCHYARD_CONFIG: settingsFile(folder, providers),
     LOG_LEVEL: log_level,
     ...(database && { DATABASE_URL: database.url, SWITCHYARD_SECRET: randomBytes(32).toString('hex') }),
   }
@@ -119,12 +121,13 @@ async function run(url: string, statement: string): Promise<void> {
 }
 
 /** One key and one address send more here than any limit would let through. */
-function withoutLimits(folder: string): string {
+function settingsFile(folder: string, providers: string): string {
   const file = join(folder, 'torture.yaml')
   const most = 1_000_000_000
   writeFileSync(
     file,
-    `limits:
+    `${providers}
+limits:
   edge: { inference_per_minute: ${most}, read_per_minute: ${most} }
   key: { requests_per_minute: ${most}, tokens_per_minute: ${most}, concurrent_streams: 100000 }
   project: { requests_per_minute: ${most} }
