@@ -119,11 +119,12 @@ const CHANGES: Record<Kind, Change> = {
     return keyed ? { headers: { ...headers, 'agent-idempotency-key': `k${dice.below(1e9)}` } } : {}
   },
 
-  mutated({ operation: { body, strict }, value }, dice) {
+  mutated({ operation: { body, strict, generates }, value }, dice) {
     if (!body) return {}
     const changed = mutatedValue(body.schema, value, dice)
     const payload = JSON.stringify(changed) ?? ''
-    if (payload.length > BODY_MAX) return { payload, expected: [413] }
+    // Prompts may be far larger than anything that is made here.
+    if (payload.length > BODY_MAX && !generates) return { payload, expected: [413] }
     const refused = payload === '' || !body.accepts(JSON.parse(payload))
     return { payload, expected: strict ? (refused ? [400] : [200, 400]) : undefined }
   },
