@@ -13,7 +13,7 @@ const thorough = [
   'src/counters/memory.test.ts',
   'src/limits/sliding-window.test.ts',
   'src/inference/admission-properties.test.ts',
-  'src/providers/upstream*.test.ts',
+  'test/spec/upstream*.test.ts',
 ]
 // Threads without isolation: modules are loaded once, and the suites keep to their own databases.
 const shared = { pool: 'threads', isolate: false, testTimeout: 60_000, hookTimeout: 60_000 } as const

@@ -1,12 +1,12 @@
 // R40 as a table: what is known of a project's routes, and where a request then goes, in which order, and why not
 // elsewhere.
 import { describe, expect, test } from 'vitest'
-import { NOON } from '../../test/support/clock.ts'
-import { rfc3339, SECOND_MS } from '../core/clock.ts'
-import type { ProviderSettings } from '../providers/provider-config.ts'
-import type { Subscription } from '../subscriptions/subscription.ts'
-import type { ClusterFacts } from './byoc-targets.ts'
-import { chooseRoute, type Question, type Snapshot } from './choose-route.ts'
+import { rfc3339, SECOND_MS } from '../../src/core/clock.ts'
+import type { ClusterFacts } from '../../src/inference/byoc-targets.ts'
+import { chooseRoute, type Question, type Snapshot } from '../../src/inference/choose-route.ts'
+import type { ProviderSettings } from '../../src/providers/provider-config.ts'
+import type { Subscription } from '../../src/subscriptions/subscription.ts'
+import { NOON } from '../support/clock.ts'
 
 const price = { input: 1, cached_input: 1, cache_write: 1, output: 1 }
 

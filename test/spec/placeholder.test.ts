@@ -1,8 +1,8 @@
 // R53: the stand-in answers everything, always the same, and never pretends to be more than it is.
 import { describe, expect, test } from 'vitest'
-import { heldClock, NOON } from '../../test/support/clock.ts'
-import { placeholder } from './placeholder.ts'
-import type { CallKind, Provider } from './provider.ts'
+import { placeholder } from '../../src/providers/placeholder.ts'
+import type { CallKind, Provider } from '../../src/providers/provider.ts'
+import { heldClock, NOON } from '../support/clock.ts'
 
 const timeouts = { first_byte_ms: 1, idle_ms: 1 }
 const { signal } = new AbortController()

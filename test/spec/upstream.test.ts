@@ -4,8 +4,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { failureOf, gate, openWire, type Sent, settled, startRaw, startWire, taken } from '../../test/support/wire.ts'
-import type { ProviderAnswer } from './provider.ts'
+import type { ProviderAnswer } from '../../src/providers/provider.ts'
+import { failureOf, gate, openWire, type Sent, settled, startRaw, startWire, taken } from '../support/wire.ts'
 
 describe('T-85 what goes out', () => {
   test('the call as it was asked for, below the base address, and nothing else', async () => {
@@ -281,8 +281,8 @@ test('R41 once closed, no socket is left open on either side', async () => {
 })
 
 describe('R41 TLS', () => {
-  const script = new URL('../../test/support/tls-calls.ts', import.meta.url).pathname
-  const trusted = new URL('../../test/fixtures/tls/localhost.crt', import.meta.url).pathname
+  const script = new URL('../support/tls-calls.ts', import.meta.url).pathname
+  const trusted = new URL('../fixtures/tls/localhost.crt', import.meta.url).pathname
 
   async function calls(env: Record<string, string>) {
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script], {

@@ -4,9 +4,9 @@ import { getEventListeners } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import type { Behaviour } from '../../test/support/upstream.ts'
-import { failureOf, gate, openWire, settled, startRaw, startWire, taken } from '../../test/support/wire.ts'
-import { type ProviderAnswer, UpstreamError } from './provider.ts'
+import { type ProviderAnswer, UpstreamError } from '../../src/providers/provider.ts'
+import type { Behaviour } from '../support/upstream.ts'
+import { failureOf, gate, openWire, settled, startRaw, startWire, taken } from '../support/wire.ts'
 
 describe('R47 no answer', () => {
   test('nobody listens: connect', async () => {

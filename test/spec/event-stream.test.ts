@@ -1,12 +1,12 @@
 // A chat stream, turned into the events of a response: the documented ones, in their order, whatever the bytes do.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { misfits } from '../../test/support/official-shapes.ts'
-import { LINE_MAX_BYTES } from './chat-chunks.ts'
-import { responseEvents } from './event-stream.ts'
-import { responseFrom } from './from-chat.ts'
-import type { NativeBlocks } from './native-response.ts'
-import { readResponseRequest } from './response-request.ts'
+import { LINE_MAX_BYTES } from '../../src/responses/chat-chunks.ts'
+import { responseEvents } from '../../src/responses/event-stream.ts'
+import { responseFrom } from '../../src/responses/from-chat.ts'
+import type { NativeBlocks } from '../../src/responses/native-response.ts'
+import { readResponseRequest } from '../../src/responses/response-request.ts'
+import { misfits } from '../support/official-shapes.ts'
 
 const IDS = { response_id: 'resp_abc', created_at_s: 1_760_000_000 }
 const REQUEST = readResponseRequest({ model: 'm', input: 'x', stream: true })
