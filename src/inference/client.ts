@@ -36,7 +36,6 @@ export function clientOf(reply: FastifyReply, kind: CallKind, onLeave: () => voi
   })
 
   return {
-    hasLeft: () => left,
     /** Headers are on their way, so the status can no longer be changed. */
     hasBegun: () => begun,
 

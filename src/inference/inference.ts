@@ -156,8 +156,6 @@ export function inference(needs: InferenceNeeds) {
     async explain(call: Asking) {
       return chooseRoute(questionOf(call), await snapshots.of(call.caller))
     },
-
-    breakerState: health.state,
   }
 }
 
