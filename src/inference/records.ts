@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { nativeBlocks } from '../responses/native-response.ts'
 import { responseStore } from '../responses/response-store.ts'
-import { prefixChain } from '../reuse/prefix-chain.ts'
+import { chainRoot, prefixChain } from '../reuse/prefix-chain.ts'
 import { seenPrefixes } from '../reuse/seen-prefixes.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import type { Db } from '../storage/db.ts'
@@ -22,19 +22,20 @@ interface Needs {
   gateway: Gateway
 }
 
-const TENANTS_MAX = 10_000
+const ROOTS_MAX = 10_000
 
 export function records({ clock, seals, gateway }: Needs): Records {
   const seen = seenPrefixes()
-  const tenantKeys = new Map<string, Uint8Array>()
+  const roots = new Map<string, string>()
 
-  function tenantKey(project_id: string): Uint8Array {
-    const known = tenantKeys.get(project_id)
+  function rootOf(project_id: string, model: string): string {
+    const name = `${project_id} ${model}`
+    const known = roots.get(name)
     if (known) return known
-    const key = seals.tenantKey(project_id)
-    if (tenantKeys.size >= TENANTS_MAX) tenantKeys.clear()
-    tenantKeys.set(project_id, key)
-    return key
+    const root = chainRoot(seals.tenantKey(project_id), model)
+    if (roots.size >= ROOTS_MAX) roots.clear()
+    roots.set(name, root)
+    return root
   }
 
   async function recordTurn({ call, body, tokens }: Ended, tx: Db): Promise<void> {
@@ -83,7 +84,7 @@ export function records({ clock, seals, gateway }: Needs): Records {
     repeatedTokens(call, { target }) {
       if (call.kind === 'embeddings') return 0
       const { project_id } = call.caller
-      return seen.note(project_id, prefixChain(tenantKey(project_id), target.model, call.json), clock.now())
+      return seen.note(project_id, prefixChain(rootOf(project_id, target.model), call.json), clock.now())
     },
   }
 }

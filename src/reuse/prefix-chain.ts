@@ -13,9 +13,13 @@ const LINKS_MAX = 512 // the longest conversations are followed this far
 
 type Fields = Readonly<Record<string, unknown>>
 
+/** Where all chains of a project for a model begin. Without the project's key, nobody can tell what a hash is of. */
+export const chainRoot = (tenant_key: Uint8Array, model: string) =>
+  createHmac('sha256', tenant_key).update(`v1|${model}`).digest('base64url')
+
 /** Keys stay in the order received: providers match the rendered prompt, and sorting would hide a real cache break. */
-export function prefixChain(tenant_key: Uint8Array, model: string, json: Fields): Link[] {
-  let last = createHmac('sha256', tenant_key).update(`v1|${model}`).digest('base64url')
+export function prefixChain(root: string, json: Fields): Link[] {
+  let last = root
   let bytes = 0
   const links: Link[] = []
   for (const unit of units(json)) {
@@ -39,8 +43,11 @@ function units({ tools, instructions, messages, input, prompt }: Fields): string
 /** "text" and [{type: "text", text: "text"}] are the same prompt. */
 function unitOf(message: unknown): string {
   if (typeof message !== 'object' || message === null) return String(message)
-  const { content, ...rest } = message as { content?: unknown }
+  const { content, ...rest } = message as { content?: unknown; role?: unknown }
+  if (typeof content === 'string' && typeof rest.role === 'string' && Object.keys(rest).length === 1)
+    return `${rest.role} ${content}` // most messages: they need not be written out as JSON
   const [only] = Array.isArray(content) && content.length === 1 ? content : []
   const text = (only as { type?: unknown; text?: unknown } | undefined)?.text
-  return JSON.stringify({ ...rest, content: typeof text === 'string' ? text : content })
+  if (typeof text === 'string') return unitOf({ ...rest, content: text })
+  return JSON.stringify({ ...rest, content })
 }

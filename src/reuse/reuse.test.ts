@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { HOUR_MS } from '../core/clock.ts'
 import { sealing } from '../core/sealing.ts'
-import { prefixChain } from './prefix-chain.ts'
+import { chainRoot, prefixChain } from './prefix-chain.ts'
 import { seenPrefixes } from './seen-prefixes.ts'
 
 const seals = sealing('a secret for tests, 32 characters or more')
 const chain = (messages: unknown[], model = 'm', project = 'prj_a', more = {}) =>
-  prefixChain(seals.tenantKey(project), model, { ...more, messages })
+  prefixChain(chainRoot(seals.tenantKey(project), model), { ...more, messages })
 const says = (content: unknown, role = 'user') => ({ role, content })
 
 test('§1 repeated work: the next turn repeats all of the last one', () => {
