@@ -1,6 +1,6 @@
 // T-34: how deep a body nests is found out without parsing it.
 import { expect, test } from 'vitest'
-import { isTooDeep } from './json-body.ts'
+import { isTooDeep, nestsTooDeep } from './json-body.ts'
 
 const nested = (depth: number, open = '[', close = ']') => Buffer.from(open.repeat(depth) + close.repeat(depth))
 
@@ -18,4 +18,15 @@ test.each([
   ['brackets after a text that ends in a backslash', Buffer.from(`["\\\\",${'['.repeat(70)}${']'.repeat(71)}`), true],
 ])('T-34 %s', (_case, json, tooDeep) => {
   expect(isTooDeep(json)).toBe(tooDeep)
+})
+
+test.each([
+  ['a text', '"a"', false],
+  ['64 arrays', '['.repeat(64) + ']'.repeat(64), false],
+  ['65 arrays', '['.repeat(65) + ']'.repeat(65), true],
+  ['64 objects', `${'{"a":'.repeat(64)}1${'}'.repeat(64)}`, false],
+  ['65 objects', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, true],
+  ['the deep one beside a flat one', `[1,{"a":[]},${'['.repeat(64)}${']'.repeat(64)}]`, true],
+])('T-34 once parsed: %s', (_case, json, tooDeep) => {
+  expect(nestsTooDeep(JSON.parse(json))).toBe(tooDeep)
 })

@@ -39,3 +39,14 @@ export function isTooDeep(json: Uint8Array): boolean {
   }
   return false
 }
+
+/** The same of a body that was parsed already, which for one of a few long texts costs far less than its bytes. */
+export const nestsTooDeep = (value: unknown) => nestsDeeper(value, DEPTH_MAX)
+
+function nestsDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some((item) => nestsDeeper(item, levels - 1))
+  for (const name in value) if (nestsDeeper((value as Record<string, unknown>)[name], levels - 1)) return true
+  return false
+}

@@ -3,13 +3,14 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { Refusal } from '../core/refusal.ts'
-import { isTooDeep } from '../http/json-body.ts'
+import { isTooDeep, nestsTooDeep } from '../http/json-body.ts'
 import type { Routes } from '../http/routes.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { JsonBody } from './call.ts'
 import type { Inference } from './inference.ts'
 
 export const GENERATION_MAX_BYTES = 16 * 1024 * 1024 // images travel inside bodies
+const SCAN_FROM_BYTES = 256 * 1024 // parsed, a body of nothing but brackets takes twenty times its size
 
 const config = { scope: 'inference', class: 'inference', idempotency: 'own' } as const
 const tags = ['Inference (OpenAI-compatible)']
@@ -55,11 +56,16 @@ export function takeBodiesAsBytes(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     const bytes = body as Buffer
     if (!isUtf8(bytes)) return done(new Refusal('invalid_request', 'The body is not valid UTF-8.'))
-    if (isTooDeep(bytes)) return done(new Refusal('invalid_request', 'The body nests too deep.'))
+    if (bytes.length >= SCAN_FROM_BYTES && isTooDeep(bytes)) return done(tooDeep())
+    let json: unknown
     try {
-      done(null, { bytes, json: JSON.parse(bytes.toString('utf8')) } satisfies JsonBody)
+      json = JSON.parse(bytes.toString('utf8'))
     } catch (cause) {
-      done(new Refusal('invalid_request', 'The body is not valid JSON.', { cause }))
+      return done(new Refusal('invalid_request', 'The body is not valid JSON.', { cause }))
     }
+    if (nestsTooDeep(json)) return done(tooDeep())
+    done(null, { bytes, json } satisfies JsonBody)
   })
 }
+
+const tooDeep = () => new Refusal('invalid_request', 'The body nests too deep.')
