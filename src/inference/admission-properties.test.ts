@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { admissionScene, type Build, faults, type Scene, type Ticket } from '../../test/support/admission-scene.ts'
+import type { StopSignal } from '../core/stop-signal.ts'
 import { QOS_CLASSES } from '../hints/hints.ts'
 import { type Admission, type AdmissionRequest, admission, type Slot } from './admission.ts'
 import type { Timers } from './waiting-room.ts'
@@ -107,7 +108,7 @@ const PLANTED: [string, Build, string][] = [
     'an abort that nobody hears, so that the slot goes to a client that left',
     (...parts) => {
       const inner = admission(...parts)
-      const left = (signal: AbortSignal) =>
+      const left = (signal: StopSignal) =>
         new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
       const admit: Admission['admit'] = (request) => {
         const given = inner.admit({ ...request, signal: never })

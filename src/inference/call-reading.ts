@@ -24,10 +24,11 @@ export async function readCall({ kind, request, received_at, readConversation }:
   const body = (request.body as JsonBody | undefined) ?? { bytes: Buffer.alloc(0), json: undefined }
   const conversation = kind === 'responses' ? await readConversation(body.json) : undefined
   const asked = readAsked(kind, conversation ? selfContained(body, conversation) : body)
-  const hints = await hintsOf(request)
+  const reference = request.headers['agent-hints-ref']
+  const hints = reference === undefined ? inlineHints(request) : await referredHints(request, reference)
   return {
     ...asked,
-    endpoint: request.routeOptions.url ?? '',
+    endpoint: request.route.url ?? '',
     trace_id: newId('trc'),
     received_at,
     caller: request.caller,
@@ -38,12 +39,16 @@ export async function readCall({ kind, request, received_at, readConversation }:
   }
 }
 
-async function hintsOf({ headers, caller, db }: FastifyRequest): Promise<Hints | undefined> {
-  const reference = headers['agent-hints-ref']
+async function referredHints(request: FastifyRequest, reference: string | string[]): Promise<Hints | undefined> {
+  const { caller, db } = request
   if (typeof reference === 'string' && reference.startsWith('ah_')) {
     const stored = await hintsStore(db).find(caller.project_id, reference)
     if (stored) return stored.hints
   }
+  return inlineHints(request)
+}
+
+function inlineHints({ headers }: FastifyRequest): Hints | undefined {
   const inline = headers['agent-hints']
   return typeof inline === 'string' ? decodeHints(inline) : undefined
 }

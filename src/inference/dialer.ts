@@ -30,6 +30,7 @@ type Address = Pick<Dialling, 'base_url' | 'customer_address' | 'max_concurrency
 
 export function dialer({ policy, clock, secretOf }: Needs) {
   const upstreams = new Map<string, Upstream>()
+  const managed = new WeakMap<Target, Provider>() // whose address and secret are the operator's, and stay
   const standIn = placeholder({ clock })
   const guarded = guardedLookup(policy)
 
@@ -39,20 +40,31 @@ export function dialer({ policy, clock, secretOf }: Needs) {
     const known = upstreams.get(name)
     if (known) return known
     if (customer_address) assertDialable(base_url, policy)
-    const [oldest] = upstreams
-    if (oldest && upstreams.size >= UPSTREAMS_MAX) {
-      upstreams.delete(oldest[0])
-      oldest[1].retire()
-    }
+    if (upstreams.size >= UPSTREAMS_MAX) retireOldest()
     const options = { connections: max_concurrency, ...(customer_address && { lookup: guarded }) }
     const opened = openUpstream(base_url, { ...options, ...(connect_ms !== undefined && { connect_ms }) })
     upstreams.set(name, opened)
     return opened
   }
 
+  function retireOldest(): void {
+    for (const [name, upstream] of upstreams) {
+      if (!name.startsWith('customer')) continue
+      upstreams.delete(name)
+      return upstream.retire()
+    }
+  }
+
   async function keyFor({ dialling: { secret } }: Target, project_id: string): Promise<string | undefined> {
     if (secret.kind === 'configured') return secret.value
     return secret.kind === 'credential' ? secretOf(project_id, secret.id) : undefined
+  }
+
+  function opened({ dialling, max_output_tokens: max_tokens }: Target, api_key: string | undefined): Provider {
+    const { protocol, base_url, responses_native: responses } = dialling
+    const upstream = upstreamFor(dialling)
+    if (protocol === 'anthropic') return anthropic({ upstream, api_key, clock, max_tokens })
+    return openaiCompatible({ upstream, api_key, base_url, responses })
   }
 
   function ask(base_url: string, protocol: 'openai' | 'anthropic', api_key: string | undefined): Promise<ModelList> {
@@ -66,13 +78,13 @@ export function dialer({ policy, clock, secretOf }: Needs) {
 
   return {
     async providerFor(target: Target, project_id: string): Promise<Provider> {
-      const { protocol, base_url, responses_native: responses } = target.dialling
+      const { protocol, secret } = target.dialling
       if (protocol === 'placeholder') return standIn
-      const api_key = await keyFor(target, project_id)
-      const upstream = upstreamFor(target.dialling)
-      const { max_output_tokens: max_tokens } = target
-      if (protocol === 'anthropic') return anthropic({ upstream, api_key, clock, max_tokens })
-      return openaiCompatible({ upstream, api_key, base_url, responses })
+      const known = managed.get(target)
+      if (known) return known
+      const provider = opened(target, await keyFor(target, project_id))
+      if (secret.kind === 'configured') managed.set(target, provider)
+      return provider
     },
 
     /** R52. */

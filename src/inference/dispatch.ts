@@ -3,6 +3,7 @@
 
 import type { Hold } from '../budgets/budget.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { StopSignal } from '../core/stop-signal.ts'
 import { type Provider, type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
 import type { Slot } from './admission.ts'
 import { type OpenedStream, openStream } from './answer-stream.ts'
@@ -19,7 +20,7 @@ export interface Held {
 
 export interface DispatchStages {
   now(): number
-  admit(call: Call, target: Target, signal: AbortSignal): Slot | Promise<Slot>
+  admit(call: Call, target: Target, signal: StopSignal): Slot | Promise<Slot>
   hold(call: Call, target: Target): Promise<Held>
   release(hold: Hold): Promise<void>
   providerFor(call: Call, target: Target): Promise<Provider>
@@ -48,7 +49,7 @@ export async function dispatch(
   call: Call,
   route: Route,
   stages: DispatchStages,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<Dispatched> {
   const attempts: Attempt[] = []
   let refusal: Refusal | undefined
@@ -74,7 +75,7 @@ type Tried =
       refusal: Refusal
     }
 
-async function tryTarget(call: Call, target: Target, stages: DispatchStages, signal: AbortSignal): Promise<Tried> {
+async function tryTarget(call: Call, target: Target, stages: DispatchStages, signal: StopSignal): Promise<Tried> {
   let slot: Slot | undefined
   let hold: Hold | undefined
   let dialled = false
@@ -86,9 +87,8 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
     // The one probe of a target that failed is taken here, where it is dialled, and nowhere before.
     if (!stages.breakers.allows(target.id)) throw new Refusal('unavailable', 'The target is left alone for a while.')
     dialled = true
-    const dialled_at = stages.now()
     const { timeouts } = target.dialling
-    const head = await provider.call(
+    const upstream = await provider.call(
       {
         kind: call.kind,
         body: stages.bodyFor(call, target, held),
@@ -98,7 +98,6 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
       },
       signal,
     )
-    const upstream = within(timeouts.total_ms - (stages.now() - dialled_at), head)
     const verdict = verdictOn(upstream.status, upstream.retry_after_s)
     if (verdict.kind === 'try_elsewhere') {
       upstream.cancel()
@@ -116,21 +115,6 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
     if (error instanceof Refusal && !dialled)
       return { kind: 'failed', dialled, status: undefined, failure: error.kind, may_repeat: true, refusal: error }
     throw error
-  }
-}
-
-/** Beside the time-outs for its first byte and between its parts, the whole of an answer has one. */
-function within(ms: number, answer: ProviderAnswer): ProviderAnswer {
-  const timer = setTimeout(answer.cancel, ms)
-  const isOver = () => clearTimeout(timer)
-  return {
-    ...answer,
-    each: (take) => answer.each(take).finally(isOver),
-    whole: () => answer.whole().finally(isOver),
-    cancel() {
-      isOver()
-      answer.cancel()
-    },
   }
 }
 

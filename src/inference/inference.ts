@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
+import { Stop, type StopSignal } from '../core/stop-signal.ts'
 import { conflict } from '../idempotency/idempotency.ts'
 import type { Allowance } from '../limits/generation-hooks.ts'
 import { tokensOnArrival } from '../limits/policy.ts'
@@ -124,10 +125,10 @@ export function inference(needs: InferenceNeeds) {
   })
 
   const readerFor =
-    ({ caller, routeOptions }: FastifyRequest) =>
+    ({ caller, route }: FastifyRequest) =>
     (json: unknown) =>
       readConversation(json, chainsOn(db), {
-        surface: routeOptions.url?.startsWith('/v2') ? 'v2' : 'v1',
+        surface: route.url?.startsWith('/v2') ? 'v2' : 'v1',
         project_id: caller.project_id,
         now: clock.now(),
       })
@@ -137,13 +138,13 @@ export function inference(needs: InferenceNeeds) {
       const call = await readCall({ kind, request, received_at: clock.now(), readConversation: readerFor(request) })
       // §8.1.2, R24: a replay was given before this, so it costs no tokens and no stream.
       const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream: call.stream })
-      const abort = new AbortController()
+      const stop = new Stop()
       // R26: a keyed generation is finished and kept, so that the retry replays it; any other ends with its client.
-      const client = clientOf(reply, kind, () => request.keyed ?? abort.abort(new ClientLeft('the client left')))
-      const timer = setTimeout(() => abort.abort(tooLate(call)), remaining(call, clock.now()))
+      const client = clientOf(reply, kind, () => request.keyed ?? stop.stop(new ClientLeft('the client left')))
+      const timer = setTimeout(() => stop.stop(tooLate(call)), remaining(call, clock.now()))
       reply.header('agent-trace-id', call.trace_id)
       try {
-        await generate(call, client, stagesFor(request, allowance), abort.signal)
+        await generate(call, client, stagesFor(request, allowance), stop)
       } catch (error) {
         tell(client, error)
       } finally {
@@ -171,7 +172,7 @@ function tell(client: Client, error: unknown): void {
   )
 }
 
-function admissionOf(call: Call, target: Target, signal: AbortSignal) {
+function admissionOf(call: Call, target: Target, signal: StopSignal) {
   const { hints, caller, received_at, deadline_at } = call
   const target_ttft_ms = hints?.qos?.target_ttft_ms
   return {

@@ -1,6 +1,8 @@
 // The path of one generation (§1, §8.1, §10, §11): route, reserve, dispatch, answer, settle. Stages take values and
 // return values; the promise that each one keeps stands beside it.
+
 import { Refusal } from '../core/refusal.ts'
+import type { StopSignal } from '../core/stop-signal.ts'
 import { moneyHeaders, type QosFacts, qosHeaders, type RouteFacts, routeHeaders } from '../headers/agent-headers.ts'
 import type { KeptResponse } from '../idempotency/idempotency.ts'
 import type { Reservation } from '../idempotency/idempotency-store.ts'
@@ -18,7 +20,7 @@ export interface Stages {
   chooseRoute(call: Call): Promise<Route> | Route
   reserve(call: Call): Promise<Reservation | undefined>
   release(reservation: Reservation): Promise<void>
-  dispatch(call: Call, route: Route, signal: AbortSignal): Promise<Dispatched>
+  dispatch(call: Call, route: Route, signal: StopSignal): Promise<Dispatched>
   repeatedTokens(call: Call, got: Dispatched): Promise<number> | number
   settle(call: Call, got: Dispatched, produced: Produced, together: Together | undefined): Promise<Money>
   /** For tokens that the client already has: written later where the store is away, and then without a result. */
@@ -56,7 +58,7 @@ interface Run {
   stages: Stages
 }
 
-export async function generate(call: Call, client: Client, stages: Stages, signal: AbortSignal): Promise<void> {
+export async function generate(call: Call, client: Client, stages: Stages, signal: StopSignal): Promise<void> {
   const route = await stages.chooseRoute(call) //                 R40: alias, own clusters, own keys, managed
   const reservation = await stages.reserve(call) //               §11: durable before anything is dialled; else 409
   try {
@@ -75,7 +77,7 @@ export async function generate(call: Call, client: Client, stages: Stages, signa
   }
 }
 
-function answer(run: Run, signal: AbortSignal): Promise<void> {
+function answer(run: Run, signal: StopSignal): Promise<void> {
   const { answer: answered } = run.got
   if (answered.kind === 'stream') return answerStream(run, answered, signal)
   return answered.kind === 'whole' ? answerWhole(run, answered) : answerClientError(run, answered)
@@ -113,7 +115,7 @@ async function answerClientError(run: Run, answered: Extract<Answered, { kind: '
 async function answerStream(
   run: Run,
   { stream }: Extract<Answered, { kind: 'stream' }>,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<void> {
   const { call, got, client, stages, reservation } = run
   const facts = factsOf(run)

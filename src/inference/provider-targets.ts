@@ -24,8 +24,13 @@ export function modelAt(provider: ProviderSettings, model: string): ModelSetting
   return { id: model, upstream_id: model, price: booked?.price, max_output_tokens }
 }
 
+const managed = new WeakMap<ModelSettings, Target>()
+
+/** The same object for the same entry, so that whoever dials it can remember how. */
 export function managedTarget(provider: ProviderSettings, model: ModelSettings): Target {
-  return {
+  const known = managed.get(model)
+  if (known) return known
+  const target: Target = {
     id: `provider:${provider.id}`,
     profile: 'managed_provider',
     provider: provider.id,
@@ -46,6 +51,8 @@ export function managedTarget(provider: ProviderSettings, model: ModelSettings):
       timeouts: provider.timeouts,
     },
   }
+  managed.set(model, target)
+  return target
 }
 
 export function managedTargets({ providers }: Gateway, model: string): Target[] {

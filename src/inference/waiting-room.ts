@@ -1,7 +1,9 @@
 // Where calls wait for a slot of one target: bounded in number, bytes, share of a key, and time. A call leaves when its
 // turn comes, when its client does, when its time is over, or, in the background, when one of a higher class comes.
+
 import { type Clock, SECOND_MS } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { StopSignal } from '../core/stop-signal.ts'
 import type { QosClass } from '../hints/hints.ts'
 import { BACKGROUND_SHARE, fairQueue } from './fair-queue.ts'
 
@@ -14,7 +16,7 @@ export interface SlotRequest {
   arrived_at: number
   start_by?: number | undefined
   deadline_at?: number | undefined
-  signal: AbortSignal
+  signal: StopSignal
 }
 
 export interface Timers {

@@ -1,6 +1,8 @@
 // One call on the wire, from waiting for a connection to the last byte of the answer. Whatever goes wrong, the caller
 // hears of it exactly once, and the connection is either given back clean or closed.
+
 import type { Socket } from 'node:net'
+import type { StopSignal } from '../core/stop-signal.ts'
 import type { Connection, Connections, Holder, Waiter } from './connections.ts'
 import { Handover } from './handover.ts'
 import { type AnswerEvents, type AnswerHead, AnswerParser } from './http1-answer.ts'
@@ -30,18 +32,19 @@ export interface Settlers {
 export class Exchange implements Waiter, Holder, AnswerEvents {
   readonly #pool: Connections
   readonly #outgoing: Outgoing
-  readonly #signal: AbortSignal
+  readonly #signal: StopSignal
   readonly #settlers: Settlers
   readonly #handover: Handover
   readonly #parser: AnswerParser
   #connection: Connection | undefined
   #timer: NodeJS.Timeout | undefined
+  #total_timer: NodeJS.Timeout | undefined
   #keep_alive_ms = KEEP_ALIVE_MS
   #bytes = 0
   #has_head = false
   #is_over = false
 
-  constructor(pool: Connections, outgoing: Outgoing, signal: AbortSignal, settlers: Settlers) {
+  constructor(pool: Connections, outgoing: Outgoing, signal: StopSignal, settlers: Settlers) {
     this.#pool = pool
     this.#outgoing = outgoing
     this.#signal = signal
@@ -67,6 +70,8 @@ export class Exchange implements Waiter, Holder, AnswerEvents {
     this.#connection = connection
     connection.holder = this
     this.#timer = setTimeout(() => this.#break('first_byte_timeout'), timeouts.first_byte_ms)
+    if (timeouts.total_ms !== undefined)
+      this.#total_timer = setTimeout(() => this.#break('total_timeout'), timeouts.total_ms)
     write(connection.socket, head, body)
   }
 
@@ -159,6 +164,7 @@ export class Exchange implements Waiter, Holder, AnswerEvents {
     if (this.#is_over) return
     this.#is_over = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#total_timer)
     if (this.#connection) this.#giveBack(this.#connection)
     else this.#pool.leave(this)
   }

@@ -35,7 +35,7 @@ export function placeholder({ clock, newId = randomId }: PlaceholderOptions): Pr
     speaks: () => true,
 
     async call({ kind, body, stream }, signal) {
-      signal.throwIfAborted()
+      if (signal.aborted) throw signal.reason
       const asked = JSON.parse(body.toString('utf8')) as Body
       const identity = { created: Math.floor(clock.now() / 1_000), newId }
       const streamed = stream ? STREAMED[kind] : undefined

@@ -1,4 +1,5 @@
 // An answer that needs no upstream: its parts are at hand.
+import type { StopSignal } from '../core/stop-signal.ts'
 import { Handover } from './handover.ts'
 import type { ProviderAnswer } from './provider.ts'
 
@@ -8,7 +9,7 @@ interface Prepared {
   parts: readonly Buffer[]
 }
 
-export function preparedAnswer({ status, content_type, parts }: Prepared, signal: AbortSignal): ProviderAnswer {
+export function preparedAnswer({ status, content_type, parts }: Prepared, signal: StopSignal): ProviderAnswer {
   const abandon = () => handover.abandon(signal.reason)
   const handover = new Handover({
     pause() {},
@@ -32,7 +33,7 @@ export function preparedAnswer({ status, content_type, parts }: Prepared, signal
   }
 }
 
-export function jsonAnswer(status: number, body: unknown, signal: AbortSignal): ProviderAnswer {
+export function jsonAnswer(status: number, body: unknown, signal: StopSignal): ProviderAnswer {
   const parts = [Buffer.from(JSON.stringify(body))]
   return preparedAnswer({ status, content_type: 'application/json', parts }, signal)
 }

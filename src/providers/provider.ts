@@ -1,5 +1,7 @@
 // THE PORT to whoever generates: one call out, one answer back, as bytes in the OpenAI protocol. An adapter speaks its
 // upstream's own protocol and translates; nothing above it knows the difference.
+import type { StopSignal } from '../core/stop-signal.ts'
+
 export type CallKind = 'chat' | 'completions' | 'embeddings' | 'responses'
 
 export interface ProviderCall {
@@ -17,13 +19,15 @@ export interface Timeouts {
   first_byte_ms: number
   /** Between two parts of the answer. */
   idle_ms: number
+  /** From sending to the last byte of the answer. */
+  total_ms?: number
 }
 
 export interface Provider {
   /** Which of the calls it takes as they are; the rest is translated before it gets here. */
   speaks(kind: CallKind): boolean
   /** Resolves when the answer begins. Rejects with an UpstreamError where none came. */
-  call(call: ProviderCall, signal: AbortSignal): Promise<ProviderAnswer>
+  call(call: ProviderCall, signal: StopSignal): Promise<ProviderAnswer>
 }
 
 export interface ProviderAnswer {
@@ -43,6 +47,7 @@ export type UpstreamFailure =
   | 'connect'
   | 'first_byte_timeout'
   | 'idle_timeout'
+  | 'total_timeout'
   | 'reset'
   | 'too_large'
   | 'refused_address'

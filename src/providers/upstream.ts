@@ -1,6 +1,7 @@
 // The wire to an upstream: HTTP/1.1 over connections that are kept. Written here rather than taken from a library,
 // because undici 7, the last that runs on Node 20, takes the whole process down when an upstream closes its connection
 // while a slow client holds the answer back; and because most of what a proxied call costs is its HTTP client.
+import type { StopSignal } from '../core/stop-signal.ts'
 import type { GuardedLookup } from './address-policy.ts'
 import { connectionsTo } from './connections.ts'
 import { Exchange } from './exchange.ts'
@@ -10,7 +11,7 @@ const CONNECT_MS = 5_000
 
 export interface Upstream {
   /** Redirects are answers like others: they are never followed (T-84). */
-  send(request: UpstreamRequest, signal: AbortSignal): Promise<ProviderAnswer>
+  send(request: UpstreamRequest, signal: StopSignal): Promise<ProviderAnswer>
   /** Takes no further call; those in flight end by themselves. */
   retire(): void
   /** At once: whatever is in flight fails. */

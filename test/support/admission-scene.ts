@@ -124,7 +124,7 @@ export function faults({ clock, timers, gate, bounds, max_concurrency, tickets, 
   const asked = waiting.map(({ request }) => request)
   const over = (only: keyof Bounds) =>
     asked.some(({ key_id }) => overBound(asked, { ...ENDLESS, [only]: bounds[only] }, key_id))
-  const listening = ({ request }: Ticket) => getEventListeners(request.signal, 'abort').length
+  const listening = ({ request }: Ticket) => getEventListeners(request.signal as AbortSignal, 'abort').length
   const claims: Record<string, boolean> = {
     'more slots out than the target takes': holding.length > max_concurrency,
     'slots counted are not slots held': gate.inFlight('target') !== holding.length,
