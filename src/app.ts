@@ -92,8 +92,9 @@ export async function buildService(parts: Parts) {
 
   const app = buildFastify(logger, settings.trusted_proxies)
   measureRequests(app, counts)
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     if (readiness.isDraining()) reply.header('connection', 'close')
+    done(null, payload)
   })
   const limits = rateLimits(app, { clock, logger, settings, metrics: counts, counters: parts.counters })
   app.addHook('onRequest', limits.edge) //                   §8.1.1 → 429, whatever the address asked for

@@ -1,5 +1,5 @@
 // §5: bearer key or session cookie → caller (401), then what the caller may do (403).
-import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Caller } from '../core/caller.ts'
 import { Refusal } from '../core/refusal.ts'
 import { allows } from '../core/scopes.ts'
@@ -18,22 +18,23 @@ export interface Browsers {
 const KEY_LENGTH_MAX = 2_048
 const BEARER = /^bearer +(\S+) *$/i
 
-export function authenticate(holders: Holders, browsers: Browsers): onRequestAsyncHookHandler {
-  return async (request, reply) => {
+export function authenticate(holders: Holders, browsers: Browsers): onRequestHookHandler {
+  return (request, reply, done) => {
     const raw = bearer(request.raw.rawHeaders)
-    const caller = isBrowsers(request)
-      ? await browsers.callerOf(request, reply)
-      : raw === undefined
-        ? undefined
-        : await holders.find(raw)
-    if (!caller) throw unauthenticated(raw)
-    request.caller = caller
+    const enter = (caller: Caller | undefined) => {
+      if (!caller) return done(unauthenticated(raw))
+      request.caller = caller
+      done()
+    }
+    if (isBrowsers(request)) browsers.callerOf(request, reply).then(enter, done)
+    else if (raw === undefined) enter(undefined)
+    else holders.find(raw).then(enter, done)
   }
 }
 
 /** T-102: programs speak `/v1` and send a key. Where a key is sent, right or wrong, a cookie counts for nothing. */
-const isBrowsers = ({ headers, routeOptions }: FastifyRequest) =>
-  headers.cookie !== undefined && headers.authorization === undefined && (routeOptions.url ?? '').startsWith('/v2/')
+const isBrowsers = ({ headers, route }: FastifyRequest) =>
+  headers.cookie !== undefined && headers.authorization === undefined && (route.url ?? '').startsWith('/v2/')
 
 function bearer(rawHeaders: readonly string[]): string | undefined {
   const values = headerValues(rawHeaders, 'authorization')
@@ -51,7 +52,7 @@ function unauthenticated(raw: string | undefined): Refusal {
 }
 
 export const authorize: onRequestHookHandler = (request, _reply, done) => {
-  const { scope, verified_owner } = request.routeOptions.config
+  const { scope, verified_owner } = request.route.config
   const { scopes, owner_verified } = request.caller
   if (scope && !allows(scopes, scope))
     return done(

@@ -23,6 +23,7 @@ export function buildFastify(logger: FastifyBaseLogger, trusted_proxies: readonl
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }), // metrics count requests; logs tell of trouble
+    childLoggerFactory: (parent) => parent, // nothing is bound to it, so a child for each request would only cost
     genReqId: () => newId('req'),
     // For scheme and host. Whom a request counts for is `request.address`, which also reads what proxies garble.
     trustProxy: trusted_proxies.length > 0 && ((address) => isAmong(address, trusted_proxies)),
@@ -57,7 +58,9 @@ export function buildFastify(logger: FastifyBaseLogger, trusted_proxies: readonl
     response.writeHead(status, headers).end(payload)
   })
 
+  app.decorateRequest('route')
   app.addHook('onRequest', (request, reply, done) => {
+    request.route = request.routeOptions
     reply.headers(SECURITY_HEADERS)
     reply.header('x-request-id', request.id)
     done(hostless(request))

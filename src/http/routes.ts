@@ -10,6 +10,8 @@ export type EndpointClass = 'auth' | 'inference' | 'read' | 'admin' // §8.1
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller
+    /** `routeOptions`, which Fastify puts together anew at every look. */
+    route: FastifyRequest['routeOptions']
     /** Where this request reads and writes: a transaction where its effect is kept together with its answer (R21). */
     db: Db
   }

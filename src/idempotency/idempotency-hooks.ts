@@ -57,7 +57,7 @@ function lookUpFirst({ db, clock, storeOn }: Needs, running: ReadonlySet<string>
     const key = idempotencyKey(headerValues(request.raw.rawHeaders, KEY_HEADER))
     if (key === undefined) return undefined
     reply.header(REPLAY_HEADER, 'false')
-    const { url: route = '' } = request.routeOptions
+    const { url: route = '' } = request.route
     const params = request.params as Record<string, string>
     const keyed = { key, digest: digest({ project_id: request.caller.project_id, route, params, key }) }
     if (running.has(keyed.digest)) throw conflict()

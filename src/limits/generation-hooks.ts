@@ -30,7 +30,7 @@ export function limitGenerations(app: FastifyInstance, limiting: Limiting, strea
   const { counters, clock, limits, shadow, keyAsk, refuse, noteSpared, look } = limiting
 
   async function allow(request: FastifyRequest, reply: FastifyReply, needs: GenerationNeeds): Promise<Allowance> {
-    const { caller, id, routeOptions } = request
+    const { caller, id, route } = request
     const { tokens_per_minute, concurrent_streams } = keyLimits(limits.key, caller.limits)
     const { key_id } = caller
     const tokens = keyAsk('tokens_per_minute', key_id, tokens_per_minute, needs.tokens)
@@ -42,7 +42,7 @@ export function limitGenerations(app: FastifyInstance, limiting: Limiting, strea
     // What was counted for the request before is given back, so the answer tells of it anew.
     const refusal = verdict.kind === 'refused' ? refuse(request, [tokens, stream], verdict) : undefined
     if (refusal) await new Promise((told) => look(request, reply, told))
-    if (isCompatible(routeOptions.url)) reply.headers(openaiTokens(tokens_per_minute, remainingOf(verdict, 0)))
+    if (isCompatible(route.url)) reply.headers(openaiTokens(tokens_per_minute, remainingOf(verdict, 0)))
     if (verdict.kind === 'refused') throw refusal
 
     noteSpared([tokens, stream], verdict)

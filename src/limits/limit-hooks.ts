@@ -105,9 +105,9 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
   }
 
   /** An amount of 0 only looks. The tokens of the key are looked at where its answer tells of them. */
-  function requestAsks({ caller, routeOptions }: FastifyRequest, amount: 0 | 1): Ask[] {
+  function requestAsks({ caller, route }: FastifyRequest, amount: 0 | 1): Ask[] {
     const { key_id, project_id } = caller
-    const { url, config } = routeOptions
+    const { url, config } = route
     const key = keyLimits(limits.key, caller.limits)
     const asks = [
       keyAsk('requests_per_minute', key_id, key.requests_per_minute, amount),
@@ -119,7 +119,7 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
   }
 
   function tellRates(request: FastifyRequest, reply: FastifyReply, asks: readonly Ask[], verdict: Verdict): void {
-    const { url, config } = request.routeOptions
+    const { url, config } = request.route
     const own = request.caller.limits
     const { class: endpoint_class = 'read' } = config
     const policy = own && policyOf(endpoint_class, keyLimits(limits.key, own), limits.project)
@@ -148,7 +148,7 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
     const forwarded_for = headers['x-forwarded-for'] as string | undefined // Node joins the lines of this one
     request.address = addressOf({ peer: socket.remoteAddress, forwarded_for })
     request.counted = []
-    const asks = [edgeAsk(request.routeOptions.config, request.address)]
+    const asks = [edgeAsk(request.route.config, request.address)]
     whenDecided(take(asks), done, (verdict) => done(decide(request, asks, verdict)))
   }
 

@@ -10,7 +10,7 @@ export function measureRequests(app: FastifyInstance, { requests, inFlight, abor
       inFlight.dec()
       if (!reply.raw.writableFinished) aborted.inc()
       const { method } = request
-      const route = request.routeOptions.url ?? 'unknown'
+      const route = request.route.url ?? 'unknown'
       requests.observe({ method, route, status: reply.statusCode }, reply.elapsedTime / 1_000)
       const replayed = reply.getHeader(REPLAY_HEADER)
       if (replayed === 'true') idempotency.inc({ outcome: 'replayed' })
