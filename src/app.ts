@@ -1,11 +1,12 @@
 // The whole service on one page: hooks in the order in which a request meets them (R15), then each room's routes.
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { accountRoutes } from './accounts/account-routes.ts'
 import { memberRoutes } from './accounts/member-routes.ts'
 import type { PasswordHashing } from './accounts/password.ts'
 import { projectRoutes } from './accounts/project-routes.ts'
 import { auditChanges } from './audit/audit-hooks.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
+import { carveStore } from './budgets/carve-store.ts'
 import { cachePlanRoutes } from './cache-plan/cache-plan-routes.ts'
 import { clusterRoutes } from './clusters/cluster-routes.ts'
 import type { Clock } from './core/clock.ts'
@@ -26,9 +27,11 @@ import { modelRoutes } from './inference/model-routes.ts'
 import { responseRoutes } from './inference/response-routes.ts'
 import { v1Routes } from './inference/v1-routes.ts'
 import { keyHolders } from './keys/key-holders.ts'
+import { keyLifecycleRoutes } from './keys/key-lifecycle-routes.ts'
 import { keyRoutes } from './keys/key-routes.ts'
 import { keyStore } from './keys/key-store.ts'
 import { keyUse } from './keys/key-use.ts'
+import { arrivalOf, wholeAddresses } from './limits/client-address.ts'
 import { keyLimitsRoutes } from './limits/key-limits-routes.ts'
 import type { Deliver } from './mail/delivery.ts'
 import { aliasRoutes } from './models/alias-routes.ts'
@@ -73,7 +76,9 @@ export async function buildService(parts: Parts) {
   const counts = metrics()
   const readiness = readinessOf([{ name: 'store', ping: db.ping }])
   const uses = keyUse(keyStore(db), clock)
-  const holders = await keyHolders(keyStore(db), uses)
+  const addressOf = wholeAddresses(settings.trusted_proxies ?? [])
+  const whereFrom = ({ raw }: FastifyRequest) => addressOf(arrivalOf(raw))
+  const holders = await keyHolders(keyStore(db), uses, clock)
   const seals = sealing(secret)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, process_id)
   const { gateway, policy } = settings
@@ -111,14 +116,15 @@ export async function buildService(parts: Parts) {
       request.db = db
       done()
     })
-    api.addHook('onRequest', authenticate(holders, people.signIns)) // §5 → 401
+    api.addHook('onRequest', authenticate(holders, people.signIns, whereFrom)) // §5 → 401
     api.addHook('onRequest', authorize) //                   R3 → 403
     api.addHook('onRequest', limits.requests) //             §8.1.2, §8.1.3 → 429
     api.addHook('onSend', limits.tellUncounted)
     auditChanges(api, clock) // what follows keeps a kept answer, its effect and its entry together
     makePostsIdempotent(api, { db, clock, storeOn: idempotencyOn }) // §11 → replay, 409
 
-    await api.register(keyRoutes, { clock, uses })
+    await api.register(keyRoutes, { clock, uses, carvingOn: carveStore })
+    await api.register(keyLifecycleRoutes, { clock, uses, carvingOn: carveStore })
     await api.register(keyLimitsRoutes, { common: settings.limits.key })
     await api.register(clusterRoutes, { clock })
     await api.register(cachePlanRoutes)

@@ -25,7 +25,7 @@ const found = async (config: Config) =>
 
 async function knows(config: Config, key: string): Promise<boolean> {
   const { db } = await openStore(config, systemClock)
-  const holder = await keyStore(db).findHolder(hashKey(key))
+  const holder = await keyStore(db).findHolder(hashKey(key), systemClock.now())
   await db.close()
   return holder !== undefined
 }

@@ -13,7 +13,7 @@ withDb((db) => {
     const founded = outcomes.filter((outcome) => typeof outcome === 'object')
     expect(founded).toHaveLength(1)
     expect(founded[0]?.key.raw).toBe(raw)
-    const holder = await keyStore(db()).findHolder(founded[0]?.key.hash ?? '')
+    const holder = await keyStore(db()).findHolder(founded[0]?.key.hash ?? '', NOON)
     expect(holder).toMatchObject({ scopes: ['admin'], owner_verified: true })
   })
 

@@ -1,12 +1,15 @@
 // What happens without a request: each task at its own pace, never twice at once, a failure logged and tried again.
 import type { FastifyBaseLogger } from 'fastify'
 import type { Service } from './app.ts'
+import { carveStore } from './budgets/carve-store.ts'
 import { clusterStore } from './clusters/cluster-store.ts'
-import { type Clock, MINUTE_MS, SECOND_MS } from './core/clock.ts'
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './core/clock.ts'
 import { RENEWAL_MS } from './idempotency/idempotency.ts'
+import { keyStore } from './keys/key-store.ts'
 import type { Db } from './storage/db.ts'
 
 const BEAT_MS = 5 * SECOND_MS
+const KEPT_CHILD_MS = 35 * DAY_MS // longer than any window whose spending may have to be counted again (R65)
 
 export interface Task {
   name: string
@@ -31,6 +34,19 @@ export function housekeepingTasks(
         const returned = await inference.budgets.returnOrphans(clock.now())
         if (returned > 0) log.warn({ returned }, 'returned the holds of a process that died')
       },
+    },
+    {
+      name: 'end keys',
+      every_ms: 5 * SECOND_MS,
+      run: async () => {
+        await keyStore(db).forgetPrevious(clock.now())
+        while ((await carveStore(db).returnDue(clock.now())) > 0);
+      },
+    },
+    {
+      name: 'forget ended child keys',
+      every_ms: HOUR_MS,
+      run: () => carveStore(db).forgetEnded(clock.now() - KEPT_CHILD_MS),
     },
     {
       name: 'sweep kept responses',

@@ -37,7 +37,7 @@ describe(ENGINE, () => {
     const config = await newSettings()
     const { db } = await openStore(config, systemClock)
     const { project, owner, api_key, key } = await createProject(config, ADA)
-    expect(await keyStore(db).findHolder(hashKey(key))).toMatchObject({
+    expect(await keyStore(db).findHolder(hashKey(key), systemClock.now())).toMatchObject({
       key_id: api_key.id,
       project_id: project.id,
       owner_verified: true,

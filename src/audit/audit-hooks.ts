@@ -10,7 +10,7 @@ import { auditStore } from './audit-store.ts'
 export function auditChanges(app: FastifyInstance, clock: Clock): void {
   app.addHook('onRoute', (route) => {
     const { method, url, config, handler } = route
-    if (typeof method !== 'string' || !isAudited(method, config?.scope)) return
+    if (typeof method !== 'string' || !(config?.audited || isAudited(method, config?.scope))) return
     const action = actionOf(method, url)
     route.handler = reachesOutside(route) ? recordedAhead(handler, action, clock) : recordedWith(handler, action, clock)
   })

@@ -52,7 +52,7 @@ withDb((db) => {
     const who = await spender(1_000, 5_000)
     const hold = await take(who, 300)
     expect(await books(who)).toEqual(both(0, 300, 1))
-    expect(await store().settle(who, hold, 120)).toEqual({ charged_micros: 120, written_off_micros: 0 })
+    expect(await store().settle(who, hold, 120, NOON)).toEqual({ charged_micros: 120, written_off_micros: 0 })
     expect(await books(who)).toEqual(both(120, 0, 0))
   })
 
@@ -72,7 +72,7 @@ withDb((db) => {
 
   test('R43 what is spent and what is held both count against the limit', async () => {
     const who = await spender(1_000)
-    await store().settle(who, await take(who, 400), 400)
+    await store().settle(who, await take(who, 400), 400, NOON)
     await take(who, 350)
     expect(await store().hold(who, 251, NOON)).toEqual({ kind: 'refused', limit: 'key', available_micros: 250 })
     await take(who, 250)
@@ -91,13 +91,13 @@ withDb((db) => {
     const hold = await take(who, 800)
     await keyStore(db()).setBudget(who.project_id, who.key_id, 100)
     expect(await store().hold(who, 0, NOON)).toMatchObject({ kind: 'refused', available_micros: 0 })
-    expect(await store().settle(who, hold, 700)).toEqual({ charged_micros: 700, written_off_micros: 0 })
+    expect(await store().settle(who, hold, 700, NOON)).toEqual({ charged_micros: 700, written_off_micros: 0 })
     expect(await store().hold(who, 1, NOON)).toMatchObject({ kind: 'refused', available_micros: 0 })
   })
 
   test('R43 no generation is charged more than was held; the rest is written off', async () => {
     const who = await spender(1_000)
-    expect(await store().settle(who, await take(who, 100), 130)).toEqual({
+    expect(await store().settle(who, await take(who, 100), 130, NOON)).toEqual({
       charged_micros: 100,
       written_off_micros: 30,
     })
@@ -106,7 +106,7 @@ withDb((db) => {
 
   test('R43 without a limit there is no hold, and all of it is charged', async () => {
     const who = await spender()
-    expect(await store().settle(who, undefined, 130)).toEqual({ charged_micros: 130, written_off_micros: 0 })
+    expect(await store().settle(who, undefined, 130, NOON)).toEqual({ charged_micros: 130, written_off_micros: 0 })
     expect(await books(who)).toEqual(both(130, 0, 0))
   })
 
@@ -114,10 +114,10 @@ withDb((db) => {
     const who = await spender(1_000)
     const [released, settled] = [await take(who, 100), await take(who, 100)]
     await Promise.all([store().release(released), store().release(released), store().release(released)])
-    await store().settle(who, settled, 60)
+    await store().settle(who, settled, 60, NOON)
     await store().release(settled)
-    expect(await store().settle(who, settled, 60)).toEqual({ charged_micros: 0, written_off_micros: 60 })
-    expect(await store().settle(who, released, 60)).toEqual({ charged_micros: 0, written_off_micros: 60 })
+    expect(await store().settle(who, settled, 60, NOON)).toEqual({ charged_micros: 0, written_off_micros: 60 })
+    expect(await store().settle(who, released, 60, NOON)).toEqual({ charged_micros: 0, written_off_micros: 60 })
     expect(await books(who)).toEqual(both(60, 0, 0))
   })
 
@@ -133,7 +133,7 @@ withDb((db) => {
     expect(await books(who)).toEqual(both(0, 500, 2))
     expect(await store().returnOrphans(NOON + MINUTE_MS)).toBe(1)
     expect(await books(who)).toEqual(both(0, 200, 1))
-    await living.settle(who, kept, 150)
+    await living.settle(who, kept, 150, NOON)
     expect(await store().returnOrphans(NOON + MINUTE_MS)).toBe(0)
     expect(await books(who)).toEqual(both(150, 0, 0))
   })
@@ -170,7 +170,7 @@ withDb((db) => {
     const hold = await take(who, 300, paused)
     await store().returnOrphans(NOON + MINUTE_MS)
     await take(who, 1_000) // what came back is given to somebody else
-    expect(await paused.settle(who, hold, 200)).toEqual({ charged_micros: 0, written_off_micros: 200 })
+    expect(await paused.settle(who, hold, 200, NOON)).toEqual({ charged_micros: 0, written_off_micros: 200 })
     expect(await books(who)).toEqual(both(0, 1_000, 1))
   })
 

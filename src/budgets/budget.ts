@@ -1,5 +1,6 @@
 // §4.4, R43: hard limits. What a call may cost at most is held before anything is dialled; spent + held never exceeds a
 // limit, to the micro; a call is charged at most what was held for it.
+import { rfc3339 } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 
 /** Money set aside for one call. */
@@ -7,12 +8,19 @@ export interface Hold {
   id: string
   key_id: string
   project_id: string
+  /** R64: only of a child key, which spends what was carved out of its parent. */
+  parent_id?: string | undefined
   micros: number
 }
 
-export type Scope = 'key' | 'project'
+export type Limit = 'key' | 'window' | 'project'
 
-export type HoldOutcome = { kind: 'held'; hold: Hold } | { kind: 'refused'; limit: Scope; available_micros: number }
+export type HoldOutcome =
+  | { kind: 'held'; hold: Hold }
+  /** `resets_at` only where the window is what is in the way. */
+  | { kind: 'refused'; limit: Limit; available_micros: number; resets_at?: number }
+  /** R64: a child key that has ended since the request came in. */
+  | { kind: 'ended' }
 
 export interface Settlement {
   charged_micros: number
@@ -25,11 +33,16 @@ export function settlementOf(cost_micros: number, held_micros: number | undefine
   return { charged_micros, written_off_micros: cost_micros - charged_micros }
 }
 
-/** R48: no Retry-After, as waiting does not help; R45: stock clients must not try again by themselves. */
-export function quotaExceeded(limit: Scope): Refusal {
-  const message =
-    limit === 'key'
-      ? "This call does not fit into what is left of the API key's spending limit. Raise the limit, or ask for less."
-      : "This call does not fit into what is left of the project's spending cap. Raise the cap, or ask for less."
+/**
+ * R48: no Retry-After, as waiting does not help, or not for sure: what is held outlives the end of a window, and a call
+ * may be dearer than a whole one. R45: stock clients must not try again by themselves.
+ */
+export function quotaExceeded(limit: Limit, resets_at?: number): Refusal {
+  const anew = resets_at === undefined ? '' : ` It starts anew at ${rfc3339(resets_at)}.`
+  const message = {
+    key: "This call does not fit into what is left of the API key's spending limit. Raise the limit, or ask for less.",
+    window: `This call does not fit into what is left of the API key's limit for this window.${anew}`,
+    project: "This call does not fit into what is left of the project's spending cap. Raise the cap, or ask for less.",
+  }[limit]
   return new Refusal('quota_exceeded', message, { headers: { 'x-should-retry': 'false' } })
 }

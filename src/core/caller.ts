@@ -13,6 +13,13 @@ export interface Caller {
   /** §4.4: undefined without a limit. Whether a call fits is decided where the money is, not by this. */
   budget_micros: number | undefined
   project_cap_micros: number | undefined
+  /** R65: undefined without a limit by the calendar. */
+  window_limit_micros?: number
+  /** R64: only of a child key. */
+  parent_id?: string
+  /** R62, R63: what the key, and its parent where it has one, may name and come from; absent where anything goes. */
+  allowed_models?: readonly (readonly string[])[]
+  allowed_cidrs?: readonly (readonly string[])[]
   /** What is known of the project's routes is good for as long as this number stands still. */
   routing_epoch: number
   /** §8.1: what this key may do in a minute or at once, where that is not what every key may. */

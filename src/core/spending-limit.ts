@@ -17,8 +17,12 @@ export type SpendingLimit = Static<typeof SpendingLimit>
 /** The micros to keep, null to clear the limit, undefined to leave it as it is. */
 export function limitMicros({ limit_usd }: SpendingLimit): number | null | undefined {
   if (limit_usd === undefined || limit_usd === null) return limit_usd
-  const micros = usdToMicros(limit_usd)
+  return usdMicros('limit_usd', limit_usd)
+}
+
+export function usdMicros(field: string, usd: number): number {
+  const micros = usdToMicros(usd)
   if (micros === undefined)
-    throw new Refusal('invalid_request', `'limit_usd' must be between 0 and ${USD_MAX} with at most six decimals.`)
+    throw new Refusal('invalid_request', `'${field}' must be between 0 and ${USD_MAX} with at most six decimals.`)
   return micros
 }

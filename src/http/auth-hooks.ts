@@ -1,13 +1,14 @@
 // §5: bearer key or session cookie → caller (401), then what the caller may do (403).
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Caller } from '../core/caller.ts'
+import type { Address } from '../core/ip-address.ts'
 import { Refusal } from '../core/refusal.ts'
 import { allows } from '../core/scopes.ts'
 import { headerValues } from './routes.ts'
 
 /** How a raw key becomes a caller; the room of keys knows. */
 export interface Holders {
-  find(raw: string): Promise<Caller | undefined>
+  find(raw: string, from: () => Address | undefined): Promise<Caller | undefined>
 }
 
 /** How a browser that somebody signed in with becomes a caller; the room of accounts knows. */
@@ -18,7 +19,10 @@ export interface Browsers {
 const KEY_LENGTH_MAX = 2_048
 const BEARER = /^bearer +(\S+) *$/i
 
-export function authenticate(holders: Holders, browsers: Browsers): onRequestHookHandler {
+/** Where a request comes from, as far as trusted proxies tell it. */
+export type AddressOf = (request: FastifyRequest) => Address | undefined
+
+export function authenticate(holders: Holders, browsers: Browsers, addressOf: AddressOf): onRequestHookHandler {
   return (request, reply, done) => {
     const raw = bearer(request.raw.rawHeaders)
     const enter = (caller: Caller | undefined) => {
@@ -28,7 +32,7 @@ export function authenticate(holders: Holders, browsers: Browsers): onRequestHoo
     }
     if (isBrowsers(request)) browsers.callerOf(request, reply).then(enter, done)
     else if (raw === undefined) enter(undefined)
-    else holders.find(raw).then(enter, done)
+    else holders.find(raw, () => addressOf(request)).then(enter, done)
   }
 }
 
@@ -43,13 +47,12 @@ function bearer(rawHeaders: readonly string[]): string | undefined {
   return BEARER.exec(value)?.[1]
 }
 
-function unauthenticated(raw: string | undefined): Refusal {
-  const message =
-    raw === undefined
-      ? 'Send your API key as one header: Authorization: Bearer svc_live_…'
-      : 'This API key is not valid: it is mistyped, unknown or revoked.'
-  return new Refusal('invalid_api_key', message, { headers: { 'www-authenticate': 'Bearer' } })
-}
+const unauthenticated = (raw: string | undefined) =>
+  raw === undefined ? invalidKey('Send your API key as one header: Authorization: Bearer svc_live_…') : invalidKey()
+
+/** The same words for every key that does not work, so that none of them tells why (R60, R63). */
+export const invalidKey = (message = 'This API key is not valid: it is mistyped, unknown or revoked.') =>
+  new Refusal('invalid_api_key', message, { headers: { 'www-authenticate': 'Bearer' } })
 
 export const authorize: onRequestHookHandler = (request, _reply, done) => {
   const { scope, verified_owner } = request.route.config

@@ -1,10 +1,9 @@
 // POST /v2/route-explain: where a request would go and why not elsewhere. Calls nobody and stores nothing.
 import { Type } from 'typebox'
 import { newId } from '../core/ids.ts'
-import { Refusal } from '../core/refusal.ts'
 import { Label } from '../core/shapes.ts'
 import type { Routes } from '../http/routes.ts'
-import type { Inference } from './inference.ts'
+import { type Inference, unknownModel } from './inference.ts'
 import type { Target } from './target.ts'
 
 const Question = Type.Object(
@@ -47,7 +46,7 @@ export const explainRoutes: Routes<{ path: Inference }> = async (app, { path }) 
       const { model, session_id, trace_id = newId('trc') } = body
       const answer = await path.explain({ model, session_id, trace_id, caller, hints: undefined })
       const object = 'route_explanation' as const
-      if (answer.kind === 'unknown_model') throw new Refusal('not_found', `There is no model '${model}' here.`)
+      if (answer.kind === 'unknown_model') throw unknownModel({ model, caller })
       if (answer.kind === 'none_fit')
         return { object, decision: 'none_fit' as const, candidates: [], dropped: [...answer.dropped] }
       const { candidates, dropped, alias_release_id } = answer.route

@@ -3,6 +3,7 @@
 import { quotaExceeded } from '../budgets/budget.ts'
 import type { BudgetStore } from '../budgets/budget-store.ts'
 import { Refusal } from '../core/refusal.ts'
+import { invalidKey } from '../http/auth-hooks.ts'
 import type { Call } from './call.ts'
 import { clampedTo, worstCost } from './charge.ts'
 import type { Held } from './dispatch.ts'
@@ -11,10 +12,11 @@ import type { Target } from './target.ts'
 const CLAMP_TRIES = 3 // others take from the same limit meanwhile
 
 export async function holdFor(call: Call, target: Target, budgets: BudgetStore, now: number): Promise<Held> {
-  const { budget_micros, project_cap_micros } = call.caller
+  const { budget_micros, window_limit_micros, project_cap_micros } = call.caller
   if (budget_micros === 0) throw quotaExceeded('key') // R6: 0 blocks every call, free ones included
+  if (window_limit_micros === 0) throw quotaExceeded('window')
   if (project_cap_micros === 0) throw quotaExceeded('project')
-  if (budget_micros === undefined && project_cap_micros === undefined)
+  if ((budget_micros ?? window_limit_micros ?? project_cap_micros) === undefined)
     return { hold: undefined, clamp_output_to: undefined }
   if (target.pricing.kind === 'unpriced') throw unpriced(target.model)
 
@@ -22,8 +24,9 @@ export async function holdFor(call: Call, target: Target, budgets: BudgetStore, 
   for (let tries = 0; ; tries++) {
     const outcome = await budgets.hold(call.caller, wanted.micros, now)
     if (outcome.kind === 'held') return { hold: outcome.hold, clamp_output_to: wanted.clamp_output_to }
+    if (outcome.kind === 'ended') throw invalidKey() // R64: between its request and this moment
     const shorter = tries < CLAMP_TRIES ? clampedTo(call, target, outcome.available_micros) : undefined
-    if (!shorter) throw quotaExceeded(outcome.limit)
+    if (!shorter) throw quotaExceeded(outcome.limit, outcome.resets_at)
     wanted = { micros: shorter.micros, clamp_output_to: shorter.clamp_output_to }
   }
 }

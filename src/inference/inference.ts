@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Stop, type StopSignal } from '../core/stop-signal.ts'
 import { conflict } from '../idempotency/idempotency.ts'
+import { mayNameModel } from '../keys/key-terms.ts'
 import type { Allowance } from '../limits/generation-hooks.ts'
 import { tokensOnArrival } from '../limits/policy.ts'
 import type { CallKind } from '../providers/provider.ts'
@@ -14,7 +15,7 @@ import { affinity } from './affinity.ts'
 import { breakers } from './breaker.ts'
 import type { Call } from './call.ts'
 import { readCall } from './call-reading.ts'
-import { chooseRoute, type Question } from './choose-route.ts'
+import { type Answer, chooseRoute, type Question } from './choose-route.ts'
 import { type Client, ClientLeft, clientOf } from './client.ts'
 import { readConversation } from './conversation.ts'
 import { type DeferredWrites, isAway } from './deferred-writes.ts'
@@ -66,10 +67,18 @@ export function inference(needs: InferenceNeeds) {
     inFlight: slots.inFlight,
   })
 
+  /** R62: a model that the key may not name is one that does not exist. */
+  async function answerTo(call: Asking): Promise<Answer> {
+    const snapshot = await snapshots.of(call.caller)
+    if (!mayNameModel(call.caller.allowed_models, call.model, snapshot.aliases.has(call.model)))
+      return { kind: 'unknown_model' }
+    return chooseRoute(questionOf(call), snapshot)
+  }
+
   async function route(call: Call): Promise<Route> {
-    const answer = chooseRoute(questionOf(call), await snapshots.of(call.caller))
+    const answer = await answerTo(call)
     if (answer.kind === 'route') return answer.route
-    if (answer.kind === 'unknown_model') throw new Refusal('not_found', `There is no model '${call.model}' here.`)
+    if (answer.kind === 'unknown_model') throw unknownModel(call)
     const reasons = answer.dropped.map(({ target, reason }) => `${target}: ${reason}`).join('; ')
     throw new Refusal('unavailable', `No target for '${call.model}' can take calls now (${reasons}).`, {
       headers: { 'retry-after': '5' },
@@ -154,11 +163,17 @@ export function inference(needs: InferenceNeeds) {
     },
 
     /** What would happen, without calling anyone. */
-    async explain(call: Asking) {
-      return chooseRoute(questionOf(call), await snapshots.of(call.caller))
-    },
+    explain: answerTo,
   }
 }
+
+export const unknownModel = ({ model, caller }: Pick<Call, 'model' | 'caller'>) =>
+  new Refusal(
+    'not_found',
+    caller.allowed_models
+      ? `There is no model '${model}' here, or this API key may not use it.`
+      : `There is no model '${model}' here.`,
+  )
 
 /** Before the first byte, the error handler answers; after it, only an error event can (R47). */
 function tell(client: Client, error: unknown): void {

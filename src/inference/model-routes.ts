@@ -1,7 +1,9 @@
 // GET /v1/models (§8.2, R53): what a request of this project may name. Sorted by code point.
 import { Type } from 'typebox'
+import type { Caller } from '../core/caller.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, list, type Routes } from '../http/routes.ts'
+import { mayNameModel } from '../keys/key-terms.ts'
 import { PRICES_AS_OF } from '../models/price-book.ts'
 import type { Snapshot } from './choose-route.ts'
 import { bookedModels, isConfigured } from './gateway.ts'
@@ -25,7 +27,7 @@ export const modelRoutes: Routes<{ snapshots: Snapshots }> = async (app, { snaps
   app.get(
     '/v1/models',
     { config, schema: { tags, summary: 'List models', response: { 200: listOf(Model) } } },
-    async ({ caller }) => list(modelsOf(await snapshots.of(caller))),
+    async ({ caller }) => list(modelsOf(await snapshots.of(caller), caller)),
   )
 
   app.get(
@@ -42,7 +44,7 @@ export const modelRoutes: Routes<{ snapshots: Snapshots }> = async (app, { snaps
     async ({ caller, params }) => {
       const id = params['*']
       return found(
-        modelsOf(await snapshots.of(caller)).find((model) => model.id === id),
+        modelsOf(await snapshots.of(caller), caller).find((model) => model.id === id),
         'model',
         id,
       )
@@ -50,8 +52,8 @@ export const modelRoutes: Routes<{ snapshots: Snapshots }> = async (app, { snaps
   )
 }
 
-/** The first to claim a name is its owner: the same order in which R40 would choose. */
-function modelsOf({ aliases, clusters, gateway }: Snapshot) {
+/** The first to claim a name is its owner, in the order of R40. Only what the key may name is listed (R62). */
+function modelsOf({ aliases, clusters, gateway }: Snapshot, { allowed_models }: Caller) {
   const owners = new Map<string, string>()
   const claim = (id: string, owner: string) => owners.has(id) || owners.set(id, owner)
   for (const name of aliases.keys()) claim(name, 'alias')
@@ -59,6 +61,7 @@ function modelsOf({ aliases, clusters, gateway }: Snapshot) {
   for (const provider of gateway.providers) for (const { id } of provider.models) claim(id, provider.id)
   if (!isConfigured(gateway)) for (const { id, provider } of bookedModels()) claim(id, provider)
   return [...owners]
+    .filter(([id]) => mayNameModel(allowed_models, id, aliases.has(id)))
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([id, owned_by]) => ({ id, object: 'model' as const, created: CREATED_S, owned_by }))
 }

@@ -58,10 +58,11 @@ export async function settle(
   const { db, now, budgetsOn, usageOn, subscriptionsOn, idempotencyOn, onWriteOff } = needs
   const owed = produced.ending === 'completed' || produced.ending === 'client_left'
   const settled = await db.transaction(async (tx) => {
+    const ended_at = now() // R65: the window that pays is the one that the usage event falls into
     const charge = owed ? await chargeIn(subscriptionsOn(tx), call, got.target, produced.tokens) : NOTHING
-    const settlement = await budgetsOn(tx).settle(call.caller, got.hold, charge.cost_micros)
+    const settlement = await budgetsOn(tx).settle(call.caller, got.hold, charge.cost_micros, ended_at)
     const money = { charged_micros: settlement.charged_micros, direct_cost_micros: charge.direct_cost_micros }
-    await usageOn(tx).insert(eventOf(call, got, produced, { ...money, ...settlement, now: now() }))
+    await usageOn(tx).insert(eventOf(call, got, produced, { ...money, ...settlement, now: ended_at }))
     if (together) {
       await together.also(tx, money)
       const { reservation } = together

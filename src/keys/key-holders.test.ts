@@ -20,7 +20,7 @@ async function holdersOver(known: readonly string[]) {
   }
   const noted: string[] = []
   const uses = keyUse({ recordUses: async () => {} }, heldClock())
-  const holders = await keyHolders(store, { ...uses, note: (key_id) => void noted.push(key_id) })
+  const holders = await keyHolders(store, { ...uses, note: (key_id) => void noted.push(key_id) }, heldClock())
   return { holders, asked, noted, revoke: (raw: string) => active.delete(hashKey(raw)) }
 }
 
@@ -33,12 +33,13 @@ const holder = (key_id: string): Caller => ({
   project_cap_micros: undefined,
   routing_epoch: 0,
 })
+const NOWHERE = () => undefined
 const minted = () => createKey('prj_1', { name: 'ci' }, NOON).raw
 
 test('§5.1 a known key is its holder, and its use is noted', async () => {
   const raw = minted()
   const { holders, noted } = await holdersOver([raw])
-  expect(await holders.find(raw)).toEqual(holder('key_0'))
+  expect(await holders.find(raw, NOWHERE)).toEqual(holder('key_0'))
   expect(noted).toEqual(['key_0'])
 })
 
@@ -48,19 +49,21 @@ test('R5 ten thousand keys with a wrong checksum cause no look-up at all', async
     const raw = minted()
     return raw.slice(0, -1) + (raw.endsWith('a') ? 'b' : 'a')
   })
-  const answers = await Promise.all([...wrong, `svc_live_${'x'.repeat(40)}`, 'a', ''].map(holders.find))
+  const answers = await Promise.all(
+    [...wrong, `svc_live_${'x'.repeat(40)}`, 'a', ''].map((raw) => holders.find(raw, NOWHERE)),
+  )
   expect(answers.every((caller) => caller === undefined)).toBe(true)
   expect([asked, noted]).toEqual([[], []])
 })
 
 test('R5 an operator’s key of any form is looked up', async () => {
   const { holders } = await holdersOver([OPERATORS])
-  expect(await holders.find(OPERATORS)).toEqual(holder('key_0'))
+  expect(await holders.find(OPERATORS, NOWHERE)).toEqual(holder('key_0'))
 })
 
 test('§5.3 a well-formed key that nobody has is nobody’s, and no use is noted', async () => {
   const { holders, asked, noted } = await holdersOver([])
-  expect(await holders.find(minted())).toBeUndefined()
+  expect(await holders.find(minted(), NOWHERE)).toBeUndefined()
   expect([asked.length, noted.length]).toEqual([1, 0])
 })
 
@@ -71,9 +74,9 @@ async function worksAfterRevocation(wrap: (holders: Finder) => Finder): Promise<
   const raw = minted()
   const { holders, revoke } = await holdersOver([raw])
   const finder = wrap(holders)
-  if (!(await finder.find(raw))) throw new Error('it should have worked before')
+  if (!(await finder.find(raw, NOWHERE))) throw new Error('it should have worked before')
   revoke(raw)
-  return (await finder.find(raw)) !== undefined
+  return (await finder.find(raw, NOWHERE)) !== undefined
 }
 
 test('§5.4 a revoked key stops at once', async () => {
@@ -85,7 +88,7 @@ test('§5.4 planted: a cache of holders is caught', async () => {
     const cache = new Map<string, Caller | undefined>()
     return {
       async find(raw) {
-        if (!cache.has(raw)) cache.set(raw, await holders.find(raw))
+        if (!cache.has(raw)) cache.set(raw, await holders.find(raw, NOWHERE))
         return cache.get(raw)
       },
     }

@@ -1,10 +1,13 @@
 // §4.1–4.4: /v2/api-keys.
 import { Type } from 'typebox'
+import { KeySpendingLimit, windowLimit } from '../budgets/budget-window.ts'
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
-import { limitMicros, SpendingLimit } from '../core/spending-limit.ts'
+import { limitMicros } from '../core/spending-limit.ts'
 import { found, list, type Routes } from '../http/routes.ts'
-import { ApiKey, CreatedKey, createKey, NewKey, RevokedKey } from './key.ts'
+import type { Db } from '../storage/db.ts'
+import { type Carving, refuseChild } from './child-key.ts'
+import { ApiKey, asOf, CreatedKey, createKey, NewKey, RevokedKey } from './key.ts'
 import { keyStore } from './key-store.ts'
 import type { KeyUse } from './key-use.ts'
 
@@ -12,7 +15,15 @@ const Params = Type.Object({ key_id: Type.String({ description: 'Begins `key_`.'
 const manage = { scope: 'admin', class: 'read' } as const
 const tags = ['API keys']
 
-export const keyRoutes: Routes<{ clock: Clock; uses: KeyUse }> = async (app, { clock, uses }) => {
+export interface KeyNeeds {
+  clock: Clock
+  uses: KeyUse
+  carvingOn(db: Db): Pick<Carving, 'revokeFamily'>
+}
+
+export const keyRoutes: Routes<KeyNeeds> = async (app, { clock, uses, carvingOn }) => {
+  const shown = (key: ApiKey) => uses.withLatest(asOf(key, clock.now()))
+
   app.post(
     '/v2/api-keys',
     {
@@ -38,7 +49,7 @@ export const keyRoutes: Routes<{ clock: Clock; uses: KeyUse }> = async (app, { c
       config: { scope: 'read', class: 'read' },
       schema: { tags, summary: 'List API keys, newest first', response: { 200: listOf(ApiKey) } },
     },
-    async ({ caller, db }) => list((await keyStore(db).list(caller.project_id)).map(uses.withLatest)),
+    async ({ caller, db }) => list((await keyStore(db).list(caller.project_id)).map(shown)),
   )
 
   app.delete(
@@ -47,8 +58,12 @@ export const keyRoutes: Routes<{ clock: Clock; uses: KeyUse }> = async (app, { c
       config: manage,
       schema: { tags, summary: 'Revoke an API key', params: Params, response: { 200: RevokedKey } },
     },
-    async ({ caller, params, db }) => {
-      found((await keyStore(db).revoke(caller.project_id, params.key_id)) || undefined, 'API key', params.key_id)
+    async ({ caller: { project_id }, params, db }) => {
+      const keys = keyStore(db)
+      if (!(await keys.revoke(project_id, params.key_id))) {
+        found(await keys.find(project_id, params.key_id), 'API key', params.key_id)
+        await carvingOn(db).revokeFamily(project_id, params.key_id, clock.now()) // R64: all of them, or none
+      }
       return { id: params.key_id, object: 'api_key.revoked' as const, revoked: true as const }
     },
   )
@@ -60,21 +75,22 @@ export const keyRoutes: Routes<{ clock: Clock; uses: KeyUse }> = async (app, { c
       schema: {
         tags,
         summary: 'Set a spending limit',
-        description: '`null` clears the limit, `0` blocks every generation, an absent field changes nothing.',
+        description:
+          '`null` clears the limit, `0` blocks every generation, an absent field changes nothing. `window` is a ' +
+          'limit for each day, week or month of UTC beside it.',
         params: Params,
-        body: SpendingLimit,
+        body: KeySpendingLimit,
         response: { 200: ApiKey },
       },
     },
-    async ({ caller, params, body, db }) => {
-      const { key_id } = params
-      const micros = limitMicros(body)
+    async ({ caller: { project_id }, params: { key_id }, body, db }) => {
       const keys = keyStore(db)
-      const key =
-        micros === undefined
-          ? await keys.find(caller.project_id, key_id)
-          : await keys.setBudget(caller.project_id, key_id, micros)
-      return uses.withLatest(found(key, 'API key', key_id))
+      const [micros, window] = [limitMicros(body), windowLimit(body)]
+      if (window !== undefined) await keys.setWindow(project_id, key_id, window, clock.now())
+      const set = micros === undefined ? undefined : await keys.setBudget(project_id, key_id, micros)
+      const key = set ?? found(await keys.find(project_id, key_id), 'API key', key_id)
+      if (micros !== undefined || window !== undefined) refuseChild(key)
+      return shown(key)
     },
   )
 }

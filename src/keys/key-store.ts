@@ -1,85 +1,164 @@
 // API keys at rest. Every query names the project, so no caller can reach another project's key (§5.8); only the
 // look-up by hash, which is how a caller's project becomes known, does not.
+import { type WindowLimit, windowEnd, windowStart } from '../budgets/budget-window.ts'
 import type { Caller } from '../core/caller.ts'
 import { nextSequence } from '../core/ids.ts'
-import type { Scope } from '../core/scopes.ts'
 import { type Db, sql } from '../storage/db.ts'
-import type { ApiKey, MintedKey } from './key.ts'
-
-interface Row {
-  id: string
-  project_id: string
-  name: string
-  masked: string
-  scopes: string
-  status: ApiKey['status']
-  created_at: string
-  last_used_at: string | null
-  budget_micros: number | null
-  spent_micros: number
-}
+import type { ApiKey, MintedKey, NewSecret } from './key.ts'
+import { type HolderRow, holderOf, type KeyRow, keyOf } from './key-rows.ts'
+import type { CheckedTerms } from './key-terms.ts'
 
 export type KeyStore = ReturnType<typeof keyStore>
 
+export type Edit = CheckedTerms & { name: string | undefined }
+
 export function keyStore(db: Db) {
   return {
-    async insert({ api_key: k, hash, origin }: MintedKey, now: number): Promise<void> {
+    async insert(minted: MintedKey, now: number): Promise<MintedKey> {
+      const { api_key: k, hash, origin } = minted
       await db.rows(sql`
         INSERT INTO api_key (id, project_id, name, masked, hash, origin, scopes, status,
-                             created_at, sequence, spent_micros)
+                             created_at, sequence, spent_micros,
+                             budget_micros, parent_id, expires_at, allowed_models, allowed_cidrs)
         VALUES (${k.id}, ${k.project_id}, ${k.name}, ${k.masked}, ${hash}, ${origin}, ${k.scopes.join(' ')},
-                ${k.status}, ${k.created_at}, ${nextSequence(now)}, ${k.spent_micros})`)
+                ${k.status}, ${k.created_at}, ${nextSequence(now)}, ${k.spent_micros},
+                ${k.budget_micros ?? null}, ${k.parent_id ?? null}, ${k.expires_at ? Date.parse(k.expires_at) : null},
+                ${json(k.allowed_models)}, ${json(k.allowed_cidrs)})`)
+      return minted
     },
 
     async list(project_id: string): Promise<ApiKey[]> {
-      const rows = await db.rows<Row>(sql`
-        SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros
+      const rows = await db.rows<KeyRow>(sql`
+        SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
+               expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs,
+               window_period, window_limit_micros, window_spent_micros, window_ends_at
         FROM api_key WHERE project_id = ${project_id} ORDER BY sequence DESC`)
-      return rows.map(fromRow)
+      return rows.map(keyOf)
     },
 
-    /** §3.2: the hash goes with the revocation. Revoking again finds the key all the same (R7). */
+    /**
+     * §3.2: the hash goes with the revocation. Revoking again finds the key all the same (R7). A key with money carved
+     * out of it, or carved out itself, is left alone: its family must end with it (R64).
+     */
     async revoke(project_id: string, id: string): Promise<boolean> {
       const revoked = await db.rows(sql`
-        UPDATE api_key SET status = 'revoked', hash = NULL
-        WHERE project_id = ${project_id} AND id = ${id} RETURNING id`)
+        UPDATE api_key SET status = 'revoked', previous_hash = NULL, previous_expires_at = NULL, hash = NULL
+        WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL AND open_children = 0 RETURNING id`)
       return revoked.length === 1
     },
 
+    /** A child's is part of its parent's, so it stays as it is. */
     async setBudget(project_id: string, id: string, budget_micros: number | null): Promise<ApiKey | undefined> {
-      const [row] = await db.rows<Row>(sql`
-        UPDATE api_key SET budget_micros = ${budget_micros} WHERE project_id = ${project_id} AND id = ${id}
-        RETURNING id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros`)
-      return row && fromRow(row)
+      const [row] = await db.rows<KeyRow>(sql`
+        UPDATE api_key SET budget_micros = ${budget_micros}
+        WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL
+        RETURNING id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
+                  expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs,
+                  window_period, window_limit_micros, window_spent_micros, window_ends_at`)
+      return row && keyOf(row)
+    },
+
+    /** R65: what was spent since the window began counts from the start. */
+    async setWindow(project_id: string, id: string, window: WindowLimit | null, now: number): Promise<void> {
+      const { period = null, limit_micros = null } = window ?? {}
+      await db.transaction(async (tx) => {
+        const kept = await tx.rows(sql`
+          UPDATE api_key SET window_limit_micros = ${limit_micros}
+          WHERE project_id = ${project_id} AND id = ${id} AND window_period = ${period} AND window_ends_at > ${now}
+          RETURNING id`)
+        if (kept.length === 1) return
+        // Once this row is ours, whoever settles waits: what is then on record is all there is.
+        await tx.rows(sql`
+          UPDATE api_key SET window_period = ${period}, window_limit_micros = ${limit_micros}, window_spent_micros = 0,
+                             window_ends_at = ${period && windowEnd(period, now)}
+          WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL`)
+        if (period === null) return
+        await tx.rows(sql`
+          UPDATE api_key SET window_spent_micros = (
+            SELECT CAST(COALESCE(SUM(u.charged_micros), 0) AS BIGINT) FROM usage_event u
+            WHERE u.created_ms >= ${windowStart(period, now)} AND (u.key_id = api_key.id
+               OR u.key_id IN (SELECT c.id FROM api_key c WHERE c.parent_id = api_key.id)))
+          WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL`)
+      })
     },
 
     async find(project_id: string, id: string): Promise<ApiKey | undefined> {
-      const [row] = await db.rows<Row>(sql`
-        SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros
+      const [row] = await db.rows<KeyRow>(sql`
+        SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
+               expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs,
+               window_period, window_limit_micros, window_spent_micros, window_ends_at
         FROM api_key WHERE project_id = ${project_id} AND id = ${id}`)
-      return row && fromRow(row)
+      return row && keyOf(row)
     },
 
-    async findHolder(hash: string): Promise<Caller | undefined> {
+    /** An absent one stays as it is, null clears. No child outlives its parent. */
+    async edit(project_id: string, id: string, { name, expires_at, ...lists }: Edit): Promise<ApiKey | undefined> {
+      const { allowed_models: models, allowed_cidrs: cidrs } = lists
+      return db.transaction(async (tx) => {
+        // The project's row first: so are those taken that settle what children have spent.
+        if (expires_at) await tx.rows(sql`UPDATE project SET held_micros = held_micros WHERE id = ${project_id}`)
+        await tx.rows(sql`
+          UPDATE api_key SET
+            name = CASE WHEN ${given(name)} = 1 THEN ${name ?? null} ELSE name END,
+            expires_at = CASE WHEN ${given(expires_at)} = 1 THEN ${expires_at ?? null} ELSE expires_at END,
+            allowed_models = CASE WHEN ${given(models)} = 1 THEN ${json(models)} ELSE allowed_models END,
+            allowed_cidrs = CASE WHEN ${given(cidrs)} = 1 THEN ${json(cidrs)} ELSE allowed_cidrs END
+          WHERE project_id = ${project_id} AND id = ${id}`)
+        if (expires_at)
+          await tx.rows(sql`
+            UPDATE api_key SET expires_at = ${expires_at}
+            WHERE project_id = ${project_id} AND parent_id = ${id} AND expires_at > ${expires_at}`)
+        return keyStore(tx).find(project_id, id)
+      })
+    },
+
+    /** R61: at most two secrets work at a time, so the one before the last ends here. False where the key has ended. */
+    async rotate(project_id: string, id: string, secret: NewSecret, now: number): Promise<boolean> {
+      const { hash, masked, previous_expires_at } = secret
+      const overlap = previous_expires_at > now ? previous_expires_at : null
+      const rotated = await db.rows(sql`
+        UPDATE api_key SET previous_hash = CASE WHEN ${given(overlap ?? undefined)} = 1 THEN hash ELSE NULL END,
+                           previous_expires_at = ${overlap}, hash = ${hash}, masked = ${masked}
+        WHERE project_id = ${project_id} AND id = ${id} AND status = 'active'
+          AND (expires_at IS NULL OR expires_at > ${now}) RETURNING id`)
+      return rotated.length === 1
+    },
+
+    /** What is left of secrets whose overlap is over. */
+    async forgetPrevious(now: number): Promise<void> {
+      await db.rows(sql`
+        UPDATE api_key SET previous_hash = NULL, previous_expires_at = NULL
+        WHERE previous_hash IS NOT NULL AND previous_expires_at <= ${now}`)
+    },
+
+    /** One read, whatever the key is bound to (R60 to R64). A child has the rates of its parent. */
+    async findHolder(hash: string, now: number): Promise<Caller | undefined> {
       const [row] = await db.rows<HolderRow>(sql`
         SELECT k.id AS key_id, k.project_id, k.scopes, o.verified_at, k.budget_micros, p.cap_micros, p.routing_epoch,
-               k.requests_per_minute, k.tokens_per_minute, k.concurrent_streams
+               k.window_limit_micros, k.parent_id, k.allowed_models, k.allowed_cidrs,
+               f.allowed_models AS parent_models, f.allowed_cidrs AS parent_cidrs,
+               CASE WHEN f.id IS NULL THEN k.requests_per_minute ELSE f.requests_per_minute END AS requests_per_minute,
+               CASE WHEN f.id IS NULL THEN k.tokens_per_minute ELSE f.tokens_per_minute END AS tokens_per_minute,
+               CASE WHEN f.id IS NULL THEN k.concurrent_streams ELSE f.concurrent_streams END AS concurrent_streams
         FROM api_key k JOIN project p ON p.id = k.project_id JOIN person o ON o.id = p.owner_id
-        WHERE k.hash = ${hash} AND k.status = 'active'`)
+             LEFT JOIN api_key f ON f.id = k.parent_id
+        WHERE k.hash = COALESCE((SELECT r.hash FROM api_key r
+                                 WHERE r.previous_hash = ${hash} AND r.previous_expires_at > ${now}), ${hash})
+          AND (k.expires_at IS NULL OR k.expires_at > ${now}) AND k.status = 'active'`)
       return row && holderOf(row)
     },
 
     /** The few keys whose form the operator chose; everything else must carry our checksum (R5). */
     async operatorHashes(): Promise<Set<string>> {
-      const rows = await db.rows<{ hash: string }>(sql`
-        SELECT hash FROM api_key WHERE origin = 'operator' AND hash IS NOT NULL`)
-      return new Set(rows.map((row) => row.hash))
+      const rows = await db.rows<{ hash: string; previous_hash: string | null }>(sql`
+        SELECT hash, previous_hash FROM api_key WHERE origin = 'operator' AND hash IS NOT NULL`)
+      return new Set(rows.flatMap(({ hash, previous_hash }) => (previous_hash ? [hash, previous_hash] : [hash])))
     },
 
-    /** Never moves a time back: replicas write in any order. */
+    /** Never moves a time back: replicas write in any order. Rows are taken in the order of their ids. */
     async recordUses(uses: readonly { key_id: string; at: string }[]): Promise<void> {
       await db.transaction(async (tx) => {
-        for (const { key_id, at } of uses)
+        for (const { key_id, at } of [...uses].sort((a, b) => (a.key_id < b.key_id ? -1 : 1)))
           await tx.rows(sql`
             UPDATE api_key SET last_used_at = ${at}
             WHERE id = ${key_id} AND (last_used_at IS NULL OR last_used_at < ${at})`)
@@ -88,42 +167,6 @@ export function keyStore(db: Db) {
   }
 }
 
-interface HolderRow {
-  key_id: string
-  project_id: string
-  scopes: string
-  verified_at: string | null
-  budget_micros: number | null
-  cap_micros: number | null
-  routing_epoch: number
-  requests_per_minute: number | null
-  tokens_per_minute: number | null
-  concurrent_streams: number | null
-}
+const given = (value: unknown) => (value === undefined ? 0 : 1)
 
-function holderOf(row: HolderRow): Caller {
-  const { key_id, project_id, routing_epoch, scopes, verified_at, budget_micros, cap_micros } = row
-  const { requests_per_minute, tokens_per_minute, concurrent_streams } = row
-  const has_limits = (requests_per_minute ?? tokens_per_minute ?? concurrent_streams) !== null
-  return {
-    key_id,
-    project_id,
-    routing_epoch,
-    scopes: scopes.split(' ') as Scope[],
-    owner_verified: verified_at !== null,
-    budget_micros: budget_micros ?? undefined,
-    project_cap_micros: cap_micros ?? undefined,
-    ...(has_limits && { limits: { requests_per_minute, tokens_per_minute, concurrent_streams } }),
-  }
-}
-
-function fromRow(row: Row): ApiKey {
-  const { scopes, last_used_at, budget_micros, ...rest } = row
-  return {
-    ...rest,
-    object: 'api_key',
-    scopes: scopes.split(' ') as Scope[],
-    ...(last_used_at !== null && { last_used_at }),
-    ...(budget_micros !== null && { budget_micros }),
-  }
-}
+const json = (list: readonly string[] | null | undefined) => (list ? JSON.stringify(list) : null)

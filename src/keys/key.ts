@@ -2,10 +2,13 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { type Static, Type } from 'typebox'
-import { rfc3339 } from '../core/clock.ts'
+import { BudgetWindow, windowEnd } from '../budgets/budget-window.ts'
+import { rfc3339, SECOND_MS } from '../core/clock.ts'
 import { base62, newId, randomBase62 } from '../core/ids.ts'
+import { Refusal } from '../core/refusal.ts'
 import { Scope } from '../core/scopes.ts'
 import { Label, label, time } from '../core/shapes.ts'
+import { AllowedCidrs, AllowedModels, checkedTerms, KeyTerms } from './key-terms.ts'
 
 export const KEY_PREFIX = 'svc_live_' // §5.2
 
@@ -22,6 +25,14 @@ export const ApiKey = Type.Object(
     last_used_at: Type.Optional(time()),
     budget_micros: Type.Optional(Type.Integer({ description: 'Spending limit in micro-USD; absent without a limit.' })),
     spent_micros: Type.Integer(),
+    expires_at: Type.Optional(time()),
+    previous_expires_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Until when the secret before the last rotation works too.' }),
+    ),
+    parent_id: Type.Optional(Type.String({ description: 'Only of a child key: whose money it spends.' })),
+    allowed_models: Type.Optional(AllowedModels),
+    allowed_cidrs: Type.Optional(AllowedCidrs),
+    window: Type.Optional(BudgetWindow),
   },
   { title: 'ApiKey' },
 )
@@ -41,10 +52,35 @@ export const NewKey = Type.Object(
   {
     name: Label('What people call it.'),
     scopes: Type.Optional(Type.Array(Scope, { minItems: 1, default: ['inference'] })),
+    ...KeyTerms.properties,
   },
   { title: 'NewApiKey' },
 )
 export type NewKey = Static<typeof NewKey>
+
+export const KeyChanges = Type.Object(
+  { name: Type.Optional(Label('What people call it.')), ...KeyTerms.properties },
+  { title: 'ApiKeyChanges' },
+)
+export type KeyChanges = Static<typeof KeyChanges>
+
+const OVERLAP_MAX_S = 7 * 24 * 60 * 60
+const OVERLAP_DEFAULT_S = 24 * 60 * 60
+
+export const Rotation = Type.Object(
+  {
+    overlap_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: OVERLAP_MAX_S,
+        default: OVERLAP_DEFAULT_S,
+        description: 'How long the secret of before works beside the new one; 0 ends it at once.',
+      }),
+    ),
+  },
+  { title: 'Rotation' },
+)
+export type Rotation = Static<typeof Rotation>
 
 /** A key with what is only known, or only kept, at its making. */
 export interface MintedKey {
@@ -54,8 +90,50 @@ export interface MintedKey {
   origin: 'minted' | 'operator'
 }
 
-export function createKey(project_id: string, { name, scopes = ['inference'] }: NewKey, now: number): MintedKey {
-  return describe(mint(), { project_id, name, scopes, origin: 'minted', now })
+export function createKey(project_id: string, asked: NewKey, now: number): MintedKey {
+  const { name, scopes = ['inference'] } = asked
+  const minted = describe(mint(), { project_id, name, scopes, origin: 'minted', now })
+  const { expires_at, allowed_models, allowed_cidrs } = checkedTerms(asked, now)
+  const terms = {
+    ...(expires_at && { expires_at: rfc3339(expires_at) }),
+    ...(allowed_models && { allowed_models: [...allowed_models] }),
+    ...(allowed_cidrs && { allowed_cidrs: [...allowed_cidrs] }),
+  }
+  return { ...minted, api_key: { ...minted.api_key, ...terms } }
+}
+
+/** What a key is at this moment, from what was last written of it. */
+export function asOf(key: ApiKey, now: number): ApiKey {
+  const { previous_expires_at, window, ...rest } = key
+  const overlaps = previous_expires_at !== undefined && Date.parse(previous_expires_at) > now
+  const ended = window !== undefined && Date.parse(window.resets_at) <= now
+  const anew = ended && { spent_micros: 0, resets_at: rfc3339(windowEnd(window.period, now)) }
+  return { ...rest, ...(overlaps && { previous_expires_at }), ...(window && { window: { ...window, ...anew } }) }
+}
+
+/** What a body asks to change, checked. A child ends when it was made to: its money comes back then. */
+export function keyEdit({ parent_id }: ApiKey, { name, ...terms }: KeyChanges, now: number) {
+  if (parent_id !== undefined && terms.expires_at !== undefined)
+    throw new Refusal('invalid_request', "'expires_at' of a child key cannot be changed. Revoke it to end it earlier.")
+  return { name: name === undefined ? undefined : label('name', name), ...checkedTerms(terms, now) }
+}
+
+export const endedKey = () =>
+  new Refusal('invalid_request', 'This API key is revoked or has expired: it has no secret to rotate.')
+
+/** A new secret for a key that is there already. */
+export interface NewSecret {
+  raw: string
+  hash: string
+  masked: string
+  /** From when on the secret of before is good for nothing. */
+  previous_expires_at: number
+}
+
+/** R61. */
+export function rotateSecret({ overlap_seconds = OVERLAP_DEFAULT_S }: Rotation, now: number): NewSecret {
+  const raw = mint()
+  return { raw, hash: hashKey(raw), masked: mask(raw), previous_expires_at: now + overlap_seconds * SECOND_MS }
 }
 
 /** R5: a key that the operator chose, for automation. */

@@ -4,7 +4,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { LeaseRenewal } from '../counters/lease-renewal.ts'
 import { isCompatible, type Limiting, remainingOf } from './limit-hooks.ts'
-import { keyLimits } from './policy.ts'
+import { keyLimits, ratedAs } from './policy.ts'
 import { openaiTokens } from './rate-headers.ts'
 
 declare module 'fastify' {
@@ -32,7 +32,7 @@ export function limitGenerations(app: FastifyInstance, limiting: Limiting, strea
   async function allow(request: FastifyRequest, reply: FastifyReply, needs: GenerationNeeds): Promise<Allowance> {
     const { caller, id, route } = request
     const { tokens_per_minute, concurrent_streams } = keyLimits(limits.key, caller.limits)
-    const { key_id } = caller
+    const key_id = ratedAs(caller)
     const tokens = keyAsk('tokens_per_minute', key_id, tokens_per_minute, needs.tokens)
     const stream = keyAsk('concurrent_streams', key_id, concurrent_streams, 1)
     const lease = { subject: key_id, id }

@@ -40,11 +40,11 @@ withDb((db) => {
 
   test('§8.1 they are read together with the key, and absent where it has none', async () => {
     const { project_id, key_id, hash } = await key()
-    expect(await keyStore(db()).findHolder(hash)).not.toHaveProperty('limits')
+    expect(await keyStore(db()).findHolder(hash, NOON)).not.toHaveProperty('limits')
     await store().set(project_id, key_id, { concurrent_streams: 3 })
-    expect((await keyStore(db()).findHolder(hash))?.limits).toEqual({ ...NONE, concurrent_streams: 3 })
+    expect((await keyStore(db()).findHolder(hash, NOON))?.limits).toEqual({ ...NONE, concurrent_streams: 3 })
     await store().set(project_id, key_id, NONE)
-    expect(await keyStore(db()).findHolder(hash)).not.toHaveProperty('limits')
+    expect(await keyStore(db()).findHolder(hash, NOON)).not.toHaveProperty('limits')
   })
 
   test('§8.1 the key itself comes back as ever', async () => {

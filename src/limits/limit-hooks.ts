@@ -12,9 +12,9 @@ import type { Clock } from '../core/clock.ts'
 import type { Cidr } from '../core/ip-address.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Ask, Counters, Layer, Soon, Verdict } from '../counters/counters.ts'
-import { countedAddresses } from './client-address.ts'
+import { arrivalOf, countedAddresses } from './client-address.ts'
 import { limitRefusal, policyName } from './limit-refusal.ts'
-import { keyLimits, type Limits } from './policy.ts'
+import { keyLimits, type Limits, ratedAs } from './policy.ts'
 import { openaiRequests, openaiTokens, policyOf, type Remaining, rateLimit } from './rate-headers.ts'
 import { WINDOW_S } from './sliding-window.ts'
 
@@ -106,7 +106,8 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
 
   /** An amount of 0 only looks. The tokens of the key are looked at where its answer tells of them. */
   function requestAsks({ caller, route }: FastifyRequest, amount: 0 | 1): Ask[] {
-    const { key_id, project_id } = caller
+    const { project_id } = caller
+    const key_id = ratedAs(caller)
     const { url, config } = route
     const key = keyLimits(limits.key, caller.limits)
     const asks = [
@@ -144,9 +145,7 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
   }
 
   const edge: onRequestHookHandler = (request, _reply, done) => {
-    const { socket, headers } = request.raw
-    const forwarded_for = headers['x-forwarded-for'] as string | undefined // Node joins the lines of this one
-    request.address = addressOf({ peer: socket.remoteAddress, forwarded_for })
+    request.address = addressOf(arrivalOf(request.raw))
     request.counted = []
     const asks = [edgeAsk(request.route.config, request.address)]
     whenDecided(take(asks), done, (verdict) => done(decide(request, asks, verdict)))

@@ -1,7 +1,7 @@
 // §8.1, R51: the numbers of the three layers, as switchyard.yaml may set them. The defaults are generous: a script with
 // one key that makes a hundred calls a second from one address is never refused, even if a whole minute's come at once.
 import { type Static, Type } from 'typebox'
-import type { OwnLimits } from '../core/caller.ts'
+import type { Caller, OwnLimits } from '../core/caller.ts'
 
 const closed = { additionalProperties: false, default: {} }
 
@@ -69,3 +69,6 @@ interface Generation {
 export function tokensOnArrival({ input_estimate, output_limit, choices }: Generation): number {
   return Math.min(input_estimate + (output_limit ?? OUTPUT_TOKENS_USUAL * choices), Number.MAX_SAFE_INTEGER)
 }
+
+/** R64: children have the rates of their parent, all of them together; else making one would be a way around them. */
+export const ratedAs = ({ key_id, parent_id }: Pick<Caller, 'key_id' | 'parent_id'>) => parent_id ?? key_id

@@ -157,8 +157,8 @@ withService(
         for (const { method, route } of closed(of).filter((walk) => /:(cluster|key)_id/.test(walk.route))) {
           const [, param = ''] = /(:\w+)/.exec(route) ?? []
           const [id, unknown] = [theirs[param] as string, (theirs[param] as string).replace(/.$/, '-')]
-          const body = { status: 'active', limit_usd: 1 }
-          const ask = (one: string) => home.send(method, route.replace(param, one), method === 'POST' ? { body } : {})
+          const body = { status: 'active', limit_usd: 1, name: 'x', ttl_seconds: 60 }
+          const ask = (one: string) => home.send(method, route.replace(param, one), /^P/.test(method) ? { body } : {})
           const [about, nobody] = [await ask(id), await ask(unknown)]
           const same = about.bytes.toString().replaceAll(id, 'X') === nobody.bytes.toString().replaceAll(unknown, 'X')
           if (about.status !== 404 || nobody.status !== 404 || !same) found.push(`${method} ${route}: ${about.status}`)

@@ -1,0 +1,86 @@
+// The rows that carry money: a project's and its keys'. Each rise is a conditional update of the row that carries the
+// limit. The project's row is always taken first, and two keys' rows in the order of their ids, as those are that note
+// the use of keys: so no two transactions wait for each other.
+import { type Db, sql } from '../storage/db.ts'
+import type { Limit } from './budget.ts'
+import { windowEnd } from './budget-window.ts'
+
+export class DoesNotFit extends Error {
+  readonly limit: Limit
+
+  constructor(limit: Limit) {
+    super(limit)
+    this.limit = limit
+  }
+}
+
+export interface Movement {
+  held: number
+  spent: number
+}
+
+export async function raiseProject(tx: Db, project_id: string, micros: number): Promise<void> {
+  const raised = await tx.rows(sql`
+    UPDATE project SET held_micros = held_micros + ${micros}
+    WHERE id = ${project_id} AND (cap_micros IS NULL OR spent_micros + held_micros + ${micros} <= cap_micros)
+    RETURNING id`)
+  if (raised.length === 0) throw new DoesNotFit('project')
+}
+
+/** Somebody who signed in spends without a key: then only the project's limit counts. */
+export async function raiseKey(tx: Db, key_id: string, micros: number, now: number): Promise<void> {
+  const raised = await tx.rows(sql`
+    UPDATE api_key SET held_micros = held_micros + ${micros}
+    WHERE id = ${key_id} AND (budget_micros IS NULL OR spent_micros + held_micros + ${micros} <= budget_micros)
+      AND (window_limit_micros IS NULL OR held_micros + ${micros} +
+           CASE WHEN window_ends_at > ${now} THEN window_spent_micros ELSE 0 END <= window_limit_micros)
+    RETURNING id`)
+  if (raised.length > 0) return
+  const limit = await limitInTheWay(tx, key_id, micros)
+  if (limit) throw new DoesNotFit(limit)
+}
+
+/** The total or the window's, where there is a key at all. */
+export async function limitInTheWay(tx: Db, key_id: string, micros: number): Promise<Limit | undefined> {
+  const [key] = await tx.rows<{ fits: number }>(sql`
+    SELECT CASE WHEN budget_micros IS NULL OR spent_micros + held_micros + ${micros} <= budget_micros
+           THEN 1 ELSE 0 END AS fits
+    FROM api_key WHERE id = ${key_id}`)
+  return key && (key.fits === 1 ? 'window' : 'key')
+}
+
+/** Takes the project's row and changes nothing: whoever ends, settles or releases a child waits for the others. */
+export async function lockProject(tx: Db, project_id: string): Promise<void> {
+  await tx.rows(sql`UPDATE project SET held_micros = held_micros WHERE id = ${project_id}`)
+}
+
+export async function moveProject(tx: Db, project_id: string, { held, spent }: Movement): Promise<void> {
+  await tx.rows(sql`
+    UPDATE project SET held_micros = held_micros + ${held}, spent_micros = spent_micros + ${spent}
+    WHERE id = ${project_id}`)
+}
+
+/** What is spent counts in the window of this moment, which begins here where the last one has ended. */
+export async function moveKey(tx: Db, key_id: string, { held, spent }: Movement, now: number): Promise<Moved> {
+  const [moved] = await tx.rows<Moved>(sql`
+    UPDATE api_key SET held_micros = held_micros + ${held}, spent_micros = spent_micros + ${spent},
+      window_spent_micros = CASE WHEN window_period IS NULL THEN 0
+        WHEN window_ends_at > ${now} THEN window_spent_micros + ${spent} ELSE ${spent} END,
+      window_ends_at = CASE WHEN window_period IS NULL OR window_ends_at > ${now} THEN window_ends_at
+        WHEN window_period = 'day' THEN ${windowEnd('day', now)}
+        WHEN window_period = 'week' THEN ${windowEnd('week', now)} ELSE ${windowEnd('month', now)} END
+    WHERE id = ${key_id} RETURNING returned_at`)
+  return moved ?? { returned_at: null }
+}
+
+/** Gives back what was held, and nothing else. */
+export async function lowerHeld(tx: Db, key_id: string, micros: number): Promise<Moved> {
+  const [moved] = await tx.rows<Moved>(sql`
+    UPDATE api_key SET held_micros = held_micros - ${micros} WHERE id = ${key_id} RETURNING returned_at`)
+  return moved ?? { returned_at: null }
+}
+
+export interface Moved {
+  /** Set where the key is a child whose money has gone back to its parent. */
+  returned_at: number | null
+}

@@ -1,0 +1,113 @@
+// From a row of keys to the key that is shown, and to the caller that it speaks for.
+import type { Period } from '../budgets/budget-window.ts'
+import type { Caller } from '../core/caller.ts'
+import { rfc3339 } from '../core/clock.ts'
+import type { Scope } from '../core/scopes.ts'
+import type { ApiKey } from './key.ts'
+
+export interface KeyRow {
+  id: string
+  project_id: string
+  name: string
+  masked: string
+  scopes: string
+  status: ApiKey['status']
+  created_at: string
+  last_used_at: string | null
+  budget_micros: number | null
+  spent_micros: number
+  expires_at: number | null
+  previous_expires_at: number | null
+  parent_id: string | null
+  allowed_models: string | null
+  allowed_cidrs: string | null
+  window_period: Period | null
+  window_limit_micros: number | null
+  window_spent_micros: number
+  window_ends_at: number | null
+}
+
+export function keyOf(row: KeyRow): ApiKey {
+  const { id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros } = row
+  return {
+    id,
+    object: 'api_key',
+    project_id,
+    name,
+    masked,
+    scopes: scopes.split(' ') as Scope[],
+    status,
+    created_at,
+    ...(last_used_at !== null && { last_used_at }),
+    ...(budget_micros !== null && { budget_micros }),
+    spent_micros,
+    ...termsOf(row),
+  }
+}
+
+function termsOf(row: KeyRow): Partial<ApiKey> {
+  const { expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs } = row
+  const { window_period: period, window_limit_micros, window_spent_micros, window_ends_at } = row
+  return {
+    ...(expires_at !== null && { expires_at: rfc3339(expires_at) }),
+    ...(previous_expires_at !== null && { previous_expires_at: rfc3339(previous_expires_at) }),
+    ...(parent_id !== null && { parent_id }),
+    ...(allowed_models !== null && { allowed_models: JSON.parse(allowed_models) }),
+    ...(allowed_cidrs !== null && { allowed_cidrs: JSON.parse(allowed_cidrs) }),
+    ...(period !== null && {
+      window: {
+        period,
+        limit_micros: window_limit_micros ?? 0,
+        spent_micros: window_spent_micros,
+        resets_at: rfc3339(window_ends_at ?? 0),
+      },
+    }),
+  }
+}
+
+export interface HolderRow {
+  key_id: string
+  project_id: string
+  scopes: string
+  verified_at: string | null
+  budget_micros: number | null
+  window_limit_micros: number | null
+  cap_micros: number | null
+  routing_epoch: number
+  requests_per_minute: number | null
+  tokens_per_minute: number | null
+  concurrent_streams: number | null
+  parent_id: string | null
+  allowed_models: string | null
+  allowed_cidrs: string | null
+  parent_models: string | null
+  parent_cidrs: string | null
+}
+
+export function holderOf(row: HolderRow): Caller {
+  const { key_id, project_id, routing_epoch, scopes, verified_at, budget_micros, cap_micros } = row
+  const { requests_per_minute, tokens_per_minute, concurrent_streams } = row
+  const has_limits = (requests_per_minute ?? tokens_per_minute ?? concurrent_streams) !== null
+  const caller: Caller = {
+    key_id,
+    project_id,
+    routing_epoch,
+    scopes: scopes.split(' ') as Scope[],
+    owner_verified: verified_at !== null,
+    budget_micros: budget_micros ?? undefined,
+    project_cap_micros: cap_micros ?? undefined,
+    ...(has_limits && { limits: { requests_per_minute, tokens_per_minute, concurrent_streams } }),
+  }
+  if (row.window_limit_micros !== null) caller.window_limit_micros = row.window_limit_micros
+  if (row.parent_id !== null) caller.parent_id = row.parent_id
+  const models = listsIn(row.allowed_models, row.parent_models)
+  if (models) caller.allowed_models = models
+  const cidrs = listsIn(row.allowed_cidrs, row.parent_cidrs)
+  if (cidrs) caller.allowed_cidrs = cidrs
+  return caller
+}
+
+function listsIn(own: string | null, parents: string | null): string[][] | undefined {
+  if (own === null && parents === null) return undefined
+  return [own, parents].flatMap((text) => (text === null ? [] : [JSON.parse(text)]))
+}
