@@ -36,6 +36,9 @@ const CHANGES: Record<string, Change> = {
   'POST /v2/api-keys': { body: { name: 'ci' } },
   'DELETE /v2/api-keys/:key_id': { make: newKey },
   'POST /v2/api-keys/:key_id/budget': { make: newKey, body: { limit_usd: 5 } },
+  'PATCH /v2/api-keys/:key_id': { make: newKey, body: { name: 'other' } },
+  'POST /v2/api-keys/:key_id/rotate': { make: newKey, body: {} },
+  'POST /v2/api-keys/:key_id/children': { make: newKey, body: { name: 'run', limit_usd: 1, ttl_seconds: 60 } },
   'POST /v2/api-keys/:key_id/limits': { make: newKey, body: { requests_per_minute: 10 } },
   'POST /v2/byoc/clusters': { body: { name: 'atlas', region: 'eu' } },
   'DELETE /v2/byoc/clusters/:cluster_id': { make: newCluster },
@@ -62,7 +65,10 @@ withService((service) => {
   describe('every change', () => {
     const changing = (of: TestService) =>
       walkOf(of.routes).filter(
-        (walk) => !walk.isPublic && walk.route.startsWith('/v2/') && scopeByRuling(walk) === 'admin',
+        (walk) =>
+          !walk.isPublic &&
+          walk.route.startsWith('/v2/') &&
+          (scopeByRuling(walk) === 'admin' || walk.route.endsWith('/children')),
       )
 
     test('every route that changes keys or settings leaves one entry: who, what, to which thing, in which request', async () => {

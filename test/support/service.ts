@@ -167,6 +167,7 @@ function callerOf(app: FastifyInstance, conforms: Conformance, raw: string | und
     get: (url: string, headers?: Record<string, string>) => send('GET', url, headers ? { headers } : {}),
     post: (url: string, body?: unknown, headers?: Record<string, string>) =>
       send('POST', url, { body, ...(headers && { headers }) }),
+    patch: (url: string, body?: unknown) => send('PATCH', url, { body }),
     del: (url: string, headers?: Record<string, string>) => send('DELETE', url, headers ? { headers } : {}),
   }
 }
