@@ -189,11 +189,11 @@ withDb((db) => {
     expect([left.includes(child.id), left.includes(busy.id), left.includes(parent.id)]).toEqual([false, true, true])
   })
 
-  test('R64 of forty carve-outs at once exactly those are made that fit', async () => {
-    const parent = await parentIn(db(), { budget: 1_019, cap: 5_000 })
-    const made = await Promise.all(Array.from({ length: 40 }, () => childOf(db(), parent, 50)))
-    expect(made.filter(Boolean)).toHaveLength(20)
-    expect(await books(parent)).toMatchObject({ project: { held: 1_000 } })
+  test('R64 of thirty carve-outs at once exactly those are made that fit', async () => {
+    const parent = await parentIn(db(), { budget: 519, cap: 5_000 })
+    const made = await Promise.all(Array.from({ length: 30 }, () => childOf(db(), parent, 50)))
+    expect(made.filter(Boolean)).toHaveLength(10)
+    expect(await books(parent)).toMatchObject({ project: { held: 500 } })
   })
 
   test('R64 the last settle, the sweep and the revocation at once, many times: the rest comes back once', async () => {
@@ -222,7 +222,7 @@ withDb((db) => {
       'budget_micros - spent_micros - held_micros AS rest',
       'budget_micros AS rest',
     ],
-    ['a child that holds after its end', 'AND returned_at IS NULL AND expires_at > ', 'AND 0 <> '],
+    ['a child that holds after its end', 'AND returned_at IS NULL AND expires_at > ', 'AND spent_micros <> '],
   ])('R64 planted: %s is noticed', async (_bug, from, to) => {
     const tampering: Tampering = {}
     const broken = tamperedDb(db(), tampering)

@@ -108,8 +108,8 @@ withDb((db) => {
     expect(await window(who)).toMatchObject({ spent_micros: 650, limit_micros: 9 })
   })
 
-  const COUNT = 120
-  const FIT = 40
+  const COUNT = 30
+  const FIT = 10
 
   async function admitted(on: Db): Promise<number> {
     const who = await limited(FIT * 20 + 19)
