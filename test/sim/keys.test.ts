@@ -1,7 +1,7 @@
-// §2.1, §3.2, §4.1–4.4, §5: the life of API keys, as a model.
+// §2.1, §3.2, §4.1–4.4, §5, R60, R61: the life of API keys, as a model.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { MINUTE_MS } from '../../src/core/clock.ts'
+import { MINUTE_MS, rfc3339, SECOND_MS } from '../../src/core/clock.ts'
 import type { Scope } from '../../src/core/scopes.ts'
 import { ENGINE } from '../support/databases.ts'
 import { startService, type TestProject, type TestService, withService } from '../support/service.ts'
@@ -14,6 +14,9 @@ const RANK = { read: 0, inference: 1, admin: 2 }
 interface ModelKey {
   id: string
   raw: string
+  /** The secret before the last rotation, and when it ends. */
+  previous?: { raw: string; until_ms: number }
+  expires_ms?: number
   scopes: Scope[]
   status: 'active' | 'revoked'
   budget_micros?: number
@@ -30,21 +33,30 @@ interface Real {
   stranger: TestProject
 }
 
-const shown = ({ id, scopes, status, budget_micros, last_used_at }: ModelKey) => ({
+type Shown = Omit<ModelKey, 'raw' | 'previous' | 'expires_ms'> & { expires_at?: string }
+
+const shown = ({ id, scopes, status, budget_micros, last_used_at, expires_at }: Shown) => ({
   id,
   scopes,
   status,
   budget_micros,
   last_used_at,
+  expires_at,
 })
+
+const wanted = (key: ModelKey) =>
+  shown({ ...key, ...(key.expires_ms !== undefined && { expires_at: rfc3339(key.expires_ms) }) })
 
 /** The key that `pick` names, and what a route for `needed` must answer it: undefined where it lets it in. */
 function actor(model: Model, service: TestService, pick: number, needed: Scope) {
   const key = model.keys[pick % model.keys.length] as ModelKey
+  const { raw, until_ms } = (pick % 2 === 1 && key.previous) || { raw: key.raw, until_ms: Number.MAX_VALUE }
+  const now = service.clock.now()
+  const ended = key.status === 'revoked' || (key.expires_ms ?? Number.MAX_VALUE) <= now || until_ms <= now
   const granted = Math.max(...key.scopes.map((scope) => RANK[scope]))
-  const refused = key.status === 'revoked' ? 401 : granted < RANK[needed] ? 403 : undefined
+  const refused = ended ? 401 : granted < RANK[needed] ? 403 : undefined
   if (refused !== 401) key.last_used_at = service.clock.rfc3339()
-  return { key, refused, ...service.as(key.raw) }
+  return { key, refused, ...service.as(raw) }
 }
 
 /** A key of this project, of another one, or of none. */
@@ -68,7 +80,7 @@ const create = fc.tuple(by, scopes).map(
       expect(status).toBe(refused ?? 200)
       if (refused) return
       model.keys.push({ id: body.id, raw: body.key, scopes: granted, status: 'active' })
-      expect(shown(body)).toEqual(shown(model.keys.at(-1) as ModelKey))
+      expect(shown(body)).toEqual(wanted(model.keys.at(-1) as ModelKey))
     }),
 )
 
@@ -93,7 +105,39 @@ const budget = fc.tuple(by, pick, fc.constantFrom(0, 8.2, 5, null, undefined, -1
       if (!key || status !== 200) return
       if (limit_usd === null) delete key.budget_micros
       else if (limit_usd !== undefined) key.budget_micros = Math.round(limit_usd * 1e6)
-      expect(shown(body)).toEqual(shown(key))
+      expect(shown(body)).toEqual(wanted(key))
+    }),
+)
+
+const expire = fc.tuple(by, pick, fc.constantFrom(null, 1, 999, 60_000, 0)).map(
+  ([who, whom, in_ms]): Cmd =>
+    command(`expire(${who}, ${whom}, ${in_ms})`, async (model, real) => {
+      const { refused, patch } = actor(model, real.service, who, 'admin')
+      const { id, key } = target(model, real, whom)
+      const expires_ms = in_ms === null ? undefined : real.service.clock.now() + in_ms
+      const expires_at = expires_ms === undefined ? null : rfc3339(expires_ms)
+      const { status, body } = await patch(`${KEYS}/${id}`, { expires_at })
+      expect(status).toBe(refused ?? (key ? (in_ms === 0 ? 400 : 200) : 404))
+      if (!key || status !== 200) return
+      if (expires_ms === undefined) delete key.expires_ms
+      else key.expires_ms = expires_ms
+      expect(shown(body)).toEqual(wanted(key))
+    }),
+)
+
+const rotate = fc.tuple(by, pick, fc.constantFrom(0, 1, 60)).map(
+  ([who, whom, overlap_seconds]): Cmd =>
+    command(`rotate(${who}, ${whom}, ${overlap_seconds})`, async (model, real) => {
+      const { refused, post } = actor(model, real.service, who, 'admin')
+      const { id, key } = target(model, real, whom)
+      const now = real.service.clock.now()
+      const ended = key?.status === 'revoked' || (key?.expires_ms ?? Number.MAX_VALUE) <= now
+      const { status, body } = await post(`${KEYS}/${id}/rotate`, { overlap_seconds })
+      expect(status).toBe(refused ?? (key ? (ended ? 400 : 200) : 404))
+      if (!key || status !== 200) return
+      key.previous = { raw: key.raw, until_ms: now + overlap_seconds * SECOND_MS }
+      key.raw = body.key
+      expect(shown(body)).toEqual(wanted(key))
     }),
 )
 
@@ -103,7 +147,7 @@ const list = by.map(
       const { refused, get } = actor(model, service, who, 'read')
       const { status, body } = await get(KEYS)
       expect(status).toBe(refused ?? 200)
-      if (!refused) expect(body.data.map(shown)).toEqual(model.keys.map(shown).reverse())
+      if (!refused) expect(body.data.map(shown)).toEqual(model.keys.map(wanted).reverse())
     }),
 )
 
@@ -113,9 +157,11 @@ const advance = fc
 
 const flush = fc.constant(command<Model, Real>('flush()', (_model, { service }) => service.housekeep('write key use')))
 
+const sweep = fc.constant(command<Model, Real>('sweep()', (_model, { service }) => service.housekeep('end keys')))
+
 const simulation = (service: TestService): Simulation<Model, Real> => ({
   name: 'keys',
-  commands: [create, revoke, budget, list, list, advance, flush],
+  commands: [create, revoke, budget, expire, rotate, list, list, advance, flush, sweep],
   async start() {
     service.clock.advance(MINUTE_MS) // no history uses up what another may ask
     const [home, stranger] = [await service.newProject(), await service.newProject()]
@@ -136,6 +182,9 @@ withService((service) => {
       ['a revocation in any project', /hash = NULL\s+WHERE project_id = $/, "hash = NULL WHERE '' <> "],
       ['a budget for every key of the project', /AND id = $/, "AND '' <> "],
       ['a list in another order', 'ORDER BY sequence DESC', 'ORDER BY id DESC'],
+      ['an end that nobody looks at', 'k.expires_at IS NULL OR', '1 = 1 OR'],
+      ['a secret of before that never ends', 'AND r.previous_expires_at > ', 'AND 0.5 < '],
+      ['a rotation that leaves the oldest', 'hash ELSE NULL', 'previous_hash ELSE hash'],
       ['uses that are written to nobody', /WHERE id = $/, "WHERE '' = "],
     ])('§5 planted: %s is noticed', async (_bug, from, to) => {
       const tampering: Tampering = {}

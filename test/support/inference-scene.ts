@@ -221,7 +221,7 @@ async function booksWhere(db: OpenDb, project_id: string, holds: (ledger: Ledger
 async function auditOf(db: OpenDb, project_id: string): Promise<Ledger> {
   const ledger = await ledgerOf(db, project_id)
   const keys = await db.rows<{ spent_micros: number; held_micros: number }>(sql`
-    SELECT spent_micros, held_micros FROM api_key WHERE project_id = ${project_id}`)
+    SELECT spent_micros, held_micros FROM api_key WHERE project_id = ${project_id} AND parent_id IS NULL`)
   const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0)
   const found = {
     held: ledger.held,
