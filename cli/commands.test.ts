@@ -69,6 +69,38 @@ test('§2 project create refuses an address or a name that is none', async () =>
   expect(long).toEqual(failed(1, /^switchyard: 'name' must have at most 256 characters\.\n$/))
 })
 
+test('R60–R65 key create with terms, edit, rotate, child and windows', async () => {
+  const terms = '--expires 2099-01-01T00:00:00Z --models fast gpt-4o* --cidrs 127.0.0.0/8 ::1/128'
+  const created = await json(`key create --name bound ${terms}`)
+  expect(created).toMatchObject({
+    expires_at: '2099-01-01T00:00:00.000Z',
+    allowed_models: ['fast', 'gpt-4o*'],
+    allowed_cidrs: ['127.0.0.0/8', '::1/128'],
+  })
+  const edited = await json(`key edit ${created.id} --name other --never-expires --any-model --cidrs 127.0.0.1/32`)
+  expect(edited).toMatchObject({ name: 'other', allowed_cidrs: ['127.0.0.1/32'] })
+  expect(Object.keys(edited)).not.toEqual(expect.arrayContaining(['expires_at', 'allowed_models']))
+  expect(await run(`key edit ${created.id}`)).toEqual(failed(2, /say what is to change/))
+
+  const rotated = await json(`key rotate ${created.id} --overlap 0`)
+  expect(await as(created.key, 'key list')).toEqual(failed(1, /\(401 invalid_api_key\)\n$/))
+  expect((await as(rotated.key, 'key list')).code).toBe(0)
+  expect(await run(`key rotate ${created.id}`)).toEqual(done(expect.stringMatching(/^Old secret +until \d{4}-/m)))
+
+  const child = await json(`key child ${created.id} --name run --usd 0.5 --ttl 60 --models fast`)
+  expect(child).toMatchObject({ parent_id: created.id, budget_micros: 500_000, allowed_models: ['fast'] })
+  const { stdout } = await as(child.key, `key child ${created.id} --name run --usd 1 --ttl 60`)
+  expect(stdout).toBe('')
+
+  const window = await json(`key budget ${created.id} --usd 2 --window day`)
+  expect(window).toMatchObject({ window: { period: 'day', limit_micros: 2_000_000 } })
+  expect(window).not.toHaveProperty('budget_micros')
+  expect(await run(`key budget ${created.id} --usd 3`)).toEqual(
+    done(expect.stringMatching(/^This day +\$0\.00 of \$2\.00, anew at /m)),
+  )
+  expect(await json(`key budget ${created.id} --clear-window`)).toMatchObject({ budget_micros: 3_000_000 })
+})
+
 test('§4.1–4.4 key create, list, budget and revoke', async () => {
   const created = await json('key create --name worker --scope read inference')
   expect(created).toMatchObject({ name: 'worker', scopes: ['read', 'inference'], status: 'active' })

@@ -44,6 +44,7 @@ export function clientFrom(env: NodeJS.ProcessEnv, pause: (ms: number) => Promis
     get: <Body>(path: string) => call<Body>('GET', path),
     delete: <Body>(path: string) => call<Body>('DELETE', path),
     post: <Body>(path: string, body: unknown) => call<Body>('POST', path, JSON.stringify(body)),
+    patch: <Body>(path: string, body: unknown) => call<Body>('PATCH', path, JSON.stringify(body)),
     /** For a body that is sent exactly as somebody wrote it. */
     postText: <Body>(path: string, payload: string) => call<Body>('POST', path, payload),
   }

@@ -1,9 +1,11 @@
-// `switchyard key`: §4.1–4.4 over HTTP.
+// `switchyard key`: §4.1–4.4 over HTTP, and the limits by the calendar beside them (R65).
 import { type Command, Option } from 'commander'
 import type { Scope } from '../../src/core/scopes.ts'
 import type { ApiKey } from '../../src/keys/key.ts'
 import { idOf, type Printing, print, service, usdAmount, withExample, withJson } from '../command-line.ts'
-import { card, dollars, table, when } from '../table.ts'
+import { dollars, table, when } from '../table.ts'
+import { describe, limitOf, withSecret } from './key-card.ts'
+import { addKeyLifecycle, type KeyTerms, termsOf } from './key-lifecycle.ts'
 
 const SCOPES = ['read', 'inference', 'admin'] as const satisfies readonly Scope[]
 
@@ -14,8 +16,15 @@ export function addKey(program: Command): void {
     .description('create a key, which is printed once')
     .requiredOption('--name <text>', 'what people call it')
     .addOption(new Option('--scope <scope...>', 'what it may do (default: inference)').choices(SCOPES))
+    .option('--expires <time>', 'when it ends, such as 2027-01-01T00:00:00Z')
+    .option('--models <name...>', 'the only models it may name; gpt-4o* stands for all that begin so')
+    .option('--cidrs <network...>', 'the only networks it works from, such as 203.0.113.0/24')
     .action(create)
-  withExample(creation, 'switchyard key create --name worker --scope inference')
+  withExample(
+    creation,
+    'switchyard key create --name worker --scope inference',
+    'switchyard key create --name ci --expires 2027-01-01T00:00:00Z --models fast gpt-4o* --cidrs 203.0.113.0/24',
+  )
 
   const listing = withJson(key.command('list')).description('list all keys, newest first').action(list)
   withExample(listing, 'switchyard key list', "switchyard key list --json | jq -r '.data[].id'")
@@ -30,19 +39,25 @@ export function addKey(program: Command): void {
     .description('set or clear the spending limit of a key')
     .argument('<id>', 'begins key_', idOf('key'))
     .option('--usd <amount>', 'limit in US dollars; 0 blocks every generation', usdAmount)
-    .addOption(new Option('--clear', 'no limit').conflicts('usd'))
+    .addOption(new Option('--clear', 'no limit').conflicts(['usd', 'window']))
+    .addOption(new Option('--window <period>', 'for each of these, beside the total').choices(['day', 'week', 'month']))
+    .addOption(new Option('--clear-window', 'no limit for each day, week or month').conflicts(['usd', 'window']))
     .action(budget)
   withExample(
     budgeting,
     'switchyard key budget key_1b2c3d4e5f6g7h8i9j0k --usd 25',
+    'switchyard key budget key_1b2c3d4e5f6g7h8i9j0k --usd 2 --window day',
     'switchyard key budget key_1b2c3d4e5f6g7h8i9j0k --clear',
   )
+  addKeyLifecycle(key)
 }
 
-async function create({ name, scope, json }: Printing & { name: string; scope?: Scope[] }): Promise<void> {
-  const asked = { name, ...(scope && { scopes: scope }) }
+type Creating = Printing & KeyTerms & { name: string; scope?: Scope[] }
+
+async function create({ name, scope, json, ...terms }: Creating): Promise<void> {
+  const asked = { name, ...(scope && { scopes: scope }), ...termsOf(terms) }
   const { body, text } = await service().post<ApiKey & { key: string }>('/v2/api-keys', asked)
-  print(json ? text : `${describe(body)}\nThe key, shown once; store it now:\n\n  ${body.key}\n`)
+  print(json ? text : withSecret(body))
 }
 
 async function list({ json }: Printing): Promise<void> {
@@ -66,23 +81,15 @@ async function revoke(id: string, { json }: Printing): Promise<void> {
   print(json ? text : `Revoked ${body.id}.`)
 }
 
-type Budgeting = Printing & { usd?: number; clear?: true }
+type Budgeting = Printing & { usd?: number; clear?: true; window?: string; clearWindow?: true }
 
-async function budget(id: string, { usd, clear, json }: Budgeting, command: Command): Promise<void> {
-  if (usd === undefined && !clear) command.error('give --usd with an amount, or --clear')
-  const { body, text } = await service().post<ApiKey>(`/v2/api-keys/${id}/budget`, { limit_usd: usd ?? null })
-  print(json ? text : describe(body))
-}
-
-const limitOf = ({ budget_micros }: ApiKey) => (budget_micros === undefined ? '-' : dollars(budget_micros))
-
-function describe(key: ApiKey): string {
-  return card({
-    Key: key.id,
-    Name: key.name,
-    Scopes: key.scopes.join(' '),
-    Status: key.status,
-    Spent: dollars(key.spent_micros),
-    Limit: limitOf(key),
+async function budget(id: string, asked: Budgeting, command: Command): Promise<void> {
+  const { usd, clear, window, clearWindow, json } = asked
+  if (usd === undefined && !clear && !clearWindow) command.error('give --usd with an amount, or --clear')
+  const { body, text } = await service().post<ApiKey>(`/v2/api-keys/${id}/budget`, {
+    ...((clear || (usd !== undefined && !window)) && { limit_usd: usd ?? null }),
+    ...(window && { window: { period: window, limit_usd: usd } }),
+    ...(clearWindow && { window: null }),
   })
+  print(json ? text : describe(body))
 }

@@ -1,0 +1,29 @@
+// How a key is shown to people, one field a line.
+import type { ApiKey } from '../../src/keys/key.ts'
+import { card, dollars, when } from '../table.ts'
+
+export const limitOf = ({ budget_micros }: ApiKey) => (budget_micros === undefined ? '-' : dollars(budget_micros))
+
+export function describe(key: ApiKey): string {
+  const { expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, window } = key
+  return card({
+    Key: key.id,
+    Name: key.name,
+    ...(parent_id && { 'Child of': parent_id }),
+    Scopes: key.scopes.join(' '),
+    Status: key.status,
+    Spent: dollars(key.spent_micros),
+    Limit: limitOf(key),
+    ...(window && { [`This ${window.period}`]: windowLine(window) }),
+    ...(expires_at && { Expires: when(expires_at) }),
+    ...(previous_expires_at && { 'Old secret': `until ${when(previous_expires_at)}` }),
+    ...(allowed_models && { Models: allowed_models.join(' ') }),
+    ...(allowed_cidrs && { Networks: allowed_cidrs.join(' ') }),
+  })
+}
+
+const windowLine = ({ spent_micros, limit_micros, resets_at }: NonNullable<ApiKey['window']>) =>
+  `${dollars(spent_micros)} of ${dollars(limit_micros)}, anew at ${when(resets_at)}`
+
+export const withSecret = (key: ApiKey & { key: string }) =>
+  `${describe(key)}\nThe key, shown once; store it now:\n\n  ${key.key}\n`
