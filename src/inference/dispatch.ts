@@ -27,6 +27,17 @@ export interface DispatchStages {
   bodyFor(call: Call, target: Target, held: Held): Buffer
   headersFor(call: Call, target: Target): Record<string, string>
   breakers: { allows(target_id: string): boolean; succeeded(target_id: string): void; failed(target_id: string): void }
+  /** Somebody was dialled and nobody answered: the operator is to see it, though there is nothing to settle. */
+  noteFailed(call: Call, route: Route, failed: Failed): Promise<void>
+}
+
+/** A generation that ended before any content. What was taken for it has been given back. */
+export interface Failed {
+  /** The last that was dialled. */
+  target: Target
+  slot: Slot
+  attempts: readonly Attempt[]
+  reason: unknown
 }
 
 /** An attempt that answered, with all that must still be settled or given back. */
@@ -52,33 +63,38 @@ export async function dispatch(
   signal: StopSignal,
 ): Promise<Dispatched> {
   const attempts: Attempt[] = []
-  let refusal: Refusal | undefined
+  let last: Pick<Failed, 'target' | 'slot'> | undefined
+  let reason: unknown
   for (const target of route.candidates) {
     const tried = await tryTarget(call, target, stages, signal)
     if (tried.dialled) attempts.push(attemptOf(attempts.length + 1, target, tried))
     if (tried.kind === 'answered') return { target, attempts, ...tried.got }
-    refusal ??= tried.refusal
+    if (tried.dialled) last = { target, slot: tried.dialled }
+    reason = tried.kind === 'aborted' ? tried.reason : (reason ?? tried.reason)
     if (!tried.may_repeat) break
   }
-  throw refusal ?? new Refusal('unavailable', 'No target could take this call.')
+  reason ??= new Refusal('unavailable', 'No target could take this call.')
+  if (last) await stages.noteFailed(call, route, { ...last, attempts, reason })
+  throw reason
 }
 
 type Got = Omit<Dispatched, 'target' | 'attempts'>
 type Tried =
-  | { kind: 'answered'; dialled: true; got: Got }
+  | { kind: 'answered'; dialled: Slot; got: Got }
   | {
-      kind: 'failed'
-      dialled: boolean
+      kind: 'failed' | 'aborted'
+      /** The slot that it was dialled in. */
+      dialled: Slot | undefined
       status: number | undefined
       failure: string
       may_repeat: boolean
-      refusal: Refusal
+      reason: unknown
     }
 
 async function tryTarget(call: Call, target: Target, stages: DispatchStages, signal: StopSignal): Promise<Tried> {
   let slot: Slot | undefined
   let hold: Hold | undefined
-  let dialled = false
+  let dialled: Slot | undefined
   try {
     slot = await stages.admit(call, target, signal)
     const held = await stages.hold(call, target)
@@ -86,7 +102,7 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
     const provider = await stages.providerFor(call, target)
     // The one probe of a target that failed is taken here, where it is dialled, and nowhere before.
     if (!stages.breakers.allows(target.id)) throw new Refusal('unavailable', 'The target is left alone for a while.')
-    dialled = true
+    dialled = slot
     const { timeouts } = target.dialling
     const upstream = await provider.call(
       {
@@ -102,20 +118,27 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
     if (verdict.kind === 'try_elsewhere') {
       upstream.cancel()
       await giveBack(slot, hold, stages)
-      return failed({ call, target, stages }, verdict, upstream.status)
+      return failed({ call, target, stages, slot }, verdict, upstream.status)
     }
     const answer = await answerOf(call, upstream, verdict)
     stages.breakers.succeeded(target.id)
-    return { kind: 'answered', dialled: true, got: { slot, hold, ttft_ms: stages.now() - call.received_at, answer } }
+    return { kind: 'answered', dialled: slot, got: { slot, hold, ttft_ms: stages.now() - call.received_at, answer } }
   } catch (error) {
     await giveBack(slot, hold, stages)
-    if (signal.aborted) throw abortedWith(signal.reason, slot)
+    if (signal.aborted) return aborted(signal.reason, slot, dialled)
     const verdict = verdictOnFailure(error)
-    if (verdict?.kind === 'try_elsewhere') return failed({ call, target, stages }, verdict, undefined)
+    // An address that may not be dialled is found out before there is a connection, and is an attempt all the same.
+    if (verdict?.kind === 'try_elsewhere' && slot) return failed({ call, target, stages, slot }, verdict, undefined)
     if (error instanceof Refusal && !dialled)
-      return { kind: 'failed', dialled, status: undefined, failure: error.kind, may_repeat: true, refusal: error }
+      return { kind: 'failed', dialled, status: undefined, failure: error.kind, may_repeat: true, reason: error }
     throw error
   }
+}
+
+function aborted(reason: unknown, slot: Slot | undefined, dialled: Slot | undefined): Tried {
+  const failure = reason instanceof Refusal ? reason.kind : 'client_left'
+  const common = { dialled, status: undefined, may_repeat: false }
+  return { kind: 'aborted', ...common, failure, reason: abortedWith(reason, slot) }
 }
 
 /** §10.2: a deadline that passed before there was a slot is told apart from one that passed afterwards. */
@@ -144,16 +167,18 @@ interface Trial {
   call: Call
   target: Target
   stages: DispatchStages
+  slot: Slot
 }
 
 type Elsewhere = Extract<Verdict, { kind: 'try_elsewhere' }>
 
-function failed({ call, target, stages }: Trial, verdict: Elsewhere, status: number | undefined): Tried {
+function failed({ call, target, stages, slot }: Trial, verdict: Elsewhere, status: number | undefined): Tried {
   const { failure, counts_against, surely_not_executed, refusal } = verdict
   if (counts_against) stages.breakers.failed(target.id)
   // §11 retry_safety: only what was surely not executed is tried again.
   const cautious = call.hints?.safety?.retry_safety === 'idempotent_generation_only'
-  return { kind: 'failed', dialled: true, status, failure, may_repeat: surely_not_executed || !cautious, refusal }
+  const may_repeat = surely_not_executed || !cautious
+  return { kind: 'failed', dialled: slot, status, failure, may_repeat, reason: refusal }
 }
 
 async function giveBack(slot: Slot | undefined, hold: Hold | undefined, stages: DispatchStages): Promise<void> {

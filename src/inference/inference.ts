@@ -21,6 +21,7 @@ import { readConversation } from './conversation.ts'
 import { type DeferredWrites, isAway } from './deferred-writes.ts'
 import type { Dialer } from './dialer.ts'
 import { type DispatchStages, dispatch } from './dispatch.ts'
+import { failedEvent } from './failed-generation.ts'
 import { holdFor } from './hold.ts'
 import { generate, type Stages } from './pipeline.ts'
 import type { Records } from './records.ts'
@@ -49,7 +50,7 @@ export type Inference = ReturnType<typeof inference>
 
 export function inference(needs: InferenceNeeds) {
   const { clock, snapshots, dialer, settling, deferred, records, chainsOn } = needs
-  const { db, budgetsOn, idempotencyOn } = settling
+  const { db, budgetsOn, idempotencyOn, usageOn } = settling
   const slots = admission(clock)
   const health = breakers(clock)
   const bindings = affinity(clock)
@@ -98,6 +99,10 @@ export function inference(needs: InferenceNeeds) {
     bodyFor,
     headersFor,
     breakers: health,
+    async noteFailed(call, route, failed) {
+      const event = failedEvent(call, route, failed, clock.now())
+      await deferred.surely(() => usageOn(db).insert(event))
+    },
   }
 
   const stagesFor = (request: FastifyRequest, allowance: Allowance): Stages => ({

@@ -1,9 +1,15 @@
 // The path of one generation (§1, §8.1, §10, §11): route, reserve, dispatch, answer, settle. Stages take values and
 // return values; the promise that each one keeps stands beside it.
-
 import { Refusal } from '../core/refusal.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
-import { moneyHeaders, type QosFacts, qosHeaders, type RouteFacts, routeHeaders } from '../headers/agent-headers.ts'
+import {
+  type ExecutionMode,
+  moneyHeaders,
+  type QosFacts,
+  qosHeaders,
+  type RouteFacts,
+  routeHeaders,
+} from '../headers/agent-headers.ts'
 import type { KeptResponse } from '../idempotency/idempotency.ts'
 import type { Reservation } from '../idempotency/idempotency-store.ts'
 import type { Db } from '../storage/db.ts'
@@ -168,7 +174,7 @@ async function producedOf({ call, route, got, stages }: Run, ending: Ending, tok
   }
 }
 
-const modeOf = ({ target, attempts }: Dispatched) =>
+export const modeOf = ({ target, attempts }: Pick<Dispatched, 'target' | 'attempts'>): ExecutionMode =>
   target.dialling.protocol === 'placeholder' ? 'placeholder' : attempts.length > 1 ? 'emergency_fallback' : 'live'
 
 function factsOf({ call, route, got }: Run): Facts {

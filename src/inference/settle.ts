@@ -15,7 +15,7 @@ import type { Dispatched } from './dispatch.ts'
 import type { Target } from './target.ts'
 import type { TokenCounts } from './token-counts.ts'
 
-export type Ending = 'completed' | 'client_left' | 'upstream_failed' | 'deadline_exceeded'
+export type Ending = 'completed' | 'client_left' | 'upstream_failed' | 'deadline_exceeded' | 'failed'
 
 export interface Produced {
   ending: Ending
@@ -96,7 +96,9 @@ interface Figures {
   now: number
 }
 
-function eventOf(call: Call, got: Dispatched, produced: Produced, figures: Figures): UsageEvent {
+export type Tried = Pick<Dispatched, 'target' | 'slot' | 'attempts'> & { ttft_ms: number | null }
+
+export function eventOf(call: Call, got: Tried, produced: Produced, figures: Figures): UsageEvent {
   const { target, slot, attempts, ttft_ms } = got
   const { tokens, repeated_tokens_est } = produced
   const { charged_micros, direct_cost_micros, written_off_micros, now } = figures

@@ -29,6 +29,16 @@ withScene(
       expect(await stage.keyState(KEY)).toBe('free')
     }
 
+    /** §8.2: the operator sees that it was tried, once; nobody paid, and the key is free. */
+    async function cameToNothing(stage: Stage, status: string) {
+      const { events } = await stage.audit()
+      const nothing = { input_tokens: 0, output_tokens: 0, charged_micros: 0, direct_cost_micros: 0 }
+      expect(events).toMatchObject([{ status, ...nothing, ttft_ms: null }])
+      for (const { failure } of events[0]?.attempts ?? []) expect(failure).toMatch(/\w/)
+      expect(events[0]?.attempts.length).toBe(stage.one.requests.length + stage.two.requests.length)
+      expect(await stage.keyState(KEY)).toBe('free')
+    }
+
     /** §11.6: a retry with the same key executes, and is charged like any other. */
     async function retryExecutes(stage: Stage, one: Case) {
       if (!one.keyed) return
@@ -60,7 +70,7 @@ withScene(
         const heard = await stage.chat(...asked(one))
         expect(envelope(heard)).toEqual(answer)
         expect(moneyIn(heard)).toBeUndefined()
-        await nothingHappened(stage)
+        await cameToNothing(stage, 'failed')
         await retryExecutes(stage, one)
       })
 
@@ -68,7 +78,7 @@ withScene(
         const stage = await scene().stage({ key: LIMIT })
         stage.one.behave({ cut: { after: 1, how: 'end' } })
         expect(envelope(await stage.chat(...asked(one)))).toEqual(UPSTREAM_FAILED)
-        await nothingHappened(stage)
+        await cameToNothing(stage, 'failed')
       })
 
       test('R49 a 429 of the upstream tells how long to wait, as the upstream did', async () => {
@@ -93,7 +103,7 @@ withScene(
           const stage = await scene().stage({ key: LIMIT })
           stage.one.behave({ body })
           expect(envelope(await stage.chat())).toEqual(UPSTREAM_FAILED)
-          await nothingHappened(stage)
+          await cameToNothing(stage, 'failed')
           expect((await stage.chat({ model: stage.both })).headers['agent-resolved-provider']).toBe(stage.second)
         },
       )
@@ -111,7 +121,7 @@ withScene(
         const heard = await stage.chat(...asked(one, { model: stage.hasty }))
         expect(envelope(heard)).toEqual(UPSTREAM_FAILED)
         expect(await (await stage.one.request(1)).over).toBe('left')
-        await nothingHappened(stage)
+        await cameToNothing(stage, 'failed')
       })
     })
 
@@ -152,7 +162,7 @@ withScene(
           expect(events).toMatchObject([{ status: 'upstream_failed', charged_micros: 0 }])
         } else {
           expect(envelope(heard)).toEqual(UPSTREAM_FAILED)
-          expect(events).toEqual([])
+          expect(events).toMatchObject([{ status: 'failed', charged_micros: 0 }])
         }
         expect(await stage.keyState(KEY)).toBe('free')
       })
@@ -185,7 +195,7 @@ withScene(
         expect(heard.headers).toMatchObject({ 'x-should-retry': 'false', 'agent-qos-admission': 'admitted' })
         expect(heard.headers).not.toHaveProperty('retry-after')
         expect(await (await stage.one.request(1)).over).toBe('left')
-        await nothingHappened(stage)
+        await cameToNothing(stage, 'deadline_exceeded')
         await retryExecutes(stage, one)
       })
 
@@ -194,7 +204,7 @@ withScene(
         stage.one.behave({ cut: { after: one.stream ? 1 : 10, how: 'silence' } })
         const heard = await stage.chat(...asked(one, {}, hintsHeader({ qos: { deadline_ms: 250 } })))
         expect(envelope(heard)).toEqual(LATE)
-        await nothingHappened(stage)
+        await cameToNothing(stage, 'deadline_exceeded')
       })
 
       test.each(STREAMED)('R44 passes in mid-stream: an error event, nobody pays ($form)', async (one) => {
@@ -290,7 +300,7 @@ withScene(
         stage.one.behave({ status: 429, body: '{}' })
         stage.two.behave({ instead: 'reset' })
         expect(envelope(await stage.chat({ model: stage.both }))).toEqual(RATE_LIMITED)
-        await nothingHappened(stage)
+        await cameToNothing(stage, 'failed')
       })
 
       test('R47 five failures in a row and the target is left alone; after 30 s one call tries it again', async () => {

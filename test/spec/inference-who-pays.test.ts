@@ -97,8 +97,10 @@ withScene((scene) => {
       expect((await stage.ledger()).holds).toHaveLength(1)
       call.leave()
       expect(await over).toBe('left')
-      await stage.until(({ holds }) => holds.length === 0)
-      await nothingHappened(stage)
+      await stage.until(({ holds, events }) => holds.length === 0 && events.length === 1)
+      const { events } = await stage.audit()
+      const tried = [{ n: 1, failure: 'client_left' }]
+      expect(events).toMatchObject([{ status: 'client_left', charged_micros: 0, output_tokens: 0, attempts: tried }])
     })
 
     test.each(KEYED)('R26 it is finished, kept, charged once and replayed: $form', async (one) => {

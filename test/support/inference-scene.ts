@@ -180,6 +180,9 @@ export interface BookedEvent {
   charged_micros: number
   direct_cost_micros: number
   written_off_micros: number
+  input_tokens: number
+  output_tokens: number
+  ttft_ms: number | null
   mode: string
   attempts: UsageAttempt[]
 }
@@ -199,7 +202,8 @@ async function ledgerOf(db: OpenDb, project_id: string): Promise<Ledger> {
   const holds = await db.rows<{ micros: number }>(sql`
     SELECT micros FROM budget_hold WHERE project_id = ${project_id}`)
   const events = await db.rows<Omit<BookedEvent, 'attempts'> & { attempts: string }>(sql`
-    SELECT trace_id, status, charged_micros, direct_cost_micros, written_off_micros, mode, attempts
+    SELECT trace_id, status, charged_micros, direct_cost_micros, written_off_micros, input_tokens, output_tokens,
+           ttft_ms, mode, attempts
     FROM usage_event WHERE project_id = ${project_id} ORDER BY sequence`)
   return {
     spent: project?.spent_micros ?? 0,

@@ -1,0 +1,31 @@
+// §8.2: the usage event of a generation that was dialled and came to nothing. No tokens and no money: it is written
+// after the hold went back, so it can neither charge nor hold up anyone's budget.
+import { Refusal } from '../core/refusal.ts'
+import type { UsageEvent } from '../usage/usage-event.ts'
+import type { Call } from './call.ts'
+import { ClientLeft } from './client.ts'
+import type { Failed } from './dispatch.ts'
+import { modeOf } from './pipeline.ts'
+import { type Ending, eventOf } from './settle.ts'
+import type { Route } from './target.ts'
+
+const NO_TOKENS = { input: 0, cached: 0, written: 0, output: 0, reasoning: 0, estimated: false }
+const NO_MONEY = { charged_micros: 0, direct_cost_micros: 0, written_off_micros: 0 }
+
+export function failedEvent(call: Call, { alias_release_id }: Route, failed: Failed, now: number): UsageEvent {
+  const produced = {
+    ending: endingOf(failed.reason),
+    tokens: NO_TOKENS,
+    mode: modeOf(failed),
+    admission: failed.slot.verdict,
+    alias_release_id,
+    repeated_tokens_est: 0,
+  }
+  return eventOf(call, { ...failed, ttft_ms: null }, produced, { ...NO_MONEY, now })
+}
+
+/** Who ended it: the client, its deadline, or the upstreams, of which none answered. */
+function endingOf(reason: unknown): Ending {
+  if (reason instanceof ClientLeft) return 'client_left'
+  return reason instanceof Refusal && reason.kind === 'deadline_exceeded' ? 'deadline_exceeded' : 'failed'
+}
