@@ -45,6 +45,9 @@ export interface Behaviour extends Saying {
   respond?: (request: Recorded, response: ServerResponse) => void | Promise<void>
 }
 
+/** A behaviour, or what finds one in what was asked. */
+export type Manner = Behaviour | ((request: Recorded) => Behaviour)
+
 export interface Recorded {
   method: string
   path: string
@@ -61,12 +64,12 @@ export interface Recorded {
 
 export type TestUpstream = Awaited<ReturnType<typeof startUpstream>>
 
-export async function startUpstream(standing: Behaviour = {}) {
+export async function startUpstream(standing: Manner = {}) {
   const requests: Recorded[] = []
-  const queue: Behaviour[] = []
+  const queue: Manner[] = []
   const sockets = new Map<Socket, number>()
   const listeners = new Set<() => void>()
-  let behaviour = standing
+  let behaviour: Manner = standing
   let opened = 0
 
   const changed = () => {
@@ -91,7 +94,7 @@ export async function startUpstream(standing: Behaviour = {}) {
       (recorded) => {
         requests.push(recorded)
         changed()
-        return deliver(chosen, recorded, response)
+        return deliver(typeof chosen === 'function' ? chosen(recorded) : chosen, recorded, response)
       },
       () => {}, // the caller left before it had said what it wanted
     )
@@ -115,7 +118,7 @@ export async function startUpstream(standing: Behaviour = {}) {
     requests,
     until,
     /** From now on, for every call; whatever was planned for the next ones is forgotten. */
-    behave(next: Behaviour): void {
+    behave(next: Manner): void {
       queue.length = 0
       behaviour = next
     },

@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asks, count, inLanes, stored } from './asks.ts'
 import { check, type Operation } from './checker.ts'
+import { doorway, killAgainAndAgain } from './kills.ts'
 import type { Plant } from './plants.ts'
 import { type Chance, chance } from './randomness.ts'
 import type { Ask } from './recording-client.ts'
 import { type Report, report, verdictChecks } from './report.ts'
 import { type Engine, openScene, type Scene } from './scene.ts'
-import type { ServerProcess } from './server-process.ts'
 
 export interface Kill9 {
   cycles: number
@@ -19,7 +19,6 @@ export interface Kill9 {
 }
 
 const TRAFFIC_MS = [0, 400] as const // from the first answer to the kill
-const BOOT_KILL_ONE_IN = 8 // some kills hit a server that is still coming up from the last one
 const EARLY_KILL_ONE_IN = 8 // some hit one that has not answered anything yet
 const RETRY_MS = 10
 const GIVE_UP_MS = 30_000
@@ -30,7 +29,14 @@ export async function kill9(run: Kill9): Promise<Report> {
   return report(scene, { command: 'kill9', engine, plant, seed }, async () => {
     const random = chance(seed)
     const traffic = startTraffic(scene, random, in_flight)
-    const { booting, server } = await killAgainAndAgain(scene, traffic, random, run)
+    const { booting, server } = await killAgainAndAgain(scene, traffic.door, random, {
+      kills: cycles,
+      async beforeKill(kill) {
+        if (!random.oneIn(EARLY_KILL_ONE_IN)) await traffic.answered()
+        await sleep(random.between(...TRAFFIC_MS))
+        run.note?.(`kill ${kill} of ${cycles}, ${traffic.asked.length} keys`)
+      },
+    })
     await traffic.finish()
     const { operations, asked } = traffic
     const retried = count(operations, (one) => one.replayed === true)
@@ -59,29 +65,28 @@ export async function kill9(run: Kill9): Promise<Report> {
   })
 }
 
-type Traffic = ReturnType<typeof startTraffic>
-
 /** Lanes that each ask for one thing after another, and for each again and again until it is answered with 2xx. */
 function startTraffic({ client }: Scene, random: Chance, lanes: number) {
   const operations: Operation[] = []
   const asked: Ask[] = []
   const next = asks(random)
+  const door = doorway()
   let isOver = false
-  let up = gate()
+  let noteAnswer = () => {}
 
   async function untilAnswered(ask: Ask): Promise<void> {
     const deadline_ms = performance.now() + GIVE_UP_MS
     while (performance.now() < deadline_ms) {
-      await up.opened
+      await door.opened()
       const operation = await client.post(ask)
       operations.push(operation)
-      if (operation.outcome === 'ok') return up.noteAnswer()
+      if (operation.outcome === 'ok') return noteAnswer()
       await sleep(RETRY_MS)
     }
   }
 
   async function lane(): Promise<void> {
-    for (await up.opened; !isOver; await up.opened) {
+    for (await door.opened(); !isOver; await door.opened()) {
       const ask = next()
       asked.push(ask)
       await untilAnswered(ask)
@@ -92,60 +97,15 @@ function startTraffic({ client }: Scene, random: Chance, lanes: number) {
   return {
     operations,
     asked,
-    /** From here on a server answers. */
-    open: () => up.open(),
-    /** Resolves with the first answer since a server came up. */
-    answered: () => up.answered,
-    /** From here on none does: who lost its connection waits before it tries again. */
-    shut() {
-      up = gate()
-    },
+    door,
+    /** Resolves with the next answer. */
+    answered: () =>
+      new Promise<void>((resolve) => {
+        noteAnswer = resolve
+      }),
     async finish() {
       isOver = true
       await running
     },
   }
-}
-
-function gate() {
-  const [opened, open] = signal()
-  const [answered, noteAnswer] = signal()
-  return { opened, open, answered, noteAnswer }
-}
-
-function signal(): [Promise<void>, () => void] {
-  let give = () => {}
-  const given = new Promise<void>((resolve) => {
-    give = resolve
-  })
-  return [given, give]
-}
-
-async function killAgainAndAgain(scene: Scene, traffic: Traffic, random: Chance, { cycles, note = () => {} }: Kill9) {
-  let booting = 0
-  let start_ms = 500
-  async function bringUp(): Promise<ServerProcess> {
-    const spawned_ms = performance.now()
-    const server = await scene.start()
-    start_ms = performance.now() - spawned_ms
-    traffic.open()
-    return server
-  }
-
-  for (let cycle = 1; cycle <= cycles; cycle++) {
-    // The first start, which makes the store and its secret, is always cut short once.
-    if (cycle === 1 || random.oneIn(BOOT_KILL_ONE_IN)) {
-      booting++
-      const server = scene.spawn()
-      await sleep(random.between(0, start_ms))
-      await server.kill()
-    }
-    const server = await bringUp()
-    if (!random.oneIn(EARLY_KILL_ONE_IN)) await traffic.answered()
-    await sleep(random.between(...TRAFFIC_MS))
-    traffic.shut()
-    await server.kill()
-    note(`kill ${cycle} of ${cycles}, ${traffic.asked.length} keys`)
-  }
-  return { booting, server: await bringUp() }
 }

@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { budget } from './budget.ts'
 import { disconnect, IN_FLIGHT } from './disconnect.ts'
 import { kill9 } from './kill9.ts'
+import { money } from './money.ts'
 import { PLANTS, type Plant } from './plants.ts'
 import { race } from './race.ts'
 import { newSeed } from './randomness.ts'
@@ -56,6 +57,18 @@ run('budget', 'Sends more calls at once than a key can pay for: no more than it 
   .option('--at-once <n>', 'calls at any time', whole, 1_000)
   .action(async ({ atOnce, ...options }: Common & { calls: number; atOnce: number }) => {
     conclude(await budget({ ...options, at_once: atOnce }), options)
+  })
+
+run('money', 'Clients leave, upstreams break, deadlines pass, the server is killed: the books must balance.', [
+  'hold-kept',
+  'charged-again',
+  'orphans-stay',
+])
+  .option('--calls <n>', 'generations asked for', whole, 5_000)
+  .option('--kills <n>', 'kills, spread over the run', whole, 200)
+  .option('--in-flight <n>', 'generations at any time', whole, 24)
+  .action(async ({ inFlight, ...options }: Common & { calls: number; kills: number; inFlight: number }) => {
+    conclude(await money({ ...options, in_flight: inFlight, patient: !options.plant, note: progress }), options)
   })
 
 run('disconnect', 'Clients leave at a random moment of their request, then ask again with the same key.', [

@@ -1,14 +1,17 @@
-// Known bugs, put in place of the real store by the harness: a gate that does not catch its own is no gate. None of
-// them exists in the service itself; each wraps the store that the service opened.
+// Known bugs, put into the real server by the harness: a gate that does not catch its own is no gate. None of them
+// exists in the service itself; most wrap the store that the service opened.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type OpenDb, type Sql, sql, type Tx } from '../../src/storage/db.ts'
+import { chargedAgain, holdKept, orphansStay } from './money-plants.ts'
 
-interface Planted {
+export interface Planted {
   meaning: string
-  wrap(db: OpenDb): OpenDb
+  wrap?(db: OpenDb): OpenDb
+  /** For a bug that does not lie in the store. */
+  install?(): void
 }
 
 export const PLANTS = {
@@ -27,6 +30,18 @@ export const PLANTS = {
   'leaked-hold': {
     meaning: 'One request in forty leaves its triple reserved behind it.',
     wrap: leakedHold,
+  },
+  'hold-kept': {
+    meaning: 'A charge reads its hold, and leaves it where it is.',
+    wrap: holdKept,
+  },
+  'charged-again': {
+    meaning: 'A retry with the same key is executed and charged as if it were new.',
+    wrap: chargedAgain,
+  },
+  'orphans-stay': {
+    meaning: 'What a killed server held is never given back.',
+    wrap: orphansStay,
   },
 } satisfies Record<string, Planted>
 

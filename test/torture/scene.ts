@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client as PostgresClient } from 'pg'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { Client as PostgresClient, types } from 'pg'
 import { checkIntegrity, storeFile } from '../../src/storage/data-folder.ts'
 import { freePort, postgresServer } from '../support/postgres-server.ts'
 import type { Plant } from './plants.ts'
@@ -84,6 +85,17 @@ export async function openScene({ engine, plant, replicas = 1, log_level = 'warn
       }
     },
 
+    /** Straight from the store, past any server. */
+    async rows<Row>(statement: string): Promise<Row[]> {
+      if (database) return (await run(database.url, statement)) as Row[]
+      const store = new DatabaseSync(storeFile(data_dir), { readOnly: true, timeout: 5_000 })
+      try {
+        return store.prepare(statement).all() as Row[]
+      } finally {
+        store.close()
+      }
+    },
+
     /** What the servers themselves called an error: nothing that a client does may come to one. */
     loggedErrors: () =>
       readFileSync(log_file, 'utf8')
@@ -113,12 +125,17 @@ async function freshSchema() {
   }
 }
 
-async function run(url: string, statement: string): Promise<void> {
-  const connection = new PostgresClient(url)
+async function run(url: string, statement: string): Promise<unknown[]> {
+  const connection = new PostgresClient({ connectionString: url, types: { getTypeParser } })
   await connection.connect()
-  await connection.query(statement)
+  const { rows } = await connection.query(statement)
   await connection.end()
+  return rows
 }
+
+/** Every whole number of ours fits a double. */
+const getTypeParser = ((oid: number, format: 'text') =>
+  oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser
 
 /** One key and one address send more here than any limit would let through. */
 function settingsFile(folder: string, providers: string): string {

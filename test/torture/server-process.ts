@@ -30,7 +30,7 @@ const BUILT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const PLANTED = fileURLToPath(new URL('./planted-server.ts', import.meta.url))
 
 const POLL_MS = 5
-const START_WITHIN_MS = 30_000
+const START_WITHIN_MS = 60_000
 
 export function spawnServer({ port, folder, log_file, env, plant }: Launch): ServerProcess {
   if (!existsSync(BUILT)) throw new Error('There is no built server: run `npm run build` first.')
