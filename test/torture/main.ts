@@ -10,6 +10,7 @@ import { newSeed } from './randomness.ts'
 import { isClean, type Report, table } from './report.ts'
 import { ENGINES, type Engine } from './scene.ts'
 import { secrets } from './secrets.ts'
+import { streams } from './streams.ts'
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 
@@ -69,6 +70,16 @@ run('money', 'Clients leave, upstreams break, deadlines pass, the server is kill
   .option('--in-flight <n>', 'generations at any time', whole, 24)
   .action(async ({ inFlight, ...options }: Common & { calls: number; kills: number; inFlight: number }) => {
     conclude(await money({ ...options, in_flight: inFlight, patient: !options.plant, note: progress }), options)
+  })
+
+run('streams', 'Clients leave their streams at a random byte: nothing of them may stay open.', [
+  'deaf',
+  'upstream-kept',
+])
+  .option('--streams <n>', 'streams to be left', whole, 10_000)
+  .option('--in-flight <n>', 'streams at any time', whole, 32)
+  .action(async ({ inFlight, ...options }: Common & { streams: number; inFlight: number }) => {
+    conclude(await streams({ ...options, in_flight: inFlight, note: progress }), options)
   })
 
 run('disconnect', 'Clients leave at a random moment of their request, then ask again with the same key.', [

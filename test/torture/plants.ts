@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type OpenDb, type Sql, sql, type Tx } from '../../src/storage/db.ts'
 import { chargedAgain, holdKept, orphansStay } from './money-plants.ts'
+import { deaf, upstreamKept } from './stream-plants.ts'
 
 export interface Planted {
   meaning: string
@@ -42,6 +43,14 @@ export const PLANTS = {
   'orphans-stay': {
     meaning: 'What a killed server held is never given back.',
     wrap: orphansStay,
+  },
+  deaf: {
+    meaning: 'Nobody hears that a client has left: its stream stays open, and so does its lease.',
+    install: deaf,
+  },
+  'upstream-kept': {
+    meaning: 'The upstream is not let go of when its client leaves.',
+    install: upstreamKept,
   },
 } satisfies Record<string, Planted>
 
