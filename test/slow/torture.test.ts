@@ -4,11 +4,15 @@ import { describe, expect, test } from 'vitest'
 import { budget } from '../torture/budget.ts'
 import { disconnect } from '../torture/disconnect.ts'
 import { kill9 } from '../torture/kill9.ts'
+import { money } from '../torture/money.ts'
+import { MONEY_CHECKS } from '../torture/money-checker.ts'
 import { race } from '../torture/race.ts'
 import { newSeed } from '../torture/randomness.ts'
-import { found, isClean, type Report, table } from '../torture/report.ts'
+import { found, foundBy, isClean, type Report, table } from '../torture/report.ts'
 import { ENGINES } from '../torture/scene.ts'
 import { secrets } from '../torture/secrets.ts'
+import { streams } from '../torture/streams.ts'
+import { STREAM_CHECKS } from '../torture/streams-checker.ts'
 
 const seed = newSeed()
 
@@ -52,6 +56,31 @@ describe.sequential('torture', () => {
 
   test('R43 a key with $5.00 pays for exactly 2,500 calls of $0.002, however many come at once', async () => {
     expectClean(await budget({ calls: 3_000, at_once: 300, engine: 'sqlite', seed }))
+  })
+
+  test('F13 money balances through aborts, broken upstreams, deadlines and kill -9', async () => {
+    expectClean(await money({ calls: 200, kills: 5, in_flight: 24, engine: 'sqlite', seed }))
+  })
+
+  test.each([
+    ['a hold that its charge leaves behind', 'hold-kept', 'phantom_holds'],
+    ['a retry that is charged again', 'charged-again', 'charged_twice'],
+    ['holds of the dead that nobody returns', 'orphans-stay', 'phantom_holds'],
+  ] as const)('F13 money catches %s', async (_bug, plant, check) => {
+    const report = await money({ calls: 120, kills: 2, in_flight: 24, engine: 'sqlite', plant, seed })
+    expect(foundBy(report, MONEY_CHECKS[check]).length, table(report)).toBeGreaterThan(0)
+  })
+
+  test('F9 of streams left at a random byte nothing stays open, and keyed ones are replayed', async () => {
+    expectClean(await streams({ streams: 300, in_flight: 32, engine: 'sqlite', seed }))
+  })
+
+  test.each([
+    ['a stream that does not hear its client leave', 'deaf', 'gauge'],
+    ['an upstream that is not let go of', 'upstream-kept', 'upstream_open'],
+  ] as const)('F9 streams catches %s', async (_bug, plant, check) => {
+    const report = await streams({ streams: 60, in_flight: 32, engine: 'sqlite', plant, seed })
+    expect(foundBy(report, STREAM_CHECKS[check]).length, table(report)).toBeGreaterThan(0)
   })
 
   test('R20 no piece of a raw key or of an idempotency key lies in the store, its WAL or the log', async () => {

@@ -64,8 +64,11 @@ export const verdictChecks = (verdict: Verdict): Check[] =>
 export const isClean = ({ checks }: Pick<Report, 'checks'>) => checks.every(({ found }) => found.length === 0)
 
 /** The violations of one check, for a test to count. */
-export function found({ checks }: Report, name: CheckName): readonly string[] {
-  return checks.find((one) => one.name === CHECKS[name])?.found ?? []
+export const found = (report: Report, name: CheckName): readonly string[] => foundBy(report, CHECKS[name])
+
+/** The same, by what the check is called in the table. */
+export function foundBy({ checks }: Report, title: string): readonly string[] {
+  return checks.find((one) => one.name === title)?.found ?? []
 }
 
 export function table(report: Report): string {
