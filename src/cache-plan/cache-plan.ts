@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Refusal } from '../core/refusal.ts'
 import { Label, label } from '../core/shapes.ts'
 
-const TIERS_MAX = 16 // §8
+export const TIERS_MAX = 16 // §8
 const Milliseconds = (description: string) => Type.Number({ description: `${description}, ms.` })
 
 export const Tier = Type.Object({
