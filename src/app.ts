@@ -44,6 +44,7 @@ import { metrics } from './telemetry/metrics.ts'
 import { measureRequests } from './telemetry/metrics-hooks.ts'
 import { readinessOf } from './telemetry/readiness.ts'
 import { telemetryRoutes } from './telemetry/telemetry-routes.ts'
+import { traceRoutes } from './usage/trace-routes.ts'
 import { usageRoutes } from './usage/usage-routes.ts'
 
 export interface Parts {
@@ -137,6 +138,7 @@ export async function buildService(parts: Parts) {
     await api.register(subscriptionRoutes, { clock })
     await api.register(sessionRoutes, { clock, seals })
     await api.register(usageRoutes)
+    await api.register(traceRoutes)
     await api.register(modelRoutes, { snapshots })
     await api.register(explainRoutes, { path })
     await api.register(v1Routes, { path })

@@ -51,7 +51,8 @@ export function dialer({ policy, clock, secretOf }: Needs) {
     for (const [name, upstream] of upstreams) {
       if (!name.startsWith('customer')) continue
       upstreams.delete(name)
-      return upstream.retire()
+      upstream.retire()
+      return
     }
   }
 

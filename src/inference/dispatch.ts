@@ -5,6 +5,7 @@ import type { Hold } from '../budgets/budget.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
 import { type Provider, type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
+import type { AttemptTimes } from '../usage/usage-event.ts'
 import type { Slot } from './admission.ts'
 import { type OpenedStream, openStream } from './answer-stream.ts'
 import type { Call } from './call.ts'
@@ -67,7 +68,7 @@ export async function dispatch(
   let reason: unknown
   for (const target of route.candidates) {
     const tried = await tryTarget(call, target, stages, signal)
-    if (tried.dialled) attempts.push(attemptOf(attempts.length + 1, target, tried))
+    if (tried.dialled) attempts.push(attemptOf(attempts.length + 1, target, tried, stages.now() - call.received_at))
     if (tried.kind === 'answered') return { target, attempts, ...tried.got }
     if (tried.dialled) last = { target, slot: tried.dialled }
     reason = tried.kind === 'aborted' ? tried.reason : (reason ?? tried.reason)
@@ -79,10 +80,12 @@ export async function dispatch(
 }
 
 type Got = Omit<Dispatched, 'target' | 'attempts'>
+type Times = Omit<AttemptTimes, 'ended_ms'>
 type Tried =
-  | { kind: 'answered'; dialled: Slot; got: Got }
+  | { kind: 'answered'; dialled: Slot; times: Times; got: Got }
   | {
       kind: 'failed' | 'aborted'
+      times: Times
       /** The slot that it was dialled in. */
       dialled: Slot | undefined
       status: number | undefined
@@ -95,14 +98,17 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
   let slot: Slot | undefined
   let hold: Hold | undefined
   let dialled: Slot | undefined
+  const times: Times = { started_ms: stages.now() - call.received_at, queue_ms: 0, dialled_ms: 0 }
   try {
     slot = await stages.admit(call, target, signal)
+    times.queue_ms = slot.queue_ms
     const held = await stages.hold(call, target)
     hold = held.hold
     const provider = await stages.providerFor(call, target)
     // The one probe of a target that failed is taken here, where it is dialled, and nowhere before.
     if (!stages.breakers.allows(target.id)) throw new Refusal('unavailable', 'The target is left alone for a while.')
     dialled = slot
+    times.dialled_ms = stages.now() - call.received_at
     const { timeouts } = target.dialling
     const upstream = await provider.call(
       {
@@ -118,27 +124,28 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
     if (verdict.kind === 'try_elsewhere') {
       upstream.cancel()
       await giveBack(slot, hold, stages)
-      return failed({ call, target, stages, slot }, verdict, upstream.status)
+      return failed({ call, target, stages, slot, times }, verdict, upstream.status)
     }
     const answer = await answerOf(call, upstream, verdict)
     stages.breakers.succeeded(target.id)
-    return { kind: 'answered', dialled: slot, got: { slot, hold, ttft_ms: stages.now() - call.received_at, answer } }
+    const ttft_ms = stages.now() - call.received_at
+    return { kind: 'answered', dialled: slot, times, got: { slot, hold, ttft_ms, answer } }
   } catch (error) {
     await giveBack(slot, hold, stages)
-    if (signal.aborted) return aborted(signal.reason, slot, dialled)
+    if (signal.aborted) return { ...aborted(signal.reason, slot), dialled, times }
     const verdict = verdictOnFailure(error)
     // An address that may not be dialled is found out before there is a connection, and is an attempt all the same.
-    if (verdict?.kind === 'try_elsewhere' && slot) return failed({ call, target, stages, slot }, verdict, undefined)
+    if (verdict?.kind === 'try_elsewhere' && slot)
+      return failed({ call, target, stages, slot, times }, verdict, undefined)
     if (error instanceof Refusal && !dialled)
-      return { kind: 'failed', dialled, status: undefined, failure: error.kind, may_repeat: true, reason: error }
+      return { kind: 'failed', dialled, times, status: undefined, failure: error.kind, may_repeat: true, reason: error }
     throw error
   }
 }
 
-function aborted(reason: unknown, slot: Slot | undefined, dialled: Slot | undefined): Tried {
+function aborted(reason: unknown, slot: Slot | undefined) {
   const failure = reason instanceof Refusal ? reason.kind : 'client_left'
-  const common = { dialled, status: undefined, may_repeat: false }
-  return { kind: 'aborted', ...common, failure, reason: abortedWith(reason, slot) }
+  return { kind: 'aborted', status: undefined, may_repeat: false, failure, reason: abortedWith(reason, slot) } as const
 }
 
 /** §10.2: a deadline that passed before there was a slot is told apart from one that passed afterwards. */
@@ -168,17 +175,18 @@ interface Trial {
   target: Target
   stages: DispatchStages
   slot: Slot
+  times: Times
 }
 
 type Elsewhere = Extract<Verdict, { kind: 'try_elsewhere' }>
 
-function failed({ call, target, stages, slot }: Trial, verdict: Elsewhere, status: number | undefined): Tried {
+function failed({ call, target, stages, slot, times }: Trial, verdict: Elsewhere, status: number | undefined): Tried {
   const { failure, counts_against, surely_not_executed, refusal } = verdict
   if (counts_against) stages.breakers.failed(target.id)
   // §11 retry_safety: only what was surely not executed is tried again.
   const cautious = call.hints?.safety?.retry_safety === 'idempotent_generation_only'
   const may_repeat = surely_not_executed || !cautious
-  return { kind: 'failed', dialled: slot, status, failure, may_repeat, reason: refusal }
+  return { kind: 'failed', dialled: slot, times, status, failure, may_repeat, reason: refusal }
 }
 
 async function giveBack(slot: Slot | undefined, hold: Hold | undefined, stages: DispatchStages): Promise<void> {
@@ -186,10 +194,10 @@ async function giveBack(slot: Slot | undefined, hold: Hold | undefined, stages: 
   if (hold) await stages.release(hold)
 }
 
-function attemptOf(n: number, target: Target, tried: Tried): Attempt {
+function attemptOf(n: number, target: Target, tried: Tried, ended_ms: number): Attempt {
   const { id, provider, model } = target
   const kind = n === 1 ? 'first' : 'provider_failover'
-  const common = { n, kind, target: id, provider, model } as const
+  const common = { n, kind, target: id, provider, model, times: { ...tried.times, ended_ms } } as const
   if (tried.kind === 'answered') return { ...common, status: 200, failure: undefined, ttft_ms: tried.got.ttft_ms }
   return { ...common, status: tried.status, failure: tried.failure, ttft_ms: undefined }
 }

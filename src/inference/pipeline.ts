@@ -163,13 +163,19 @@ async function endEarly(run: Run, frames: SseFrames, reason: unknown): Promise<v
   client.fail(refusal, trailers)
 }
 
-async function producedOf({ call, route, got, stages }: Run, ending: Ending, tokens: TokenCounts): Promise<Produced> {
+async function producedOf(
+  { call, route, got, stages, reservation }: Run,
+  ending: Ending,
+  tokens: TokenCounts,
+): Promise<Produced> {
   return {
     ending,
     tokens,
     mode: modeOf(got),
     admission: got.slot.verdict,
     alias_release_id: route.alias_release_id,
+    fallback_used: got.target !== route.candidates[0],
+    keyed: reservation !== undefined,
     repeated_tokens_est: await stages.repeatedTokens(call, got),
   }
 }

@@ -7,11 +7,13 @@ import { conflict, type KeptResponse } from '../idempotency/idempotency.ts'
 import type { IdempotencyStore, Reservation } from '../idempotency/idempotency-store.ts'
 import type { Db } from '../storage/db.ts'
 import type { SubscriptionStore } from '../subscriptions/subscription-store.ts'
+import type { TraceFacts } from '../usage/trace.ts'
 import type { UsageEvent } from '../usage/usage-event.ts'
 import type { UsageStore } from '../usage/usage-store.ts'
 import type { Call } from './call.ts'
 import { type Charge, chargeFor } from './charge.ts'
 import type { Dispatched } from './dispatch.ts'
+import { hintsHonored, targetMet } from './qos.ts'
 import type { Target } from './target.ts'
 import type { TokenCounts } from './token-counts.ts'
 
@@ -23,6 +25,8 @@ export interface Produced {
   mode: ExecutionMode
   admission: Admission
   alias_release_id: string | undefined
+  fallback_used: boolean
+  keyed: boolean
   repeated_tokens_est: number
 }
 
@@ -62,7 +66,8 @@ export async function settle(
     const charge = owed ? await chargeIn(subscriptionsOn(tx), call, got.target, produced.tokens) : NOTHING
     const settlement = await budgetsOn(tx).settle(call.caller, got.hold, charge.cost_micros, ended_at)
     const money = { charged_micros: settlement.charged_micros, direct_cost_micros: charge.direct_cost_micros }
-    await usageOn(tx).insert(eventOf(call, got, produced, { ...money, ...settlement, now: ended_at }))
+    const event = eventOf(call, got, produced, { ...money, ...settlement, now: ended_at })
+    await usageOn(tx).insert(event, traceFacts(call, got, produced))
     if (together) {
       await together.also(tx, money)
       const { reservation } = together
@@ -96,9 +101,19 @@ interface Figures {
   now: number
 }
 
-export type Tried = Pick<Dispatched, 'target' | 'slot' | 'attempts'> & { ttft_ms: number | null }
+const traceFacts = (call: Call, { target, ttft_ms }: Dispatched, { fallback_used, keyed }: Produced): TraceFacts => ({
+  stream: call.stream,
+  keyed,
+  fallback_used,
+  target_met: targetMet(call.hints, ttft_ms),
+  hints_honored: hintsHonored(call.hints),
+  input_discount_pct: target.subscription?.input_discount_pct,
+})
 
-export function eventOf(call: Call, got: Tried, produced: Produced, figures: Figures): UsageEvent {
+export type Tried = Pick<Dispatched, 'target' | 'slot' | 'attempts'> & { ttft_ms: number | null }
+export type Outcome = Omit<Produced, 'fallback_used' | 'keyed'>
+
+export function eventOf(call: Call, got: Tried, produced: Outcome, figures: Figures): UsageEvent {
   const { target, slot, attempts, ttft_ms } = got
   const { tokens, repeated_tokens_est } = produced
   const { charged_micros, direct_cost_micros, written_off_micros, now } = figures

@@ -2,6 +2,7 @@
 import type { ExecutionProfile } from '../headers/agent-headers.ts'
 import type { Price } from '../models/price.ts'
 import type { Timeouts } from '../providers/provider.ts'
+import type { AttemptTimes } from '../usage/usage-event.ts'
 
 /** How to reach an upstream. Two targets with the same dialling share their connections. */
 export interface Dialling {
@@ -59,4 +60,5 @@ export interface Attempt {
   /** Why it was given up, where it was. */
   failure: string | undefined
   ttft_ms: number | undefined
+  times: AttemptTimes
 }

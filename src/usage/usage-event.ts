@@ -15,6 +15,18 @@ export interface UsageAttempt {
   status: number | undefined
   failure: string | undefined
   ttft_ms: number | undefined
+  /** Absent in events of versions that did not note them. */
+  times?: AttemptTimes
+}
+
+/** Milliseconds since the request arrived, and how much of them it waited for a slot. */
+export interface AttemptTimes {
+  started_ms: number
+  queue_ms: number
+  /** Slot and hold are taken, and the target is called. */
+  dialled_ms: number
+  /** The first content was there, or it was given up. */
+  ended_ms: number
 }
 
 const UsageAttempt = Type.Object(
@@ -27,6 +39,17 @@ const UsageAttempt = Type.Object(
     status: Type.Optional(Type.Integer()),
     failure: Type.Optional(Type.String()),
     ttft_ms: Type.Optional(Type.Integer()),
+    times: Type.Optional(
+      Type.Object(
+        {
+          started_ms: Type.Integer(),
+          queue_ms: Type.Integer({ description: 'How long it waited for a slot.' }),
+          dialled_ms: Type.Integer({ description: 'Slot and hold are taken, and the target is called.' }),
+          ended_ms: Type.Integer({ description: 'The first content was there, or it was given up.' }),
+        },
+        { description: 'Milliseconds since the request arrived.' },
+      ),
+    ),
   },
   { title: 'UsageAttempt' },
 )

@@ -2,11 +2,13 @@
 // the settling that it came with: nothing is charged twice.
 import { nextSequence } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
+import type { TracedEvent, TraceFacts } from './trace.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { GROUPS, type Group, matches, type UsageFilter, type UsageGroup, type UsageQuestion } from './usage-query.ts'
 
 type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts'> & {
   attempts: string
+  trace: string | null
   created_ms: number
   sequence: number
   day: string
@@ -25,13 +27,20 @@ export function usageStore(db: Db) {
   return {
     find,
 
-    async insert(e: UsageEvent): Promise<void> {
+    /** The event with what else a trace tells; undefined where no such generation is known. */
+    async findTraced(project_id: string, trace_id: string): Promise<TracedEvent | undefined> {
+      const [row] = await db.rows<Row>(sql`
+        SELECT * FROM usage_event WHERE trace_id = ${trace_id} AND project_id = ${project_id}`)
+      return row && { event: fromRow(row), facts: row.trace === null ? undefined : JSON.parse(row.trace) }
+    },
+
+    async insert(e: UsageEvent, facts?: TraceFacts): Promise<void> {
       await db.rows(sql`
         INSERT INTO usage_event (trace_id, project_id, key_id, created_at, created_ms, day, endpoint, status,
           requested_model, resolved_model, provider, profile, mode, region, alias_release_id, cluster_id, credential_id,
           subscription_id, session_id, input_tokens, cached_tokens, written_tokens, output_tokens, reasoning_tokens,
           repeated_tokens_est, missed_reuse_tokens, charged_micros, direct_cost_micros, savings_micros,
-          written_off_micros, admission, queue_ms, ttft_ms, duration_ms, attempts, sequence)
+          written_off_micros, admission, queue_ms, ttft_ms, duration_ms, attempts, sequence, trace)
         VALUES (${e.trace_id}, ${e.project_id}, ${e.key_id}, ${e.created_at}, ${Date.parse(e.created_at)},
           ${e.created_at.slice(0, 10)}, ${e.endpoint}, ${e.status}, ${e.requested_model}, ${e.resolved_model},
           ${e.provider}, ${e.profile}, ${e.mode}, ${e.region}, ${e.alias_release_id}, ${e.cluster_id},
@@ -39,7 +48,8 @@ export function usageStore(db: Db) {
           ${e.written_tokens}, ${e.output_tokens}, ${e.reasoning_tokens}, ${e.repeated_tokens_est},
           ${e.missed_reuse_tokens}, ${e.charged_micros}, ${e.direct_cost_micros}, ${e.savings_micros},
           ${e.written_off_micros}, ${e.admission}, ${e.queue_ms}, ${e.ttft_ms}, ${e.duration_ms},
-          ${JSON.stringify(e.attempts)}, ${nextSequence(Date.parse(e.created_at))})`)
+          ${JSON.stringify(e.attempts)}, ${nextSequence(Date.parse(e.created_at))},
+          ${facts ? JSON.stringify(facts) : null})`)
     },
 
     /** Newest first. */
@@ -100,7 +110,8 @@ export function usageStore(db: Db) {
 const isAsked = (event: UsageEvent | undefined, filter: UsageFilter): event is UsageEvent =>
   event !== undefined && matches(event, filter)
 
-function fromRow({ created_ms: _created_ms, day: _day, sequence: _sequence, attempts, ...row }: Row): UsageEvent {
+function fromRow(read: Row): UsageEvent {
+  const { created_ms: _created_ms, day: _day, sequence: _sequence, trace: _trace, attempts, ...row } = read
   return { ...row, id: row.trace_id, object: 'usage_event', attempts: JSON.parse(attempts) }
 }
 
