@@ -37,6 +37,10 @@ import type { Deliver } from './mail/delivery.ts'
 import { aliasRoutes } from './models/alias-routes.ts'
 import { peopleOf } from './people.ts'
 import { rateLimits } from './rate-limits.ts'
+import { countRefusals } from './refusals/refusal-hooks.ts'
+import { refusalRoutes } from './refusals/refusal-routes.ts'
+import { refusalStore } from './refusals/refusal-store.ts'
+import { refusalTally } from './refusals/refusal-tally.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import type { Db, OpenDb } from './storage/db.ts'
 import { subscriptionRoutes } from './subscriptions/subscription-routes.ts'
@@ -79,6 +83,7 @@ export async function buildService(parts: Parts) {
   const uses = keyUse(keyStore(db), clock)
   const addressOf = wholeAddresses(settings.trusted_proxies ?? [])
   const whereFrom = ({ raw }: FastifyRequest) => addressOf(arrivalOf(raw))
+  const refusals = refusalTally(refusalStore(db), clock, () => counts.refusalsUncounted.inc())
   const holders = await keyHolders(keyStore(db), uses, clock)
   const seals = sealing(secret)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, process_id)
@@ -113,6 +118,7 @@ export async function buildService(parts: Parts) {
   await app.register(async (api) => {
     api.decorateRequest('caller')
     api.decorateRequest('db')
+    countRefusals(api, refusals)
     api.addHook('onRequest', (request, _reply, done) => {
       request.db = db
       done()
@@ -139,6 +145,7 @@ export async function buildService(parts: Parts) {
     await api.register(sessionRoutes, { clock, seals })
     await api.register(usageRoutes)
     await api.register(traceRoutes)
+    await api.register(refusalRoutes, { clock, tally: refusals })
     await api.register(modelRoutes, { snapshots })
     await api.register(explainRoutes, { path })
     await api.register(v1Routes, { path })
@@ -150,6 +157,7 @@ export async function buildService(parts: Parts) {
     readiness,
     metrics: counts,
     uses,
+    refusals,
     inference,
     people,
     idempotency: idempotencyOn(db),

@@ -3,9 +3,12 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Service } from './app.ts'
 import { carveStore } from './budgets/carve-store.ts'
 import { clusterStore } from './clusters/cluster-store.ts'
+import { transitionStore } from './clusters/transition-store.ts'
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './core/clock.ts'
 import { RENEWAL_MS } from './idempotency/idempotency.ts'
 import { keyStore } from './keys/key-store.ts'
+import { refusalStore } from './refusals/refusal-store.ts'
+import { FLUSH_EVERY_MS } from './refusals/refusal-tally.ts'
 import type { Db } from './storage/db.ts'
 
 const BEAT_MS = 5 * SECOND_MS
@@ -18,13 +21,14 @@ export interface Task {
 }
 
 export function housekeepingTasks(
-  { uses, idempotency, inference, people }: Service,
+  { uses, refusals, idempotency, inference, people }: Service,
   db: Db,
   clock: Clock,
   log: FastifyBaseLogger,
 ): Task[] {
   return [
     { name: 'write key use', every_ms: SECOND_MS, run: uses.flush },
+    { name: 'write refusal counts', every_ms: FLUSH_EVERY_MS, run: refusals.flush },
     { name: 'renew reservations', every_ms: RENEWAL_MS, run: () => idempotency.renewAll(clock.now()) },
     { name: 'say that we live', every_ms: BEAT_MS, run: () => inference.budgets.beat(clock.now()) },
     {
@@ -61,6 +65,14 @@ export function housekeepingTasks(
       run: async () => {
         for (const cluster of await clusterStore(db).sweepSilent(clock.now()))
           log.warn({ cluster_id: cluster.id, project_id: cluster.project_id }, 'cluster is silent: down')
+      },
+    },
+    {
+      name: 'sweep refusal counts and transitions',
+      every_ms: MINUTE_MS,
+      run: async () => {
+        while (await refusalStore(db).sweep(clock.now()));
+        while (await transitionStore(db).sweep(clock.now()));
       },
     },
     ...people.tasks,

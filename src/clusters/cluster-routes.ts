@@ -6,6 +6,8 @@ import { found, list, type Routes } from '../http/routes.ts'
 import { Cluster, DeregisteredCluster, NewCluster, registerCluster } from './cluster.ts'
 import { clusterStore } from './cluster-store.ts'
 import { ClusterTelemetry, Heartbeat, telemetryOf } from './cluster-telemetry.ts'
+import { ClusterTransition } from './cluster-transition.ts'
+import { transitionStore } from './transition-store.ts'
 
 const Params = Type.Object({ cluster_id: Type.String({ description: 'Begins `byc_`.' }) })
 const manage = { scope: 'admin', class: 'read' } as const
@@ -64,6 +66,22 @@ export const clusterRoutes: Routes<{ clock: Clock }> = async (app, { clock }) =>
     },
   )
 
+  app.get(
+    '/v2/byoc/clusters/:cluster_id/transitions',
+    {
+      config: watch,
+      schema: {
+        tags,
+        summary: 'How a cluster’s status changed in the last day, newest first',
+        description: 'At most 1,000. Those of a deregistered cluster can be read for a day.',
+        params: Params,
+        response: { 200: listOf(ClusterTransition) },
+      },
+    },
+    async ({ caller, params: { cluster_id }, db }) =>
+      list(found(await transitionStore(db).list(caller.project_id, cluster_id, clock.now()), 'cluster', cluster_id)),
+  )
+
   app.delete(
     '/v2/byoc/clusters/:cluster_id',
     {
@@ -72,7 +90,8 @@ export const clusterRoutes: Routes<{ clock: Clock }> = async (app, { clock }) =>
     },
     async ({ caller, params, db }) => {
       const { cluster_id } = params
-      found((await clusterStore(db).remove(caller.project_id, cluster_id)) || undefined, 'cluster', cluster_id)
+      const removed = await clusterStore(db).remove(caller.project_id, cluster_id, clock.now())
+      found(removed || undefined, 'cluster', cluster_id)
       return { id: cluster_id, object: 'byoc_cluster.deregistered' as const, deleted: true as const }
     },
   )

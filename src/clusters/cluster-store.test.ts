@@ -71,7 +71,7 @@ withDb((db) => {
 
   test('R13 a heartbeat does not bring a deleted cluster back', async () => {
     const { project_id, id } = await cluster(await project())
-    expect(await store().remove(project_id, id)).toBe(true)
+    expect(await store().remove(project_id, id, NOON)).toBe(true)
     expect(await store().recordHeartbeat(project_id, id, { status: 'active' }, NOON)).toBeUndefined()
     expect(await store().list(project_id)).toEqual([])
   })
@@ -79,7 +79,7 @@ withDb((db) => {
   test('T-78 fifty heartbeats racing a deletion never bring it back', async () => {
     const { project_id, id } = await cluster(await project())
     const beats = Array.from({ length: 50 }, () => store().recordHeartbeat(project_id, id, { status: 'active' }, NOON))
-    await Promise.all([...beats.slice(0, 25), store().remove(project_id, id), ...beats.slice(25)])
+    await Promise.all([...beats.slice(0, 25), store().remove(project_id, id, NOON), ...beats.slice(25)])
     expect(await store().find(project_id, id)).toBeUndefined()
   })
 
@@ -91,7 +91,7 @@ withDb((db) => {
     if (await on.find(stranger, id)) done.push('find')
     if ((await on.list(stranger)).some((one) => one.id === id)) done.push('list')
     if (await on.recordHeartbeat(stranger, id, { status: 'down' }, NOON)) done.push('heartbeat')
-    if (await on.remove(stranger, id)) done.push('remove')
+    if (await on.remove(stranger, id, NOON)) done.push('remove')
     if (done.length === 0 && (await store().find(project_id, id))?.status !== 'registering') done.push('touched')
     return done
   }

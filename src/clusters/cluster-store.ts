@@ -6,14 +6,20 @@ import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
 import { type Cluster, type ReportedStatus, SILENCE_MS } from './cluster.ts'
 import type { Telemetry } from './cluster-telemetry.ts'
+import { transitionStore } from './transition-store.ts'
 
-type Row = Omit<Cluster, 'object' | 'autoscaling'> & { autoscaling: string; sequence: number; telemetry: string | null }
+type Status = Cluster['status']
+type Row = Omit<Cluster, 'object' | 'autoscaling'> & {
+  autoscaling: string
+  sequence: number
+  telemetry: string | null
+  previous_status: Status | null
+}
 
-const fromRow = ({ sequence: _sequence, telemetry: _telemetry, autoscaling, ...row }: Row): Cluster => ({
-  ...row,
-  object: 'byoc_cluster',
-  autoscaling: JSON.parse(autoscaling),
-})
+function fromRow(read: Row): Cluster {
+  const { sequence: _sequence, telemetry: _telemetry, previous_status: _previous, autoscaling, ...row } = read
+  return { ...row, object: 'byoc_cluster', autoscaling: JSON.parse(autoscaling) }
+}
 
 const telemetryFrom = (row: Pick<Row, 'telemetry'>): Telemetry | undefined =>
   row.telemetry === null ? undefined : JSON.parse(row.telemetry)
@@ -36,6 +42,7 @@ export function clusterStore(db: Db) {
           VALUES (${c.id}, ${c.project_id}, ${c.name}, ${c.region}, ${c.status}, ${c.runtime}, ${c.kv_cache},
                   ${c.orchestrator}, ${c.endpoint}, ${JSON.stringify(c.autoscaling)}, ${c.created_at},
                   ${nextSequence(now)}, ${c.updated_at}, ${c.last_heartbeat_at})`)
+        await transitionStore(tx).record({ ...c, from: null, to: c.status, why: 'register' }, now)
         await raiseRoutingEpoch(tx, c.project_id)
       })
     },
@@ -78,31 +85,41 @@ export function clusterStore(db: Db) {
       return db.transaction(async (tx) => {
         const [row] = await tx.rows<Row>(sql`
           UPDATE byoc_cluster
-          SET status = ${status}, updated_at = ${at}, telemetry = COALESCE(${told}, telemetry),
+          SET previous_status = status, status = ${status}, updated_at = ${at}, telemetry = COALESCE(${told}, telemetry),
               last_heartbeat_at = CASE WHEN last_heartbeat_at > ${at} THEN last_heartbeat_at ELSE ${at} END
           WHERE project_id = ${project_id} AND id = ${id}
           RETURNING *`)
-        if (row) await raiseRoutingEpoch(tx, project_id)
-        return row && fromRow(row)
+        if (!row) return undefined
+        await transitionStore(tx).record(
+          { id, project_id, from: row.previous_status, to: status, why: 'heartbeat' },
+          now,
+        )
+        await raiseRoutingEpoch(tx, project_id)
+        return fromRow(row)
       })
     },
 
-    async remove(project_id: string, id: string): Promise<boolean> {
+    async remove(project_id: string, id: string, now: number): Promise<boolean> {
       return db.transaction(async (tx) => {
-        const removed = await tx.rows(sql`
-          DELETE FROM byoc_cluster WHERE project_id = ${project_id} AND id = ${id} RETURNING id`)
-        if (removed.length === 1) await raiseRoutingEpoch(tx, project_id)
-        return removed.length === 1
+        const [removed] = await tx.rows<{ status: Status }>(sql`
+          DELETE FROM byoc_cluster WHERE project_id = ${project_id} AND id = ${id} RETURNING status`)
+        if (!removed) return false
+        const gone = { id, project_id, from: removed.status, to: 'deregistered', why: 'deregister' } as const
+        await transitionStore(tx).record(gone, now)
+        await raiseRoutingEpoch(tx, project_id)
+        return true
       })
     },
 
     /** R13: the silent go down, in every project at once. Returns whom it took down. */
     async sweepSilent(now: number): Promise<{ id: string; project_id: string }[]> {
       return db.transaction(async (tx) => {
-        const swept = await tx.rows<{ id: string; project_id: string }>(sql`
-          UPDATE byoc_cluster SET status = 'down', updated_at = ${rfc3339(now)}
+        const swept = await tx.rows<{ id: string; project_id: string; previous_status: Status }>(sql`
+          UPDATE byoc_cluster SET previous_status = status, status = 'down', updated_at = ${rfc3339(now)}
           WHERE status IN ('active', 'draining') AND last_heartbeat_at <= ${rfc3339(now - SILENCE_MS)}
-          RETURNING id, project_id`)
+          RETURNING id, project_id, previous_status`)
+        for (const { id, project_id, previous_status: from } of swept)
+          await transitionStore(tx).record({ id, project_id, from, to: 'down', why: 'sweep' }, now)
         // In one order everywhere: two replicas that sweep at once must not wait for each other.
         const projects = new Set(swept.map((cluster) => cluster.project_id))
         for (const project_id of [...projects].sort()) await raiseRoutingEpoch(tx, project_id)

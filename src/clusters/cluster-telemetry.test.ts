@@ -119,9 +119,9 @@ withDb((db) => {
     expect(await others(() => raised(() => store().sweepSilent(NOON + SILENCE_MS - 1)))).toBe(0)
     expect(await raised(() => store().sweepSilent(NOON + SILENCE_MS))).toBe(1)
     expect(await raised(() => store().sweepSilent(NOON + SILENCE_MS))).toBe(0)
-    expect(await others(() => store().remove(stranger, made.id))).toBe(0)
-    expect(await raised(() => store().remove(project_id, made.id))).toBe(1)
-    expect(await raised(() => store().remove(project_id, made.id))).toBe(0)
+    expect(await others(() => store().remove(stranger, made.id, NOON))).toBe(0)
+    expect(await raised(() => store().remove(project_id, made.id, NOON))).toBe(1)
+    expect(await raised(() => store().remove(project_id, made.id, NOON))).toBe(0)
   })
 })
 

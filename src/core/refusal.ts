@@ -30,7 +30,11 @@ export interface Envelope {
 interface Detail {
   cause?: unknown
   headers?: Readonly<Record<string, string>>
+  by?: RefusedBy
 }
+
+/** Who said no, where the name of the refusal alone does not tell: for counting, never sent. */
+export type RefusedBy = 'edge' | 'key' | 'project' | 'capacity' | 'upstream'
 
 /** A refusal the caller is meant to see. `message` is public; private detail goes in `cause`. */
 export class Refusal extends Error {
@@ -39,13 +43,15 @@ export class Refusal extends Error {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Envelope
+  readonly by: RefusedBy | undefined
 
-  constructor(kind: RefusalName, message: string, { cause, headers = {} }: Detail = {}) {
+  constructor(kind: RefusalName, message: string, { cause, headers = {}, by }: Detail = {}) {
     super(message, { cause })
     const { status, ...identity } = REFUSALS[kind]
     this.kind = kind
     this.status = status
     this.headers = headers
+    this.by = by
     this.body = { error: { message, ...identity } }
   }
 }

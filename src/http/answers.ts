@@ -44,7 +44,8 @@ const FRAMEWORK_MESSAGES: { [Name in RefusalName]?: string } = {
   body_too_large: 'The body is larger than this endpoint takes.',
 }
 
-function asRefusal(error: FastifyError): Refusal {
+/** What the caller will be told, whatever went wrong. */
+export function asRefusal(error: FastifyError): Refusal {
   if (error instanceof Refusal) return error
   if (error.validation) return new Refusal('invalid_request', describeInvalid(error.validation))
   // The framework's own refusals: a body that is too large, is not JSON, or has no type we read.

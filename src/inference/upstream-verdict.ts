@@ -44,5 +44,6 @@ const modelNotThere = () => new Refusal('not_found', 'The upstream does not have
 
 const busy = (retry_after_s = 1) =>
   new Refusal('rate_limited', 'The upstream is limiting our rate. Nothing was charged.', {
+    by: 'upstream',
     headers: { 'retry-after': String(Math.max(1, retry_after_s)) },
   })

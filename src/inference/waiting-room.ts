@@ -173,5 +173,6 @@ export function expiredBeforeStart(): Refusal {
 
 const rejected = (why: string) =>
   new Refusal('rate_limited', `${why}. Retry in a second.`, {
+    by: 'capacity',
     headers: { 'retry-after': '1', 'agent-qos-admission': 'rejected' },
   })

@@ -5,7 +5,7 @@ import { rateLimit } from './rate-headers.ts'
 import { WINDOW_S } from './sliding-window.ts'
 
 export interface ReachedLimit {
-  layer: string
+  layer: 'edge' | 'key' | 'project'
   name: string
   limit: number
   amount: number
@@ -26,20 +26,22 @@ export function limitRefusal(reached: ReachedLimit, { left, wait_s }: Reached): 
   if (name === 'concurrent_streams')
     return new Refusal('rate_limited', `All streams of ${limit_words} are open. Let one end first. ${again}`, {
       headers,
+      by: layer,
     })
   const tokens = name === 'tokens_per_minute'
   const detail = tokens ? ` This request counts as ${amount} until it has ended, and ${left} are left.` : ''
   return new Refusal('rate_limited', `This would exceed ${limit_words}.${detail} ${again}`, {
     headers: { ...headers, ratelimit: rateLimit(policyName(reached), { left, more_in_s: wait_s }) },
+    by: layer,
   })
 }
 
 /** T-69. After a whole window at least nothing else stands in the way of a smaller request. */
-function tooLarge(limit_words: string, { amount }: ReachedLimit): Refusal {
+function tooLarge(limit_words: string, { amount, layer: by }: ReachedLimit): Refusal {
   const why = `This request counts as ${amount} tokens, more than ${limit_words} ever allows.`
   const how = 'Waiting does not help: send fewer tokens, or allow fewer in the answer.'
   const headers = { 'retry-after': String(WINDOW_S), 'x-should-retry': 'false' }
-  return new Refusal('rate_limited', `${why} ${how}`, { headers })
+  return new Refusal('rate_limited', `${why} ${how}`, { headers, by })
 }
 
 /** As RateLimit-Policy calls it: `key-requests`. */

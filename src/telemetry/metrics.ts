@@ -52,6 +52,11 @@ export function metrics() {
       labelNames: ['layer', 'limit'] as const,
       registers,
     }),
+    refusalsUncounted: new Counter({
+      name: 'switchyard_refusals_uncounted_total',
+      help: 'Refusals that GET /v2/refusals does not tell of, because too many projects met one within seconds.',
+      registers,
+    }),
     openStreams: new Gauge({
       name: 'switchyard_stream_leases',
       help: 'Streams that keys hold open here.',

@@ -111,7 +111,7 @@ function timelineOf(event: UsageEvent): Moment[] {
 
 type Attempt = UsageEvent['attempts'][number]
 
-/** Events of earlier versions say that there were attempts, but not when: the last one then begins where its queue ends. */
+/** Events of earlier versions say that there were attempts, but not when: they then begin where the queue ended. */
 function attemptSteps(told: Attempt, event: UsageEvent): Moment[] {
   const { n: attempt, target, failure } = told
   const ended_ms = told.ttft_ms ?? 0
