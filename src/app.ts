@@ -1,9 +1,11 @@
 // The whole service on one page: hooks in the order in which a request meets them (R15), then each room's routes.
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { SignUpMode } from './accounts/account.ts'
 import { accountRoutes } from './accounts/account-routes.ts'
 import { memberRoutes } from './accounts/member-routes.ts'
 import type { PasswordHashing } from './accounts/password.ts'
 import { projectRoutes } from './accounts/project-routes.ts'
+import { attentionRoutes } from './attention/attention-routes.ts'
 import { auditChanges } from './audit/audit-hooks.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
 import { carveStore } from './budgets/carve-store.ts'
@@ -23,6 +25,7 @@ import { makePostsIdempotent } from './idempotency/idempotency-hooks.ts'
 import { idempotencyStore } from './idempotency/idempotency-store.ts'
 import { inferencePath } from './inference/assembly.ts'
 import { explainRoutes } from './inference/explain-routes.ts'
+import { gatewayRoutes } from './inference/gateway-routes.ts'
 import { modelRoutes } from './inference/model-routes.ts'
 import { responseRoutes } from './inference/response-routes.ts'
 import { v1Routes } from './inference/v1-routes.ts'
@@ -68,6 +71,8 @@ export interface Parts {
   verifyCredential?: VerifyCredential
   /** Where people reach the service; without it, where it listens. */
   public_url?: string | undefined
+  /** Who may make an account; without it, anybody. */
+  sign_up?: SignUpMode
   /** What sends mails; without it, the log. */
   deliverMail?: Deliver
   /** What passwords are hashed with; without it, Argon2id. */
@@ -77,12 +82,12 @@ export interface Parts {
 export type Service = Awaited<ReturnType<typeof buildService>>
 
 export async function buildService(parts: Parts) {
-  const { db, clock, logger, secret, process_id, version, settings = noGateway() } = parts
+  const { db, clock, logger, secret, process_id, version, settings = noGateway(), sign_up = 'open' } = parts
   const counts = metrics()
   const readiness = readinessOf([{ name: 'store', ping: db.ping }])
   const uses = keyUse(keyStore(db), clock)
-  const addressOf = wholeAddresses(settings.trusted_proxies ?? [])
-  const whereFrom = ({ raw }: FastifyRequest) => addressOf(arrivalOf(raw))
+  const wholeAddressOf = wholeAddresses(settings.trusted_proxies ?? [])
+  const whereFrom = ({ raw }: FastifyRequest) => wholeAddressOf(arrivalOf(raw))
   const refusals = refusalTally(refusalStore(db), clock, () => counts.refusalsUncounted.inc())
   const holders = await keyHolders(keyStore(db), uses, clock)
   const seals = sealing(secret)
@@ -113,7 +118,8 @@ export async function buildService(parts: Parts) {
   await app.register(telemetryRoutes, { metrics: counts, readiness })
   const listeningOn = () => (app.addresses().length > 0 ? app.listeningOrigin : 'http://localhost')
   const people = peopleOf({ ...parts, seals, listeningOn })
-  await app.register(accountRoutes, { ...people, ...people.needs, db, clock, addressOf: (request) => request.address })
+  const addressOf = (request: FastifyRequest) => request.address
+  await app.register(accountRoutes, { ...people, ...people.needs, db, clock, addressOf, sign_up })
 
   await app.register(async (api) => {
     api.decorateRequest('caller')
@@ -146,6 +152,8 @@ export async function buildService(parts: Parts) {
     await api.register(usageRoutes)
     await api.register(traceRoutes)
     await api.register(refusalRoutes, { clock, tally: refusals })
+    await api.register(attentionRoutes, { clock, leftAlone: path.leftAlone })
+    await api.register(gatewayRoutes, { version, store: db.engine, sign_up, gateway, limits: settings.limits })
     await api.register(modelRoutes, { snapshots })
     await api.register(explainRoutes, { path })
     await api.register(v1Routes, { path })

@@ -79,6 +79,7 @@ const BAD: [keyof typeof SETTINGS, string][] = [
   ['OPENAI_BASE_URL', 'api.example.com'],
   ['SWITCHYARD_PUBLIC_URL', 'switchyard.example.com'],
   ['SWITCHYARD_PUBLIC_URL', 'https://example.com/switchyard'],
+  ['SWITCHYARD_SIGN_UP', 'closed'],
   ['SMTP_URL', 'mail.example.com:25'],
   ['SWITCHYARD_DRAIN_MS', '60001'],
   ['SWITCHYARD_DRAIN_MS', '1s'],

@@ -17,6 +17,7 @@ interface Setting<T> {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 const SECRET_LENGTH_MIN = 32
+const SIGN_UP_MODES = ['open', 'invited'] as const
 
 export const SETTINGS = {
   HOST: {
@@ -97,6 +98,15 @@ export const SETTINGS = {
       return url?.origin
     },
   },
+  SWITCHYARD_SIGN_UP: {
+    meaning: 'Who may make an account: anybody (`open`), or only who was invited into a project (`invited`).',
+    default: '`open` on a loopback `HOST` without a public address, else `invited`',
+    read: (text) => {
+      const mode = SIGN_UP_MODES.find((known) => known === text)
+      if (text !== undefined && !mode) throw mustBe(`be one of ${SIGN_UP_MODES.join(', ')}`)
+      return mode
+    },
+  },
   SMTP_URL: {
     meaning: 'Where mails go: `smtps://user:password@host?from=no-reply@example.com`.',
     default: 'files in `outbox` in the data folder, and their links in the log',
@@ -135,6 +145,8 @@ export interface Config {
   config_file: string | undefined
   openai: { api_key: string | undefined; base_url: string | undefined }
   public_url: string | undefined
+  /** Undefined where nobody said so: then it depends on who can reach the server. */
+  sign_up: (typeof SIGN_UP_MODES)[number] | undefined
   smtp_url: string | undefined
   drain_ms: number
   /** What ${NAME} in the file stands for. */
@@ -154,6 +166,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     config_file: read(env, 'SWITCHYARD_CONFIG'),
     openai: { api_key: read(env, 'OPENAI_API_KEY'), base_url: read(env, 'OPENAI_BASE_URL') },
     public_url: read(env, 'SWITCHYARD_PUBLIC_URL'),
+    sign_up: read(env, 'SWITCHYARD_SIGN_UP'),
     smtp_url: read(env, 'SMTP_URL'),
     drain_ms: read(env, 'SWITCHYARD_DRAIN_MS'),
     variables: env,

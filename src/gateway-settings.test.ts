@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from './config.ts'
-import { gatewaySettings, noGateway } from './gateway-settings.ts'
+import { gatewaySettings, noGateway, signUpMode } from './gateway-settings.ts'
 import { PRICE_BOOK } from './models/price-book.ts'
 
 const variable = (name: string) => `\${${name}}`
@@ -92,4 +92,16 @@ test('R12 and where the operator lists them', () => {
 
 test('R12 what nobody configured dials nobody', () => {
   expect(noGateway()).toMatchObject({ gateway: { providers: [] }, policy: { allow_private: false, allow_cidrs: [] } })
+})
+
+test.each([
+  [{}, 'open'],
+  [{ HOST: 'localhost' }, 'open'],
+  [{ HOST: '0.0.0.0' }, 'invited'],
+  [{ HOST: '::' }, 'invited'],
+  [{ SWITCHYARD_PUBLIC_URL: 'https://switchyard.example.com' }, 'invited'], // a proxy in front, on this machine
+  [{ HOST: '0.0.0.0', SWITCHYARD_SIGN_UP: 'open' }, 'open'],
+  [{ SWITCHYARD_SIGN_UP: 'invited' }, 'invited'],
+] as [Record<string, string>, string][])('§5.9 who may sign up with %j: %s', (env, mode) => {
+  expect(signUpMode(readConfig(env))).toBe(mode)
 })

@@ -1,5 +1,6 @@
 // What the path to the upstreams is built from: switchyard.yaml, or else one provider from the environment, or nothing.
 import { isIP } from 'node:net'
+import type { SignUpMode } from './accounts/account.ts'
 import { type Config, SettingError } from './config.ts'
 import { type FileSettings, noConfigFile, readConfigFile } from './config-file.ts'
 import type { Cidr } from './core/ip-address.ts'
@@ -32,6 +33,11 @@ export function gatewaySettings(config: Config): GatewaySettings {
 export function noGateway(): GatewaySettings {
   const { fees, full_fidelity, limits } = noConfigFile()
   return { gateway: { providers: [], fees, full_fidelity }, policy: { allow_private: false, allow_cidrs: [] }, limits }
+}
+
+/** Strangers who could sign up could spend: a server that others reach is closed to them unless somebody opens it. */
+export function signUpMode({ sign_up, host, public_url }: Config): SignUpMode {
+  return sign_up ?? (isLoopback(host) && public_url === undefined ? 'open' : 'invited')
 }
 
 /** R12: who can reach this server can reach the machine's own network anyway. */

@@ -9,7 +9,7 @@ import { buildService, type Service } from './app.ts'
 import { foundFirstProject } from './bootstrap.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './core/clock.ts'
-import { gatewaySettings } from './gateway-settings.ts'
+import { gatewaySettings, signUpMode } from './gateway-settings.ts'
 import { housekeepingTasks, startHousekeeping } from './housekeeping.ts'
 import { bySmtp, type Deliver, toFiles } from './mail/delivery.ts'
 import { openStore, type Store } from './open-store.ts'
@@ -47,7 +47,8 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     const founded = await foundOnce(db, clock, config.bootstrap_key)
     const identity = { process_id: randomUUID(), version: version() }
     const outward = { public_url: config.public_url, deliverMail: mailDelivery(config, clock, logger) }
-    const service = await buildService({ db, clock, logger, secret, settings, ...identity, ...outward })
+    const sign_up = signUpMode(config)
+    const service = await buildService({ db, clock, logger, secret, settings, sign_up, ...identity, ...outward })
     const { app, readiness, metrics } = service
     await enterTheLiving(service, db, clock)
     const address = await app.listen({ host: config.host, port: config.port })

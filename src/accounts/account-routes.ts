@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../core/clock.ts'
 import type { Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
+import type { SignUpMode } from './account.ts'
 import type { AccountNeeds, AccountRequestStore } from './account-request-store.ts'
 import type { Passwords } from './password.ts'
 import type { SignIns } from './sign-in-hooks.ts'
@@ -15,6 +16,7 @@ export interface AuthNeeds extends AccountNeeds {
   passwords: Passwords
   requests: AccountRequestStore
   signIns: SignIns
+  sign_up: SignUpMode
   /** T-71: whom an attempt is counted against. */
   addressOf(request: FastifyRequest): string
 }

@@ -19,6 +19,9 @@ export interface Project {
   created_at: string
 }
 
+/** Who may make an account: anybody, or only who was invited into a project. */
+export type SignUpMode = 'open' | 'invited'
+
 const EMAIL_MAX = 254 // RFC 5321: the longest address that can be delivered to
 const EMAIL = /^[^\s\p{C}@<>()[\]\\,;:"]+@[^\s\p{C}@.<>()[\]\\,;:"]+(\.[^\s\p{C}@.<>()[\]\\,;:"]+)+$/u
 
@@ -44,3 +47,7 @@ export function emailAddress(text: string): string {
     throw new Refusal('invalid_request', `'${text.slice(0, EMAIL_MAX)}' is not an e-mail address.`)
   return email
 }
+
+/** The same for everybody, whatever they send: it tells nothing of which addresses are known. */
+export const signUpClosed = () =>
+  new Refusal('insufficient_scope', 'Sign-up is closed here. Ask somebody in the project for an invitation.')

@@ -3,7 +3,7 @@
 import { Type } from 'typebox'
 import { Label, label } from '../core/shapes.ts'
 import type { Routes } from '../http/routes.ts'
-import { emailAddress } from './account.ts'
+import { emailAddress, signUpClosed } from './account.ts'
 import type { AuthNeeds } from './account-routes.ts'
 import { accountStore } from './account-store.ts'
 import { attemptStore } from './attempt-store.ts'
@@ -51,8 +51,10 @@ const ASKED =
   'The answer is the same whether or not the address has an account. At most 3 sign-ups and resets together from an ' +
   'address in an hour.'
 
+const CLOSED = 'Where the operator closed sign-up, 403 for everybody: then people join by invitation.'
+
 export const signUpRoutes: Routes<AuthNeeds> = async (app, needs) => {
-  const { db, clock, passwords, requests, addressOf } = needs
+  const { db, clock, passwords, requests, addressOf, sign_up } = needs
   const attempts = attemptStore(db)
   const confirmations = confirmationStore(db, needs)
 
@@ -60,11 +62,12 @@ export const signUpRoutes: Routes<AuthNeeds> = async (app, needs) => {
     '/auth/signup',
     {
       config: open,
+      onRequest: (_request, _reply, done) => done(sign_up === 'open' ? undefined : signUpClosed()),
       schema: {
         tags,
         security,
         summary: 'Sign up',
-        description: `Makes a person and a project. Keys can be made once the address is confirmed. ${ASKED}`,
+        description: `Makes a person and a project. Keys can be made once the address is confirmed. ${ASKED} ${CLOSED}`,
         body: SignUp,
         response: { 200: Mailed },
       },

@@ -85,15 +85,14 @@ export function clusterStore(db: Db) {
       return db.transaction(async (tx) => {
         const [row] = await tx.rows<Row>(sql`
           UPDATE byoc_cluster
-          SET previous_status = status, status = ${status}, updated_at = ${at}, telemetry = COALESCE(${told}, telemetry),
+          SET previous_status = status, status = ${status}, updated_at = ${at},
+              telemetry = COALESCE(${told}, telemetry),
               last_heartbeat_at = CASE WHEN last_heartbeat_at > ${at} THEN last_heartbeat_at ELSE ${at} END
           WHERE project_id = ${project_id} AND id = ${id}
           RETURNING *`)
         if (!row) return undefined
-        await transitionStore(tx).record(
-          { id, project_id, from: row.previous_status, to: status, why: 'heartbeat' },
-          now,
-        )
+        const change = { id, project_id, from: row.previous_status, to: status, why: 'heartbeat' } as const
+        await transitionStore(tx).record(change, now)
         await raiseRoutingEpoch(tx, project_id)
         return fromRow(row)
       })

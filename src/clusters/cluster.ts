@@ -8,6 +8,8 @@ import { WebAddress, webAddress } from '../core/web-address.ts'
 
 /** R13: an active or draining cluster that is silent for this long is taken for down. */
 export const SILENCE_MS = 90 * SECOND_MS
+/** Three heartbeats missed: still up as far as anyone knows, but only where nothing fresher is. */
+export const SUSPECT_MS = 45 * SECOND_MS
 
 const LANE_MAX = 128 // R8
 const INTEGER_MAX = 2_147_483_647

@@ -12,6 +12,8 @@ export interface Breakers {
   succeeded(target_id: string): void
   failed(target_id: string): void
   state(target_id: string): 'closed' | 'open' | 'half_open'
+  /** Targets that are left alone now, or wait for the one call that finds out. */
+  notClosed(): string[]
 }
 
 /** Only targets that failed last are known at all. */
@@ -68,5 +70,7 @@ export function breakers(clock: Clock): Breakers {
     },
 
     state: (target_id) => stateOf(troubles.get(target_id)),
+
+    notClosed: () => [...troubles].flatMap(([id, trouble]) => (stateOf(trouble) === 'closed' ? [] : [id])),
   }
 }

@@ -1,10 +1,8 @@
 // BYOC clusters as places to go (§1, R40, R52): which serve a model, which must not be dialled, and in what order.
-import { SECOND_MS } from '../core/clock.ts'
+import { SUSPECT_MS } from '../clusters/cluster.ts'
 import type { Gateway } from './gateway.ts'
 import type { Target } from './target.ts'
 
-/** Three heartbeats missed: still up as far as anyone knows, but only where nothing fresher is. */
-const SUSPECT_MS = 45 * SECOND_MS
 const DEFAULT_CONCURRENCY = 256
 const DEFAULT_OUTPUT_TOKENS = 32_768
 const TIMEOUTS = { first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 }

@@ -167,6 +167,9 @@ export function inference(needs: InferenceNeeds) {
       }
     },
 
+    /** Targets that this process leaves alone, because they failed. */
+    leftAlone: health.notClosed,
+
     /** What would happen, without calling anyone. */
     explain: answerTo,
   }

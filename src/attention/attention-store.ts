@@ -1,0 +1,89 @@
+// The facts that attention is drawn to, in a few bounded reads of one project's rows.
+import { type Db, sql } from '../storage/db.ts'
+import { type AttentionFacts, type ClusterState, NEAR_PCT, type SubscriptionState } from './attention.ts'
+
+const KEYS_MAX = 100 // the nearest to their limit
+const ROWS_MAX = 1_000
+
+interface ProjectRow {
+  name: string
+  verified_at: string | null
+  cap_micros: number | null
+  used_micros: number
+}
+interface ClusterRow {
+  id: string
+  name: string
+  status: ClusterState['status']
+  created_at: string
+  last_heartbeat_at: string | null
+  autoscaling: string
+  telemetry: string | null
+}
+type SubscriptionRow = Omit<SubscriptionState, 'period_end_ms' | 'overage_enabled'> & {
+  period_end: string
+  overage_enabled: number
+}
+
+export function attentionStore(db: Db) {
+  const projectOf = async (project_id: string): Promise<AttentionFacts['project'] | undefined> => {
+    const [row] = await db.rows<ProjectRow>(sql`
+      SELECT p.name, o.verified_at, p.cap_micros, p.spent_micros + p.held_micros AS used_micros
+      FROM project p JOIN person o ON o.id = p.owner_id WHERE p.id = ${project_id}`)
+    if (!row) return undefined
+    const { name, cap_micros: limit_micros, used_micros } = row
+    const cap = limit_micros === null ? undefined : { id: project_id, name, limit_micros, used_micros }
+    return { id: project_id, name, owner_verified: row.verified_at !== null, cap }
+  }
+
+  const keysOf = (project_id: string) =>
+    db.rows<AttentionFacts['keys'][number]>(sql`
+      SELECT id, name, budget_micros AS limit_micros, spent_micros + held_micros AS used_micros FROM api_key
+      WHERE project_id = ${project_id} AND status = 'active' AND budget_micros > 0
+        AND (spent_micros + held_micros) >= budget_micros / 100 * ${NEAR_PCT}
+      ORDER BY budget_micros - spent_micros - held_micros LIMIT ${KEYS_MAX}`)
+
+  const clustersOf = (project_id: string) =>
+    db.rows<ClusterRow>(sql`
+      SELECT id, name, status, created_at, last_heartbeat_at, autoscaling, telemetry FROM byoc_cluster
+      WHERE project_id = ${project_id} ORDER BY sequence DESC LIMIT ${ROWS_MAX}`)
+
+  const credentialsOf = (project_id: string) =>
+    db.rows<AttentionFacts['credentials'][number]>(sql`
+      SELECT id, name, provider, status FROM provider_credential
+      WHERE project_id = ${project_id} AND status <> 'revoked' ORDER BY sequence DESC LIMIT ${ROWS_MAX}`)
+
+  const subscriptionsOf = (project_id: string) =>
+    db.rows<SubscriptionRow>(sql`
+      SELECT id, plan, provider, status, allowance_tokens, used_tokens, period_end, overage_enabled FROM subscription
+      WHERE project_id = ${project_id} AND status <> 'canceled' ORDER BY sequence DESC LIMIT ${ROWS_MAX}`)
+
+  return {
+    /** Undefined where there is no such project. */
+    async factsOf(project_id: string): Promise<Omit<AttentionFacts, 'left_alone'> | undefined> {
+      const project = await projectOf(project_id)
+      if (!project) return undefined
+      return {
+        project,
+        keys: await keysOf(project_id),
+        clusters: (await clustersOf(project_id)).map(clusterFrom),
+        credentials: await credentialsOf(project_id),
+        subscriptions: (await subscriptionsOf(project_id)).map(subscriptionFrom),
+      }
+    },
+  }
+}
+
+function clusterFrom({ created_at, last_heartbeat_at, autoscaling, telemetry, ...row }: ClusterRow): ClusterState {
+  return {
+    ...row,
+    created_ms: Date.parse(created_at),
+    last_heartbeat_ms: last_heartbeat_at === null ? undefined : Date.parse(last_heartbeat_at),
+    autoscaling: JSON.parse(autoscaling),
+    telemetry: telemetry === null ? undefined : JSON.parse(telemetry),
+  }
+}
+
+function subscriptionFrom({ period_end, overage_enabled, ...row }: SubscriptionRow): SubscriptionState {
+  return { ...row, period_end_ms: Date.parse(period_end), overage_enabled: overage_enabled === 1 }
+}

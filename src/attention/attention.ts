@@ -1,0 +1,236 @@
+// What somebody should look at: money that runs out, clusters that went silent, targets that fail, credentials that are
+// refused. Facts in, sentences out; pure.
+import { type Static, Type } from 'typebox'
+import { type Autoscaling, type Cluster, SUSPECT_MS } from '../clusters/cluster.ts'
+import type { Telemetry } from '../clusters/cluster-telemetry.ts'
+import { HOUR_MS } from '../core/clock.ts'
+import { orNull } from '../core/shapes.ts'
+
+export const NEAR_PCT = 80
+const URGENT_PCT = 95
+const NEVER_REPORTED_MS = 24 * HOUR_MS
+const ENDING_MS = 7 * 24 * HOUR_MS
+
+const KINDS = [
+  'key_budget',
+  'project_cap',
+  'cluster_down',
+  'cluster_silent',
+  'cluster_draining',
+  'cluster_slow',
+  'cluster_short',
+  'cluster_never_reported',
+  'breaker_open',
+  'credential_refused',
+  'subscription_past_due',
+  'subscription_used_up',
+  'subscription_ending',
+  'owner_unverified',
+] as const
+
+const SEVERITIES = ['critical', 'warning', 'info'] as const
+type Severity = (typeof SEVERITIES)[number]
+
+export const AttentionItem = Type.Object(
+  {
+    object: Type.Literal('attention_item'),
+    severity: Type.Enum(SEVERITIES),
+    kind: Type.Enum(KINDS),
+    about: Type.Object({
+      type: Type.Enum(['api_key', 'project', 'byoc_cluster', 'provider', 'provider_credential', 'subscription']),
+      id: Type.String(),
+      name: orNull(Type.String()),
+    }),
+    sentence: Type.String({ description: 'What is the matter, for people.' }),
+  },
+  { title: 'AttentionItem' },
+)
+export type AttentionItem = Static<typeof AttentionItem>
+
+export interface SpendingFacts {
+  id: string
+  name: string
+  limit_micros: number
+  /** Held counts like spent. */
+  used_micros: number
+}
+
+export type ClusterState = Pick<Cluster, 'id' | 'name' | 'status'> & {
+  created_ms: number
+  last_heartbeat_ms: number | undefined
+  autoscaling: Autoscaling
+  telemetry: Telemetry | undefined
+}
+
+export interface AttentionFacts {
+  project: { id: string; name: string; owner_verified: boolean; cap: SpendingFacts | undefined }
+  keys: readonly SpendingFacts[]
+  clusters: readonly ClusterState[]
+  credentials: readonly { id: string; name: string; provider: string; status: string }[]
+  subscriptions: readonly SubscriptionState[]
+  /** As this process sees them; another may see others. */
+  left_alone: readonly string[]
+}
+
+export interface SubscriptionState {
+  id: string
+  plan: string
+  provider: string
+  status: string
+  allowance_tokens: number
+  used_tokens: number
+  period_end_ms: number
+  overage_enabled: boolean
+}
+
+type About = AttentionItem['about']
+
+/** The most urgent first. */
+export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[] {
+  const { project, keys, clusters, credentials, subscriptions } = facts
+  const items = [
+    ...(project.cap ? spending('project_cap', { type: 'project', ...named(project) }, project.cap) : []),
+    ...keys.flatMap((key) => spending('key_budget', { type: 'api_key', ...named(key) }, key)),
+    ...clusters.flatMap((cluster) => ofCluster(cluster, now)),
+    ...facts.left_alone.flatMap((target) => ofTarget(target, facts)),
+    ...credentials.flatMap(ofCredential),
+    ...subscriptions.flatMap((subscription) => ofSubscription(subscription, now)),
+    ...(project.owner_verified ? [] : [unverified({ type: 'project', ...named(project) })]),
+  ]
+  return SEVERITIES.flatMap((severity) => items.filter((one) => one.severity === severity))
+}
+
+const named = ({ id, name }: { id: string; name: string }) => ({ id, name })
+
+function item(severity: Severity, kind: AttentionItem['kind'], about: About, sentence: string): AttentionItem {
+  return { object: 'attention_item', severity, kind, about, sentence }
+}
+
+/** A limit of 0 was set to block: it needs nobody's attention. */
+function spending(kind: 'key_budget' | 'project_cap', about: About, facts: SpendingFacts): AttentionItem[] {
+  const { limit_micros, used_micros, name } = facts
+  const pct = limit_micros > 0 ? Math.floor((used_micros * 100) / limit_micros) : 0
+  if (pct < NEAR_PCT) return []
+  const whose = kind === 'project_cap' ? `The project ${name}` : `The key ${name}`
+  const left = usd(Math.max(0, limit_micros - used_micros))
+  const severity = pct >= URGENT_PCT ? 'critical' : 'warning'
+  return [item(severity, kind, about, `${whose} has used ${pct} % of its limit; ${left} USD are left.`)]
+}
+
+const usd = (micros: number) => (micros / 1e6).toFixed(2)
+
+function ofCluster(cluster: ClusterState, now: number): AttentionItem[] {
+  const { id, name, status, created_ms, last_heartbeat_ms } = cluster
+  const about: About = { type: 'byoc_cluster', id, name }
+  const silent_ms = now - (last_heartbeat_ms ?? created_ms)
+  if (status === 'registering')
+    return silent_ms < NEVER_REPORTED_MS
+      ? []
+      : [
+          item(
+            'info',
+            'cluster_never_reported',
+            about,
+            `${name} was registered ${ago(silent_ms)}, and has never reported.`,
+          ),
+        ]
+  if (status === 'down')
+    return [item('critical', 'cluster_down', about, `${name} is down; it last reported ${ago(silent_ms)}.`)]
+  if (silent_ms > SUSPECT_MS)
+    return [
+      item(
+        'warning',
+        'cluster_silent',
+        about,
+        `${name} last reported ${ago(silent_ms)}: it is used only where nothing else is.`,
+      ),
+    ]
+  if (status === 'draining')
+    return [item('info', 'cluster_draining', about, `${name} is draining: it gets no new requests.`)]
+  return degraded(cluster, about)
+}
+
+function degraded({ name, autoscaling, telemetry }: ClusterState, about: About): AttentionItem[] {
+  const { ttft_p95_ms = 0 } = telemetry?.load ?? {}
+  const ready = telemetry?.capacity?.replicas_ready
+  const { target_ttft_ms, min_replicas } = autoscaling
+  const slow = `${name} takes ${ttft_p95_ms} ms to the first token (p95); its target is ${target_ttft_ms} ms.`
+  const short = `${name} has ${ready} replicas ready; at least ${min_replicas} are wanted.`
+  return [
+    ...(ttft_p95_ms > target_ttft_ms ? [item('warning', 'cluster_slow', about, slow)] : []),
+    ...(ready !== undefined && ready < min_replicas ? [item('warning', 'cluster_short', about, short)] : []),
+  ]
+}
+
+/** A provider is everybody's; a cluster or a credential is told of to its own project only. */
+function ofTarget(target: string, { clusters, credentials }: AttentionFacts): AttentionItem[] {
+  const [type, id = ''] = split(target)
+  const [cluster, credential] = [clusters.find((one) => one.id === id), credentials.find((one) => one.id === id)]
+  const sentence = (name: string) =>
+    `Calls to ${name} failed five times in a row. This process tries it once in 30 seconds, until a call succeeds.`
+  const open = (about: About) => [item('warning', 'breaker_open', about, sentence(about.name ?? about.id))]
+  if (type === 'provider') return open({ type: 'provider', id, name: null })
+  if (type === 'cluster' && cluster) return open({ type: 'byoc_cluster', ...named(cluster) })
+  if (type === 'credential' && credential) return open({ type: 'provider_credential', ...named(credential) })
+  return []
+}
+
+/** `provider:openai`, `cluster:byc_…`, `credential:pcr_…`. */
+function split(target: string): [type: string, id: string] {
+  const at = target.indexOf(':')
+  return [target.slice(0, at), target.slice(at + 1)]
+}
+
+function ofCredential({ id, name, provider, status }: AttentionFacts['credentials'][number]): AttentionItem[] {
+  if (status !== 'invalid') return []
+  const about: About = { type: 'provider_credential', id, name }
+  return [
+    item(
+      'critical',
+      'credential_refused',
+      about,
+      `${provider} refused the credential ${name}: nothing goes through it.`,
+    ),
+  ]
+}
+
+function ofSubscription(subscription: SubscriptionState, now: number): AttentionItem[] {
+  const { id, plan, status, allowance_tokens, used_tokens, period_end_ms, overage_enabled } = subscription
+  const about: About = { type: 'subscription', id, name: plan }
+  if (period_end_ms <= now || status === 'canceled') return []
+  if (status === 'past_due')
+    return [
+      item('critical', 'subscription_past_due', about, `The subscription ${plan} is past due: it serves nothing.`),
+    ]
+  const pct = allowance_tokens > 0 ? Math.floor((used_tokens * 100) / allowance_tokens) : 100
+  const beyond = overage_enabled ? 'beyond it the list price holds' : 'beyond it nothing is served'
+  const ending = `The subscription ${plan} ends in ${span(period_end_ms - now)}.`
+  return [
+    ...(pct >= NEAR_PCT
+      ? [
+          item(
+            pct >= URGENT_PCT && !overage_enabled ? 'critical' : 'warning',
+            'subscription_used_up',
+            about,
+            `The subscription ${plan} has used ${pct} % of its allowance; ${beyond}.`,
+          ),
+        ]
+      : []),
+    ...(period_end_ms - now <= ENDING_MS ? [item('info', 'subscription_ending', about, ending)] : []),
+  ]
+}
+
+const unverified = (about: About) =>
+  item('warning', 'owner_unverified', about, 'The owner’s e-mail address is not verified: no keys can be made.')
+
+const ago = (ms: number) => `${span(ms)} ago`
+
+function span(ms: number): string {
+  const units: [number, string][] = [
+    [24 * HOUR_MS, 'days'],
+    [HOUR_MS, 'hours'],
+    [HOUR_MS / 60, 'minutes'],
+  ]
+  const [unit_ms, unit] = units.find(([size]) => ms >= 2 * size) ?? [1_000, 'seconds']
+  return `${Math.floor(ms / unit_ms)} ${unit}`
+}

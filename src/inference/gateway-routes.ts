@@ -1,0 +1,142 @@
+// GET /v2/gateway: how this gateway is set up, as far as its users may know: no secret, and no address of an upstream.
+import { type Static, Type } from 'typebox'
+import type { SignUpMode } from '../accounts/account.ts'
+import { KEPT_MS as TRANSITIONS_KEPT_MS } from '../clusters/cluster-transition.ts'
+import { HOUR_MS } from '../core/clock.ts'
+import { orNull } from '../core/shapes.ts'
+import type { Routes } from '../http/routes.ts'
+import { RETENTION_MS } from '../idempotency/idempotency.ts'
+import { type Limits, LimitsShape } from '../limits/policy.ts'
+import { PRICES_AS_OF } from '../models/price-book.ts'
+import type { ModelSettings, ProviderSettings } from '../providers/provider-config.ts'
+import { KEPT_MS as REFUSALS_KEPT_MS } from '../refusals/refusal-kind.ts'
+import { type Gateway, isConfigured } from './gateway.ts'
+
+const MODELS_MAX = 1_000 // of one provider; the rest is counted
+
+const micros = (description: string) => Type.Integer({ description: `${description}, in micro-USD.` })
+const ms = () => Type.Integer({ description: 'Milliseconds.' })
+
+const Price = Type.Object(
+  { input: Type.Integer(), cached_input: Type.Integer(), cache_write: Type.Integer(), output: Type.Integer() },
+  { description: 'Micro-USD per million tokens.' },
+)
+
+const GatewayModel = Type.Object({
+  id: Type.String(),
+  price: orNull(Price),
+  max_output_tokens: Type.Integer(),
+  context_length: orNull(Type.Integer()),
+})
+
+const GatewayProvider = Type.Object({
+  id: Type.String({ description: 'As `Agent-Resolved-Provider` says it.' }),
+  protocol: Type.Enum(['openai', 'anthropic']),
+  region: Type.String(),
+  max_concurrency: Type.Integer({ description: 'Calls at once, for all projects together.' }),
+  responses: Type.Boolean({ description: 'It has a Responses API of its own.' }),
+  unlisted_models: Type.Boolean({ description: 'It is asked for models that are not listed here as well.' }),
+  timeouts: Type.Object({ connect_ms: ms(), first_byte_ms: ms(), idle_ms: ms(), total_ms: ms() }),
+  models_total: Type.Integer(),
+  models: Type.Array(GatewayModel, { description: `At most ${MODELS_MAX} of them.` }),
+})
+
+const GatewayView = Type.Object(
+  {
+    object: Type.Literal('gateway'),
+    version: Type.String(),
+    store: Type.Enum(['sqlite', 'postgres']),
+    execution_mode: Type.Enum(['live', 'placeholder'], { description: '`placeholder`: no provider is configured.' }),
+    sign_up: Type.Enum(['open', 'invited'], { description: 'Who may make an account.' }),
+    prices_as_of: Type.String({ description: 'The day of the built-in price book, YYYY-MM-DD.' }),
+    providers: Type.Array(GatewayProvider, { description: 'In the order of preference for a model.' }),
+    fees: Type.Object({
+      byok_micros: micros('A generation with a credential of your own'),
+      byoc_micros: micros('A generation on a cluster of your own'),
+    }),
+    limits: Type.Object(
+      {
+        edge: LimitsShape.properties.edge,
+        key: LimitsShape.properties.key,
+        project: LimitsShape.properties.project,
+        shadow: LimitsShape.properties.shadow,
+      },
+      { description: 'What holds for every address, key and project. A key may have limits of its own.' },
+    ),
+    retention: Type.Object({
+      full_fidelity: Type.Boolean({ description: 'Whether input items and session contents are kept, sealed.' }),
+      kept_answers_hours: Type.Integer({ description: 'How long an idempotency key gives the same answer.' }),
+      refusals_days: Type.Integer(),
+      cluster_transitions_days: Type.Integer(),
+    }),
+  },
+  { title: 'Gateway' },
+)
+type GatewayView = Static<typeof GatewayView>
+
+interface Needs {
+  version: string
+  store: GatewayView['store']
+  sign_up: SignUpMode
+  gateway: Gateway
+  limits: Limits
+}
+
+export const gatewayRoutes: Routes<Needs> = async (app, needs) => {
+  const view = viewOf(needs)
+  app.get(
+    '/v2/gateway',
+    {
+      config: { scope: 'read', class: 'read' },
+      schema: {
+        tags: ['Project'],
+        summary: 'How the gateway is set up',
+        description: 'The effective settings: providers and their models, prices, fees, limits, retention. No secrets.',
+        response: { 200: GatewayView },
+      },
+    },
+    async () => view,
+  )
+}
+
+/** Field by field: what is added to the settings one day is not shown until somebody decides so. */
+function viewOf({ version, store, sign_up, gateway, limits }: Needs): GatewayView {
+  const { edge, key, project, shadow } = limits
+  return {
+    object: 'gateway',
+    version,
+    store,
+    execution_mode: isConfigured(gateway) ? 'live' : 'placeholder',
+    sign_up,
+    prices_as_of: PRICES_AS_OF,
+    providers: gateway.providers.map(shownProvider),
+    fees: { byok_micros: gateway.fees.byok_micros, byoc_micros: gateway.fees.byoc_micros },
+    limits: { edge, key, project, shadow },
+    retention: {
+      full_fidelity: gateway.full_fidelity,
+      kept_answers_hours: RETENTION_MS / HOUR_MS,
+      refusals_days: REFUSALS_KEPT_MS / (24 * HOUR_MS),
+      cluster_transitions_days: TRANSITIONS_KEPT_MS / (24 * HOUR_MS),
+    },
+  }
+}
+
+function shownProvider(provider: ProviderSettings): GatewayView['providers'][number] {
+  const { id, protocol, region, max_concurrency, responses, unlisted_models, models } = provider
+  const { connect_ms, first_byte_ms, idle_ms, total_ms } = provider.timeouts
+  return {
+    id,
+    protocol,
+    region,
+    max_concurrency,
+    responses,
+    unlisted_models,
+    timeouts: { connect_ms, first_byte_ms, idle_ms, total_ms },
+    models_total: models.length,
+    models: models.slice(0, MODELS_MAX).map(shownModel),
+  }
+}
+
+function shownModel({ id, price, max_output_tokens, context_length }: ModelSettings): Static<typeof GatewayModel> {
+  return { id, price: price ?? null, max_output_tokens, context_length: context_length ?? null }
+}
