@@ -7,9 +7,10 @@ import { COMPRESSIONS, GPUS, MODELS, TIER_KINDS } from './hardware-figures.ts'
 export const PREFIX_TOKENS_MAX = 16_777_216
 export const UTILIZATION_MAX = 0.95
 const LARGEST = 1e15
+const SMALLEST = 1e-9 // with these two, no figure of the answer can be too large for a number
 
 const maybe = Type.Optional
-const above0 = (description: string, maximum = LARGEST) => Type.Number({ exclusiveMinimum: 0, maximum, description })
+const above0 = (description: string, maximum = LARGEST) => Type.Number({ minimum: SMALLEST, maximum, description })
 const from0 = (description: string, maximum = LARGEST) => Type.Number({ minimum: 0, maximum, description })
 const ms = (description: string) => from0(`${description}, ms.`, 1e9)
 const share = (description: string) => above0(`${description} Above 0, at most 1.`, 1)

@@ -8,13 +8,14 @@ import type { Refusal } from '../core/refusal.ts'
 import { BOUNDS } from './waiting-room.ts'
 
 const refusalOf = ({ reason }: Ticket) => {
-  const { kind, status, headers } = reason as Refusal
-  return { kind, status, headers }
+  const { kind, status, headers, by } = reason as Refusal
+  return { kind, status, headers, ...(by && { by }) }
 }
 const REJECTED = {
   kind: 'rate_limited',
   status: 429,
   headers: { 'retry-after': '1', 'agent-qos-admission': 'rejected' },
+  by: 'capacity',
 }
 const EXPIRED = {
   kind: 'deadline_exceeded',
