@@ -58,6 +58,17 @@ withDb((db) => {
 
   const texts = (items: readonly Item[]) => items.map(({ content }) => (content as { text: string }[])[0]?.text)
 
+  test('§1 an id that an upstream gives out twice is the later answer; another project’s stays as it is', async () => {
+    const [ours, theirs] = [await project(), await project()]
+    const id = newId('resp')
+    const said = async (project_id: string) => (await store().find(project_id, id))?.response.output
+    await turn(ours, { id, said: 'first' })
+    await turn(ours, { id, said: 'second' })
+    await turn(theirs, { id, said: 'of somebody else' })
+    expect(JSON.stringify(await said(ours))).toContain('second')
+    expect(await said(theirs)).toBeUndefined()
+  })
+
   test('§7.2 what was stored is found again, whole, by its own project only', async () => {
     const [mine, other] = [await project(), await project()]
     const id = await turn(mine)

@@ -45,13 +45,21 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
   }
 
   return {
+    /**
+     * Ids of a native Responses API are its own. One that it gives out twice is the later answer, as it is there; one
+     * that another project's upstream has used stays theirs, and this answer is not kept.
+     */
     async insert(project_id: string, { trace_id, response, input, native }: KeptResponse, now: number): Promise<void> {
       const { id, previous_response_id } = response
       const sealed = seal(Buffer.from(JSON.stringify({ response, input, native })), project_id, place(id))
       await db.rows(sql`
         INSERT INTO stored_response (id, project_id, trace_id, previous_response_id, created_at, sequence, sealed)
         VALUES (${id}, ${project_id}, ${trace_id}, ${previous_response_id}, ${rfc3339(now)}, ${nextSequence(now)},
-                ${sealed})`)
+                ${sealed})
+        ON CONFLICT (id) DO UPDATE
+          SET trace_id = excluded.trace_id, previous_response_id = excluded.previous_response_id,
+              created_at = excluded.created_at, sequence = excluded.sequence, sealed = excluded.sealed
+          WHERE stored_response.project_id = excluded.project_id`)
     },
 
     find,

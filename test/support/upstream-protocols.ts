@@ -134,11 +134,13 @@ function embeddings(body: Body, { usage = USAGE }: Saying) {
   }
 }
 
-function response(body: Body, saying: Saying, status = 'completed') {
+let responses = 0
+
+function response(body: Body, saying: Saying, { status = 'completed', id = `resp_upstream${++responses}` } = {}) {
   const { usage = USAGE } = saying
   const part = { type: 'output_text', text: saying.text ?? TEXT, annotations: [], logprobs: [] }
   return {
-    id: 'resp_upstream',
+    id,
     object: 'response',
     created_at: CREATED,
     status,
@@ -169,14 +171,21 @@ const responseUsage = ({ input, output, cached = 0, cache_written = 0, reasoning
 })
 
 function responseEvents(body: Body, saying: Saying): string[] {
-  const running = response(body, saying, 'in_progress')
-  const finished = response(body, saying)
+  const running = response(body, saying, { status: 'in_progress' })
+  const finished = response(body, saying, { id: running.id })
+  const [message] = finished.output
+  const begun = { ...message, status: 'in_progress', content: [] }
+  const part = { type: 'output_text', text: '', annotations: [], logprobs: [] }
   const item = { item_id: 'msg_upstream', output_index: 0, content_index: 0 }
   const events = [
     { type: 'response.created', response: running },
     { type: 'response.in_progress', response: running },
+    { type: 'response.output_item.added', output_index: 0, item: begun },
+    { type: 'response.content_part.added', ...item, part },
     ...pieces(saying).map((delta) => ({ type: 'response.output_text.delta', ...item, delta, logprobs: [] })),
     { type: 'response.output_text.done', ...item, text: saying.text ?? TEXT, logprobs: [] },
+    { type: 'response.content_part.done', ...item, part: message?.content[0] },
+    { type: 'response.output_item.done', output_index: 0, item: message },
     { type: 'response.completed', response: finished },
   ]
   return events.map((event, sequence_number) => named({ ...event, sequence_number }))
