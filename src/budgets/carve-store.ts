@@ -119,12 +119,13 @@ interface Ended {
   rest: number
 }
 
-/** Whoever comes second finds it returned, and changes nothing. */
+/** Whoever comes second finds it returned, and changes nothing. There is no way back, so its hash goes as well. */
 async function returnOne(db: Db, { id, project_id }: Due, now: number): Promise<void> {
   await db.transaction(async (tx) => {
     await lockProject(tx, project_id)
     const ended = await tx.rows<Ended>(sql`
-      UPDATE api_key SET returned_at = ${now} WHERE id = ${id} AND returned_at IS NULL
+      UPDATE api_key SET returned_at = ${now}, hash = NULL, previous_hash = NULL, previous_expires_at = NULL
+      WHERE id = ${id} AND returned_at IS NULL
       RETURNING parent_id, budget_micros - spent_micros - held_micros AS rest`)
     await giveBack(tx, project_id, ended)
   })

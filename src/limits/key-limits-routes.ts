@@ -1,5 +1,6 @@
 // §8.1: /v2/api-keys/{key_id}/limits.
 import { Type } from 'typebox'
+import { Refusal } from '../core/refusal.ts'
 import { found, type Routes } from '../http/routes.ts'
 import { ApiKeyLimits, describeLimits, NewKeyLimits } from './key-limits.ts'
 import { keyLimitsStore } from './key-limits-store.ts'
@@ -23,8 +24,11 @@ export const keyLimitsRoutes: Routes<{ common: KeyLimits }> = async (app, { comm
       },
     },
     async ({ caller, params: { key_id }, body, db }) => {
-      const own = await keyLimitsStore(db).set(caller.project_id, key_id, body)
-      return describeLimits(key_id, found(own, 'API key', key_id), common)
+      const store = keyLimitsStore(db)
+      const own = await store.set(caller.project_id, key_id, body)
+      if (!own) found(await store.find(caller.project_id, key_id), 'API key', key_id)
+      if (!own) throw new Refusal('invalid_request', 'A child key has the rate limits of its parent.')
+      return describeLimits(key_id, own, common)
     },
   )
 

@@ -7,10 +7,12 @@ export type KeyLimitsStore = ReturnType<typeof keyLimitsStore>
 
 export function keyLimitsStore(db: Db) {
   return {
+    /** R64: a child has those of its parent. */
     async find(project_id: string, key_id: string): Promise<OwnLimits | undefined> {
       const [row] = await db.rows<OwnLimits>(sql`
         SELECT requests_per_minute, tokens_per_minute, concurrent_streams FROM api_key
-        WHERE project_id = ${project_id} AND id = ${key_id}`)
+        WHERE project_id = ${project_id}
+          AND id = COALESCE((SELECT c.parent_id FROM api_key c WHERE c.id = ${key_id}), ${key_id})`)
       return row
     },
 
@@ -22,7 +24,7 @@ export function keyLimitsStore(db: Db) {
           requests_per_minute = CASE WHEN ${given(requests)} = 1 THEN ${requests ?? null} ELSE requests_per_minute END,
           tokens_per_minute = CASE WHEN ${given(tokens)} = 1 THEN ${tokens ?? null} ELSE tokens_per_minute END,
           concurrent_streams = CASE WHEN ${given(streams)} = 1 THEN ${streams ?? null} ELSE concurrent_streams END
-        WHERE project_id = ${project_id} AND id = ${key_id}
+        WHERE project_id = ${project_id} AND id = ${key_id} AND parent_id IS NULL
         RETURNING requests_per_minute, tokens_per_minute, concurrent_streams`)
       return row
     },

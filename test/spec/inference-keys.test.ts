@@ -7,7 +7,7 @@ import { familyBooks } from '../support/families.ts'
 import { asked, CASES, envelope, QUOTA } from '../support/inference-cases.ts'
 import { type Heard, moneyIn } from '../support/inference-client.ts'
 import { holdFor, type Stage, USUAL_COST, withScene } from '../support/inference-scene.ts'
-import { deferred, mutateSql, textOf } from '../support/tampered-db.ts'
+import { countStatements, deferred, mutateSql, textOf } from '../support/tampered-db.ts'
 
 const KEYS = '/v2/api-keys'
 const as = (key: string) => ({ authorization: `Bearer ${key}` })
@@ -171,6 +171,24 @@ withScene((scene) => {
       const { of, wrong } = await familyBooks(scene().db, stage.project.id)
       expect([wrong, of(parent.id).spent_micros, of(parent.id).held_micros]).toEqual([[], 20 * each, 0])
     })
+  })
+
+  test('R43 a key with a total limit and none of this costs as many statements as ever', async () => {
+    const stage = await scene().stage({ key: 1_000_000, project: 1_000_000 })
+    await stage.chat({ max_tokens: 10 }) // what is known of routes is read once
+    const statements = countStatements(scene().tampering)
+    const noted = await statements.while(() => stage.chat({ max_tokens: 10 }))
+    scene().tampering.rows = undefined
+    expect(noted.map((text) => text.split(' ').slice(0, 3).join(' '))).toEqual([
+      'SELECT k.id AS', // the key
+      'UPDATE project SET', // the hold
+      'UPDATE api_key SET',
+      'INSERT INTO budget_hold',
+      'DELETE FROM budget_hold', // the charge
+      'UPDATE project SET',
+      'UPDATE api_key SET',
+      'INSERT INTO usage_event',
+    ])
   })
 
   describe('R65 windows', () => {

@@ -175,6 +175,9 @@ test('§8.1, R64 children share the rates of their parent: making more of them i
   await service.post(`${KEYS}/${id}/limits`, { requests_per_minute: 5 })
   const [one, two] = [0, 1].map(() => service.as(key).post(`${KEYS}/${id}/children`, RUN))
   const raws = [(await one)?.body.key, (await two)?.body.key, key]
+  const child = (await one)?.body.id
+  expect((await service.get(`${KEYS}/${child}/limits`)).body).toMatchObject({ key_id: child, requests_per_minute: 5 })
+  expect((await service.post(`${KEYS}/${child}/limits`, { requests_per_minute: 50 })).status).toBe(400)
   const heard: number[] = []
   for (let n = 0; n < 6; n++) heard.push((await service.as(raws[n % 3]).get(KEYS)).status)
   expect(heard).toEqual([200, 200, 200, 429, 429, 429])
