@@ -11,6 +11,8 @@ import { auditRoutes } from './audit/audit-routes.ts'
 import { carveStore } from './budgets/carve-store.ts'
 import { cachePlanRoutes } from './cache-plan/cache-plan-routes.ts'
 import { clusterRoutes } from './clusters/cluster-routes.ts'
+import type { ConsoleFiles } from './console/built-console.ts'
+import { consoleRoutes } from './console/console-routes.ts'
 import type { Clock } from './core/clock.ts'
 import { sealing } from './core/sealing.ts'
 import type { Counters } from './counters/counters.ts'
@@ -77,6 +79,8 @@ export interface Parts {
   deliverMail?: Deliver
   /** What passwords are hashed with; without it, Argon2id. */
   passwordHashing?: PasswordHashing
+  /** The pages for people; without them, only the API. */
+  console?: ConsoleFiles | undefined
 }
 
 export type Service = Awaited<ReturnType<typeof buildService>>
@@ -115,6 +119,7 @@ export async function buildService(parts: Parts) {
   const limits = rateLimits(app, { clock, logger, settings, metrics: counts, counters: parts.counters })
   app.addHook('onRequest', limits.edge) //                   §8.1.1 → 429, whatever the address asked for
   await serveReference(app, version)
+  await app.register(consoleRoutes, { files: parts.console })
   await app.register(telemetryRoutes, { metrics: counts, readiness })
   const listeningOn = () => (app.addresses().length > 0 ? app.listeningOrigin : 'http://localhost')
   const people = peopleOf({ ...parts, seals, listeningOn })

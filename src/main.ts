@@ -8,6 +8,7 @@ import { type Logger, pino } from 'pino'
 import { buildService, type Service } from './app.ts'
 import { foundFirstProject } from './bootstrap.ts'
 import type { Config } from './config.ts'
+import { builtConsole } from './console/built-console.ts'
 import { type Clock, systemClock } from './core/clock.ts'
 import { gatewaySettings, signUpMode } from './gateway-settings.ts'
 import { housekeepingTasks, startHousekeeping } from './housekeeping.ts'
@@ -45,7 +46,7 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     store = await open(config, clock, (err) => logger.warn({ err }, 'a database connection broke'))
     const { db, secret } = store
     const founded = await foundOnce(db, clock, config.bootstrap_key)
-    const identity = { process_id: randomUUID(), version: version() }
+    const identity = { process_id: randomUUID(), version: version(), console: builtConsole() }
     const outward = { public_url: config.public_url, deliverMail: mailDelivery(config, clock, logger) }
     const sign_up = signUpMode(config)
     const service = await buildService({ db, clock, logger, secret, settings, sign_up, ...identity, ...outward })

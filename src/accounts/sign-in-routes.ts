@@ -16,12 +16,12 @@ const open = { public: true, class: 'auth' } as const
 const tags = ['Accounts']
 const security: [] = []
 
-const Credentials = Type.Object({ email: Email, password: Password }, { title: 'Credentials' })
-const Ended = Type.Object(
+export const Credentials = Type.Object({ email: Email, password: Password }, { title: 'Credentials' })
+export const Ended = Type.Object(
   { object: Type.Literal('session.ended'), ended: Type.Literal(true) },
   { title: 'EndedSession' },
 )
-const InView = Type.Object({ project_id: Type.String({ minLength: 1, maxLength: 100 }) }, { title: 'ProjectChoice' })
+export const InView = Type.Object({ project_id: Type.String({ minLength: 1, maxLength: 100 }) }, { title: 'ProjectChoice' })
 
 export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
   const { db, clock, signIns, addressOf, note } = needs

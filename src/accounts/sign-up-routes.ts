@@ -21,28 +21,28 @@ const tags = ['Accounts']
 const security: [] = []
 
 const Token = Type.String({ minLength: 1, maxLength: 128, description: 'What the link holds behind `#token=`.' })
-const SignUp = Type.Object(
+export const SignUp = Type.Object(
   { email: Email, password: Password, project_name: Type.Optional(Label('What the first project is called.')) },
   { title: 'SignUp' },
 )
-const Reset = Type.Object({ email: Email }, { title: 'PasswordReset' })
-const Verification = Type.Object({ token: Token }, { title: 'EmailVerification' })
-const NewPassword = Type.Object({ token: Token, password: Password }, { title: 'NewPassword' })
-const Acceptance = Type.Object({ token: Token, password: Type.Optional(Password) }, { title: 'InvitationAcceptance' })
+export const Reset = Type.Object({ email: Email }, { title: 'PasswordReset' })
+export const Verification = Type.Object({ token: Token }, { title: 'EmailVerification' })
+export const NewPassword = Type.Object({ token: Token, password: Password }, { title: 'NewPassword' })
+export const Acceptance = Type.Object({ token: Token, password: Type.Optional(Password) }, { title: 'InvitationAcceptance' })
 
-const Mailed = Type.Object(
+export const Mailed = Type.Object(
   { object: Type.Enum(['sign_up', 'password_reset']), email: Type.String(), status: Type.Literal('mailed') },
   { title: 'Mailed', description: 'The same, whether the address is known or not.' },
 )
-const Verified = Type.Object(
+export const Verified = Type.Object(
   { object: Type.Literal('email_verification'), email: Type.String(), verified: Type.Literal(true) },
   { title: 'VerifiedEmail' },
 )
-const Changed = Type.Object(
+export const Changed = Type.Object(
   { object: Type.Literal('password_reset.confirmed'), email: Type.String(), changed: Type.Literal(true) },
   { title: 'ChangedPassword' },
 )
-const Joined = Type.Object(
+export const Joined = Type.Object(
   { object: Type.Literal('invitation.accepted'), project_id: Type.String(), email: Type.String(), role: Role },
   { title: 'AcceptedInvitation' },
 )

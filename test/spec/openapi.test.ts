@@ -14,7 +14,7 @@ interface Operation {
   responses: Record<string, { content: object }>
 }
 
-const HIDDEN = /^\/(openapi\.json|metrics|docs(\/.*)?|console(\/.*)?)$/ // machinery and pages, not the API
+const HIDDEN = /^\/(openapi\.json|metrics|docs(\/.*)?|console(\/.*)?)?$/ // machinery and pages, not the API
 
 withService((service) => {
   const document = async () =>

@@ -18,7 +18,7 @@ const RANK: Record<string, number> = { core: 0, storage: 1, counters: 1, http: 2
 const ROOM = 3
 const DOORS = /-(routes|store|hooks)\.ts$/
 const PURE_PACKAGES = ['typebox', 'node:crypto', 'node:zlib'] // data and arithmetic, no I/O
-const IMPURE_ROOMS = ['providers', 'telemetry', 'mail'] // rooms whose matter is I/O or a library's objects
+const IMPURE_ROOMS = ['providers', 'telemetry', 'mail', 'console'] // rooms whose matter is I/O or a library's objects
 
 const BANNED: [RegExp, string, (path: string) => boolean][] = [
   [/\bDate\.now\(|new Date\(\)/, 'take `now` from a Clock', (path) => path !== 'src/core/clock.ts'],

@@ -1,0 +1,87 @@
+// The one way to the service: JSON in and out, refusals in words (§7), and creations that cannot happen twice (§11).
+import type { Envelope } from '../../src/core/refusal.ts'
+
+const ANSWER_WITHIN_MS = 30_000
+
+/** What went wrong, as the service or the network told it. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  /** 0 where no answer came. */
+  readonly status: number
+  readonly type: string
+  /** The field that the message is about, where it names one. */
+  readonly field: string | undefined
+
+  constructor(status: number, { message, type }: Pick<Envelope['error'], 'message' | 'type'>) {
+    super(message)
+    this.status = status
+    this.type = type
+    this.field = /^'([\w.[\]]+)' /.exec(message)?.[1]
+  }
+}
+
+interface Asking {
+  body?: unknown
+  /** §11: the same for every try at the same thing. */
+  idempotency_key?: string
+  signal?: AbortSignal | undefined
+}
+
+const signedOutListeners = new Set<() => void>()
+
+/** Told when an answer says that nobody is signed in any more. Returns how to stop listening. */
+export function onSignedOut(listener: () => void): () => void {
+  signedOutListeners.add(listener)
+  return () => void signedOutListeners.delete(listener)
+}
+
+export const get = <T>(path: string, signal?: AbortSignal) => ask<T>('GET', path, { signal })
+
+export const post = <T>(path: string, body?: unknown, idempotency_key?: string) =>
+  ask<T>('POST', path, { body, ...(idempotency_key !== undefined && { idempotency_key }) })
+
+export const del = <T>(path: string) => ask<T>('DELETE', path, {})
+
+async function ask<T>(method: string, path: string, { body, idempotency_key, signal }: Asking): Promise<T> {
+  const bounded = AbortSignal.timeout(ANSWER_WITHIN_MS)
+  const answer = await fetch(path, {
+    method,
+    credentials: 'same-origin',
+    headers: {
+      accept: 'application/json',
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(idempotency_key !== undefined && { 'agent-idempotency-key': idempotency_key }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: signal ? AbortSignal.any([signal, bounded]) : bounded,
+  }).catch((cause: unknown) => {
+    if (signal?.aborted) throw cause
+    throw unreachable(bounded.aborted)
+  })
+  if (!answer.ok) throw await refusalOf(answer, path)
+  return (await answer.json().catch(() => {
+    throw unreachable(bounded.aborted)
+  })) as T
+}
+
+const unreachable = (timed_out: boolean) =>
+  new ApiError(0, {
+    type: 'unreachable',
+    message: timed_out
+      ? `The server did not answer within ${ANSWER_WITHIN_MS / 1_000} seconds. Try again.`
+      : 'The server cannot be reached. Check your connection and try again.',
+  })
+
+async function refusalOf(answer: Response, path: string): Promise<ApiError> {
+  const told = (await answer.json().catch(() => undefined)) as Partial<Envelope> | undefined
+  if (answer.status === 401 && path.startsWith('/v2/')) for (const listener of signedOutListeners) listener()
+  const wait_s = answer.headers.get('retry-after')
+  const error = told?.error ?? { message: `The server answered ${answer.status}.`, type: 'unknown' }
+  const message = wait_s === null ? error.message : `${error.message} Try again in ${inWords(Number(wait_s))}.`
+  return new ApiError(answer.status, { type: error.type, message })
+}
+
+function inWords(seconds: number): string {
+  if (seconds < 90) return `${seconds} s`
+  return `${Math.ceil(seconds / 60)} min`
+}

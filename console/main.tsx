@@ -1,0 +1,15 @@
+// Where the console begins.
+import { createRoot } from 'react-dom/client'
+import { App } from './app.tsx'
+import { applyTheme } from './state/theme.ts'
+import './styles/tokens.css'
+import './styles/base.css'
+import './styles/controls.css'
+import './styles/shell.css'
+import './styles/data.css'
+import './styles/words.css'
+
+applyTheme()
+const root = document.getElementById('root')
+if (!root) throw new Error('the page has no root')
+createRoot(root).render(<App />)

@@ -1,0 +1,32 @@
+// Every page and its address. A page is loaded when somebody first goes there, so that the first load stays small.
+import { type ComponentType, lazy } from 'react'
+
+interface Page {
+  path: string
+  Page: ComponentType<Record<string, string>>
+}
+
+/** For whoever has a link or wants in; the shell is not around them. */
+export const OPEN_PAGES: readonly Page[] = [
+  { path: '/sign-in', Page: lazy(() => import('./pages/accounts/sign-in-page.tsx')) },
+  { path: '/sign-up', Page: lazy(() => import('./pages/accounts/sign-up-page.tsx')) },
+  { path: '/forgot-password', Page: lazy(() => import('./pages/accounts/forgot-password-page.tsx')) },
+  // These three are where the links in mails lead.
+  { path: '/verify-email', Page: lazy(() => import('./pages/accounts/verify-email-page.tsx')) },
+  { path: '/password-reset', Page: lazy(() => import('./pages/accounts/password-reset-page.tsx')) },
+  { path: '/accept-invitation', Page: lazy(() => import('./pages/accounts/accept-invitation-page.tsx')) },
+]
+
+/** For whoever is signed in. What stands behind a colon is handed to the page. */
+export const PROJECT_PAGES: readonly Page[] = [
+  { path: '/', Page: lazy(() => import('./pages/start/home-page.tsx')) },
+  { path: '/start', Page: lazy(() => import('./pages/start/start-page.tsx')) },
+  { path: '/keys', Page: lazy(() => import('./pages/keys/keys-page.tsx')) },
+  { path: '/keys/:id', Page: lazy(() => import('./pages/keys/key-page.tsx')) as ComponentType<Record<string, string>> },
+]
+
+/** What the side lists, in this order, and the keys that go there. Only pages that exist. */
+export const NAVIGATION = [
+  { to: '/start', label: 'Get started', keys: 'g s' },
+  { to: '/keys', label: 'Keys', keys: 'g k' },
+] as const

@@ -1,0 +1,49 @@
+// Sign in.
+import { useEffect, useState } from 'react'
+import { signIn } from '../../api/account-calls.ts'
+import { AccountForm, AccountFrame } from '../../parts/account-frame.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Field, FormError } from '../../parts/field.tsx'
+import { PasswordField } from '../../parts/password-field.tsx'
+import { Link, navigate } from '../../state/navigation.tsx'
+import { useSession } from '../../state/session.tsx'
+import { useSubmission } from '../../state/submission.ts'
+
+export default function SignInPage() {
+  const { state, enter } = useSession()
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const sending = useSubmission(async (credentials: { email: string; password: string }) => {
+    enter(await signIn(credentials))
+  })
+
+  useEffect(() => {
+    if (state.kind === 'signed_in') navigate('/', { replace: true })
+  }, [state.kind])
+
+  return (
+    <AccountFrame title="Sign in">
+      <AccountForm onSubmit={() => void sending.submit({ email, password })}>
+        <Field
+          label="E-mail address"
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          value={email}
+          onChange={setEmail}
+          error={sending.error}
+        />
+        <PasswordField value={password} onChange={setPassword} error={sending.error} />
+        <FormError error={sending.error} fields={['email', 'password']} />
+        <Button look="primary" type="submit" busy={sending.busy}>
+          Sign in
+        </Button>
+      </AccountForm>
+      <p className="links">
+        <Link to="/forgot-password">Forgot your password?</Link>
+        <Link to="/sign-up">Sign up</Link>
+      </p>
+    </AccountFrame>
+  )
+}

@@ -1,0 +1,69 @@
+// Sign up. The answer is the same whether or not the address is known (§5.9), and so is what is shown.
+import { useState } from 'react'
+import { signUp } from '../../api/account-calls.ts'
+import { AccountForm, AccountFrame } from '../../parts/account-frame.tsx'
+import { Button, LinkButton } from '../../parts/button.tsx'
+import { Field, FormError } from '../../parts/field.tsx'
+import { PasswordField } from '../../parts/password-field.tsx'
+import { Link } from '../../state/navigation.tsx'
+import { useSubmission } from '../../state/submission.ts'
+
+const FIELDS = ['email', 'password', 'project_name']
+
+export default function SignUpPage() {
+  const [form, setForm] = useState({ email: '', password: '', project_name: '' })
+  const [mailed_to, setMailedTo] = useState<string>()
+  const sending = useSubmission(async ({ email, password, project_name }: typeof form) => {
+    const named = project_name.trim() === '' ? {} : { project_name }
+    setMailedTo((await signUp({ email, password, ...named })).email)
+    setForm({ email: '', password: '', project_name: '' })
+  })
+  const change = (field: keyof typeof form) => (value: string) => setForm({ ...form, [field]: value })
+  if (mailed_to !== undefined) return <Mailed email={mailed_to} />
+  return (
+    <AccountFrame title="Sign up">
+      <AccountForm onSubmit={() => void sending.submit(form)}>
+        <Field
+          label="E-mail address"
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          value={form.email}
+          onChange={change('email')}
+          error={sending.error}
+        />
+        <PasswordField fresh value={form.password} onChange={change('password')} error={sending.error} />
+        <Field
+          label="Project name"
+          name="project_name"
+          autoComplete="off"
+          value={form.project_name}
+          onChange={change('project_name')}
+          error={sending.error}
+          hint="Keys, budgets and usage belong to a project."
+        />
+        <FormError error={sending.error} fields={FIELDS} />
+        <Button look="primary" type="submit" busy={sending.busy}>
+          Sign up
+        </Button>
+      </AccountForm>
+      <p className="links">
+        <Link to="/sign-in">Sign in instead</Link>
+      </p>
+    </AccountFrame>
+  )
+}
+
+const Mailed = ({ email }: { email: string }) => (
+  <AccountFrame title="Look into your mail">
+    <p role="status">
+      A link is on its way to <strong>{email}</strong>. It confirms your address, once, within 24 hours.
+    </p>
+    <p className="muted">
+      A server without SMTP writes mails into the folder <code>outbox</code> of its data folder, and their links into
+      its log.
+    </p>
+    <LinkButton to="/sign-in">Sign in</LinkButton>
+  </AccountFrame>
+)

@@ -1,0 +1,167 @@
+// All keys of the project: what each may do, what it has spent of its limit, and when it was last used.
+import { useCallback, useRef, useState } from 'react'
+import { theProject } from '../../api/account-calls.ts'
+import { type ApiKey, listKeys } from '../../api/key-calls.ts'
+import { count } from '../../parts/amounts.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { BudgetBar } from '../../parts/budget-bar.tsx'
+import { Button, LinkButton } from '../../parts/button.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { PageHeader } from '../../parts/page-header.tsx'
+import { TimeAgo } from '../../parts/time-ago.tsx'
+import { useToast } from '../../parts/toasts.tsx'
+import { Link } from '../../state/navigation.tsx'
+import { useResource } from '../../state/resource.ts'
+import { useMay, useMe } from '../../state/session.tsx'
+import { useShortcut } from '../../state/shortcuts.ts'
+import { CreateKeyDialog } from './create-key-dialog.tsx'
+import { type KeyFilter, KeyFilters, keyMatcher, NO_FILTER } from './key-filters.tsx'
+import { NewKeyDialog, type ShownKey } from './new-key-dialog.tsx'
+
+const POLL_MS = 10_000
+
+export default function KeysPage() {
+  const keys = useResource<readonly ApiKey[]>(listKeys, { poll_ms: POLL_MS })
+  const [filter, setFilter] = useState<KeyFilter>(NO_FILTER)
+  const [creating, setCreating] = useState(false)
+  const [shown, setShown] = useState<ShownKey>()
+  const search = useRef<HTMLInputElement>(null)
+  const may_create = useMayCreate()
+  const say = useToast()
+  useShortcut('/', 'Search keys', () => search.current?.focus())
+  useShortcut('c', 'Create a key', () => may_create && setCreating(true))
+
+  function onCreated(key: ShownKey) {
+    setCreating(false)
+    setShown(key)
+    keys.reload()
+  }
+  function onStored() {
+    setShown(undefined)
+    say('The key is ready to be used.')
+  }
+
+  return (
+    <>
+      <PageHeader
+        title="Keys"
+        lead={<ProjectSpending keys={keys.state.kind === 'ready' ? keys.state.value : undefined} />}
+        actions={
+          may_create && (
+            <Button look="primary" onClick={() => setCreating(true)}>
+              Create key
+            </Button>
+          )
+        }
+      />
+      <WhyNot />
+      <KeyFilters filter={filter} onChange={setFilter} search={search} />
+      <DataTable
+        what="Keys"
+        resource={keys}
+        columns={COLUMNS}
+        rowId={({ id }) => id}
+        filter={keyMatcher(filter)}
+        empty={<NoKeys onCreate={may_create ? () => setCreating(true) : undefined} />}
+      />
+      {creating && <CreateKeyDialog onClose={() => setCreating(false)} onCreated={onCreated} />}
+      {shown && <NewKeyDialog shown={shown} onClose={onStored} />}
+    </>
+  )
+}
+
+const COLUMNS: readonly Column<ApiKey>[] = [
+  {
+    id: 'name',
+    header: 'Name',
+    sortBy: ({ name }) => name.toLowerCase(),
+    cell: ({ id, name, masked }) => (
+      <span className="two-lines">
+        <Link to={`/keys/${id}`}>{name}</Link>
+        <code className="muted">{masked}</code>
+      </span>
+    ),
+  },
+  { id: 'scopes', header: 'Scope', minor: true, cell: ({ scopes }) => scopes.join(', ') },
+  {
+    id: 'budget',
+    header: 'Spending',
+    sortBy: ({ spent_micros }) => spent_micros,
+    cell: ({ spent_micros, budget_micros }) => <BudgetBar spent_micros={spent_micros} limit_micros={budget_micros} />,
+  },
+  {
+    id: 'used',
+    header: 'Last used',
+    sortBy: ({ last_used_at }) => last_used_at ?? '',
+    cell: ({ last_used_at }) => <TimeAgo at={last_used_at} />,
+  },
+  {
+    id: 'created',
+    header: 'Created',
+    minor: true,
+    sortBy: ({ created_at }) => created_at,
+    cell: ({ created_at }) => <TimeAgo at={created_at} />,
+  },
+  {
+    id: 'status',
+    header: 'State',
+    cell: ({ status }) => <Badge tone={status === 'active' ? 'good' : 'calm'}>{status}</Badge>,
+  },
+]
+
+/** §5.6: making keys needs an owner whose address is confirmed. */
+function useMayCreate(): boolean {
+  const { person } = useMe()
+  return useMay('admin') && person.email_verified
+}
+
+function WhyNot() {
+  const { person, project } = useMe()
+  if (project?.role !== 'owner')
+    return <p className="notice">You are a {project?.role} here. Owners make, change and revoke keys.</p>
+  if (person.email_verified) return null
+  return (
+    <p className="notice notice-warn">
+      Confirm your e-mail address to make keys: a link was sent to <strong>{person.email}</strong>.
+    </p>
+  )
+}
+
+/** What the project as a whole has spent, and what is held for generations under way. */
+function ProjectSpending({ keys }: { keys: readonly ApiKey[] | undefined }) {
+  const project = useResource(
+    useCallback((signal) => theProject(signal), []),
+    { poll_ms: POLL_MS },
+  )
+  const active = keys?.filter(({ status }) => status === 'active').length
+  return (
+    <div className="spending">
+      <span>
+        {active === undefined ? <span className="skeleton skeleton-word" /> : `${count(active)} active`}
+        <span className="muted"> in this project</span>
+      </span>
+      {project.state.kind === 'ready' && (
+        <BudgetBar
+          spent_micros={project.state.value.spent_micros}
+          held_micros={project.state.value.held_micros}
+          limit_micros={project.state.value.cap_micros}
+        />
+      )}
+    </div>
+  )
+}
+
+const NoKeys = ({ onCreate }: { onCreate: (() => void) | undefined }) => (
+  <>
+    <h2>No keys yet</h2>
+    <p>A key lets an agent or a service in, and holds it to a budget.</p>
+    <span className="row">
+      {onCreate && (
+        <Button look="primary" onClick={onCreate}>
+          Create key
+        </Button>
+      )}
+      <LinkButton to="/start">Get started</LinkButton>
+    </span>
+  </>
+)

@@ -1,0 +1,54 @@
+// §8.1: a key's own rate limits.
+import { useCallback, useState } from 'react'
+import { type ApiKeyLimits, keyLimits, setKeyLimits } from '../../api/key-calls.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { FormError } from '../../parts/field.tsx'
+import { LoadFailure } from '../../parts/load-failure.tsx'
+import { useToast } from '../../parts/toasts.tsx'
+import { useResource } from '../../state/resource.ts'
+import { useSubmission } from '../../state/submission.ts'
+import type { DeedProps } from './key-actions.tsx'
+import { LIMITS, LimitFields, type LimitTexts, limitTexts, typedLimits } from './limit-fields.tsx'
+
+export function LimitsDialog(deed: DeedProps) {
+  const { api_key, onClose } = deed
+  const { state, reload } = useResource(useCallback((signal) => keyLimits(api_key.id, signal), [api_key.id]))
+  return (
+    <Dialog title={`Rate limits of ${api_key.name}`} onClose={onClose}>
+      {state.kind === 'loading' && <p role="status">Loading …</p>}
+      {state.kind === 'failed' && <LoadFailure what="The limits" error={state.error} onRetry={reload} />}
+      {state.kind === 'ready' && <LimitsForm {...deed} limits={state.value} />}
+    </Dialog>
+  )
+}
+
+function LimitsForm({ api_key, onClose, limits }: DeedProps & { limits: ApiKeyLimits }) {
+  const [texts, setTexts] = useState(limitTexts(limits))
+  const say = useToast()
+  const sending = useSubmission(async (typed: LimitTexts) => {
+    await setKeyLimits(api_key.id, typedLimits(typed))
+    say(`The rate limits of ${api_key.name} are set.`)
+    onClose()
+  })
+  return (
+    <form
+      className="stack"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        void sending.submit(texts)
+      }}
+    >
+      <p className="muted">They hold for the next request on, on every replica.</p>
+      <LimitFields texts={texts} onChange={setTexts} error={sending.error} effective={limits.effective} />
+      <FormError error={sending.error} fields={LIMITS} />
+      <div className="dialog-actions">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button look="primary" type="submit" busy={sending.busy}>
+          Set limits
+        </Button>
+      </div>
+    </form>
+  )
+}

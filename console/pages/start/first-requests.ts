@@ -1,0 +1,43 @@
+// The first request, in the three ways that people send it.
+export interface FirstRequest {
+  id: string
+  label: string
+  code(origin: string, key: string): string
+}
+
+const MODEL = 'gpt-4o-mini'
+
+export const FIRST_REQUESTS: readonly [FirstRequest, ...FirstRequest[]] = [
+  {
+    id: 'curl',
+    label: 'curl',
+    code: (origin, key) => `curl -si ${origin}/v1/chat/completions \\
+  -H "Authorization: Bearer ${key}" \\
+  -H "Content-Type: application/json" \\
+  -d '{"model": "${MODEL}", "messages": [{"role": "user", "content": "Say hello."}]}'`,
+  },
+  {
+    id: 'python',
+    label: 'Python',
+    code: (origin, key) => `from openai import OpenAI
+
+client = OpenAI(base_url="${origin}/v1", api_key="${key}")
+answer = client.chat.completions.create(
+    model="${MODEL}",
+    messages=[{"role": "user", "content": "Say hello."}],
+)
+print(answer.choices[0].message.content)`,
+  },
+  {
+    id: 'typescript',
+    label: 'TypeScript',
+    code: (origin, key) => `import OpenAI from 'openai'
+
+const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: '${key}' })
+const answer = await client.chat.completions.create({
+  model: '${MODEL}',
+  messages: [{ role: 'user', content: 'Say hello.' }],
+})
+process.stdout.write(answer.choices[0].message.content)`,
+  },
+]

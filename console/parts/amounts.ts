@@ -1,0 +1,44 @@
+// Money, counts and times as people read them.
+const MICROS = 1_000_000
+const SMALL_USD = 1
+
+const usd = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' })
+const smallUsd = new Intl.NumberFormat('en-US', {
+  style: 'currency',
+  currency: 'USD',
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 6,
+})
+const counts = new Intl.NumberFormat('en-US')
+const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+
+/** To the cent from a dollar on; below that, as many decimals as there are. */
+export function money(micros: number): string {
+  const dollars = micros / MICROS
+  return Math.abs(dollars) >= SMALL_USD || micros === 0 ? usd.format(dollars) : smallUsd.format(dollars)
+}
+
+export const count = (number: number) => counts.format(number)
+export const shortCount = (number: number) => short.format(number)
+
+export const moment = (rfc3339: string) =>
+  new Date(rfc3339).toLocaleString('en-US', { dateStyle: 'medium', timeStyle: 'medium' })
+
+const AGES: [limit_ms: number, unit_ms: number, unit: Intl.RelativeTimeFormatUnit][] = [
+  [60_000, 1_000, 'second'],
+  [3_600_000, 60_000, 'minute'],
+  [86_400_000, 3_600_000, 'hour'],
+  [30 * 86_400_000, 86_400_000, 'day'],
+  [365 * 86_400_000, 30 * 86_400_000, 'month'],
+  [Number.POSITIVE_INFINITY, 365 * 86_400_000, 'year'],
+]
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'long' })
+const JUST_NOW_MS = 10_000
+
+/** Clocks differ a little: what seems to lie ahead just happened. */
+export function ago(time_ms: number, now_ms: number): string {
+  const age = now_ms - time_ms
+  if (age < JUST_NOW_MS) return 'just now'
+  const [, unit_ms, unit] = AGES.find(([limit]) => age < limit) ?? [0, 1_000, 'second' as const]
+  return relative.format(-Math.floor(age / unit_ms), unit)
+}

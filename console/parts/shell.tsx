@@ -1,0 +1,134 @@
+// The frame around every page of a project: where one can go, which project it is, who is signed in.
+import { type ReactNode, useState } from 'react'
+import { NAVIGATION } from '../pages.tsx'
+import { Link, navigate, usePath } from '../state/navigation.tsx'
+import { useMe, useSession } from '../state/session.tsx'
+import { useShortcut } from '../state/shortcuts.ts'
+import { useSubmission } from '../state/submission.ts'
+import { Brand } from './brand.tsx'
+import { ShortcutsHelp } from './shortcuts-help.tsx'
+import { ThemeSwitch } from './theme-switch.tsx'
+import { useToast } from './toasts.tsx'
+
+export function Shell({ children }: { children: ReactNode }) {
+  const [open, setOpen] = useState(false)
+  const path = usePath()
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        Skip to content
+      </a>
+      <header className="top">
+        <Link to="/" className="brand-link">
+          <Brand />
+        </Link>
+        <button
+          type="button"
+          className="button button-plain menu-button"
+          aria-expanded={open}
+          aria-controls="side"
+          onClick={() => setOpen(!open)}
+        >
+          Menu
+        </button>
+      </header>
+      <div id="side" className="side" data-open={open || undefined}>
+        <ProjectChoice />
+        <nav aria-label="Project">
+          <ul>
+            {NAVIGATION.map((entry) => (
+              <NavigationEntry
+                key={entry.to}
+                {...entry}
+                current={path === entry.to || path.startsWith(`${entry.to}/`)}
+                onFollow={() => setOpen(false)}
+              />
+            ))}
+          </ul>
+        </nav>
+        <div className="side-foot">
+          <a className="side-link" href="/docs/">
+            API reference
+          </a>
+          <ShortcutsHelp />
+          <ThemeSwitch />
+          <Account />
+        </div>
+      </div>
+      <main id="content" className="content" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  )
+}
+
+interface EntryProps {
+  to: string
+  label: string
+  keys: string
+  current: boolean
+  onFollow(): void
+}
+
+function NavigationEntry({ to, label, keys, current, onFollow }: EntryProps) {
+  useShortcut(keys, `Go to ${label}`, () => navigate(to))
+  return (
+    <li>
+      <Link to={to} aria-current={current ? 'page' : undefined} className="side-link" onClickCapture={onFollow}>
+        {label}
+      </Link>
+    </li>
+  )
+}
+
+function ProjectChoice() {
+  const { project, projects } = useMe()
+  const { choose } = useSession()
+  const say = useToast()
+  const switching = useSubmission(choose)
+  if (projects.length < 2)
+    return (
+      <p className="project" title={project?.id}>
+        <span className="muted">Project</span>
+        {project?.name ?? 'none'}
+      </p>
+    )
+  async function change(id: string) {
+    if (!(await switching.submit(id))) say('The project could not be changed. Try again.')
+  }
+  return (
+    <label className="project">
+      <span className="muted">Project</span>
+      <select value={project?.id} disabled={switching.busy} onChange={(event) => void change(event.target.value)}>
+        {projects.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function Account() {
+  const { person, project } = useMe()
+  const { leave } = useSession()
+  const say = useToast()
+  const leaving = useSubmission((_: undefined) => leave())
+  async function signOut() {
+    if (!(await leaving.submit(undefined))) say('You could not be signed out. Try again.')
+  }
+  return (
+    <div className="account">
+      <span className="account-email" title={person.email}>
+        {person.email}
+      </span>
+      <span className="account-row">
+        <span className="muted">{project?.role}</span>
+        <button type="button" className="text-button" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      </span>
+    </div>
+  )
+}

@@ -1,0 +1,76 @@
+// Where we are: the address below /console, links that change it without a reload, and what a mail's link brought.
+import { type AnchorHTMLAttributes, type MouseEvent, useSyncExternalStore } from 'react'
+
+const BASE = '/console'
+
+const listeners = new Set<() => void>()
+
+const subscribe = (listener: () => void) => {
+  listeners.add(listener)
+  window.addEventListener('popstate', listener)
+  return () => {
+    listeners.delete(listener)
+    window.removeEventListener('popstate', listener)
+  }
+}
+
+const currentPath = () => location.pathname.slice(BASE.length).replace(/\/+$/, '') || '/'
+
+export const usePath = () => useSyncExternalStore(subscribe, currentPath)
+
+export const addressOf = (to: string) => `${BASE}${to === '/' ? '' : to}`
+
+export function navigate(to: string, { replace = false } = {}): void {
+  history[replace ? 'replaceState' : 'pushState'](null, '', addressOf(to))
+  window.scrollTo(0, 0)
+  for (const listener of listeners) listener()
+}
+
+type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> & { to: string }
+
+export function Link({ to, ...more }: LinkProps) {
+  const follow = (event: MouseEvent) => {
+    // A new tab or window is the browser's business.
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    event.preventDefault()
+    navigate(to)
+  }
+  return <a {...more} href={addressOf(to)} onClick={follow} />
+}
+
+/** `/keys/:id` against `/keys/key_1` gives `{ id: 'key_1' }`; undefined where it does not match. */
+export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
+  const [wanted, given] = [pattern.split('/'), path.split('/')]
+  if (wanted.length !== given.length) return undefined
+  const params: Record<string, string> = {}
+  for (const [at, part] of wanted.entries()) {
+    const value = given[at] ?? ''
+    if (part.startsWith(':')) params[part.slice(1)] = decoded(value)
+    else if (part !== value) return undefined
+  }
+  return params
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+let taken: string | undefined
+
+/** The secret behind `#token=`. It leaves the address bar, and so the history, as soon as it was read. */
+export function takeToken(): string | undefined {
+  const [, token] = /^#token=(\w+)$/.exec(location.hash) ?? []
+  if (token === undefined) return taken
+  taken = token
+  history.replaceState(null, '', location.pathname)
+  return token
+}
+
+/** Once it was used, or its page was left. */
+export function dropToken(): void {
+  taken = undefined
+}

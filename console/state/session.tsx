@@ -1,0 +1,80 @@
+// Who is signed in and which project they look at. A 401 from anywhere leads to the sign-in page.
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
+import type { Scope } from '../../src/core/scopes.ts'
+import { lookAt, type SignedIn, signOut, whoAmI } from '../api/account-calls.ts'
+import { type ApiError, onSignedOut } from '../api/api-client.ts'
+import { asApiError } from './resource.ts'
+
+export type SessionState =
+  | { kind: 'loading' }
+  | { kind: 'signed_out' }
+  | { kind: 'unreachable'; error: ApiError }
+  | { kind: 'signed_in'; me: SignedIn }
+
+interface SessionValue {
+  state: SessionState
+  refresh(): Promise<void>
+  enter(me: SignedIn): void
+  leave(): Promise<void>
+  choose(project_id: string): Promise<void>
+}
+
+const SessionContext = createContext<SessionValue | undefined>(undefined)
+
+export function SessionProvider({ children }: { children: ReactNode }) {
+  const [state, setState] = useState<SessionState>({ kind: 'loading' })
+  const refresh = useCallback(async () => setState(await askWho()), [])
+
+  useEffect(() => {
+    void refresh()
+    return onSignedOut(() => setState({ kind: 'signed_out' }))
+  }, [refresh])
+
+  const value = useMemo<SessionValue>(
+    () => ({
+      state,
+      refresh,
+      enter: (me) => setState({ kind: 'signed_in', me }),
+      async leave() {
+        await signOut()
+        setState({ kind: 'signed_out' })
+      },
+      async choose(project_id) {
+        setState({ kind: 'signed_in', me: await lookAt({ project_id }) })
+      },
+    }),
+    [state, refresh],
+  )
+  return <SessionContext value={value}>{children}</SessionContext>
+}
+
+async function askWho(): Promise<SessionState> {
+  try {
+    return { kind: 'signed_in', me: await whoAmI() }
+  } catch (cause) {
+    const error = asApiError(cause)
+    return error.status === 401 ? { kind: 'signed_out' } : { kind: 'unreachable', error }
+  }
+}
+
+export function useSession(): SessionValue {
+  const value = useContext(SessionContext)
+  if (!value) throw new Error('no SessionProvider above')
+  return value
+}
+
+/** For pages that are only shown to somebody who is signed in. */
+export function useMe(): SignedIn {
+  const { state } = useSession()
+  if (state.kind !== 'signed_in') throw new Error('nobody is signed in')
+  return state.me
+}
+
+const ROLE_OF: Record<Scope, readonly string[]> = {
+  read: ['owner', 'member', 'viewer'],
+  inference: ['owner', 'member'],
+  admin: ['owner'],
+}
+
+/** R3: what a role allows. The service decides; this only spares people buttons that would be refused. */
+export const useMay = (scope: Scope) => ROLE_OF[scope].includes(useMe().project?.role ?? '')

@@ -1,0 +1,108 @@
+// The console as people meet it: the real server with its housekeeping and its outbox, and a real browser. Whatever a
+// page logs, throws, or is refused by its content security policy is written down.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { cookieName } from '../../src/accounts/session-cookie.ts'
+import { readConfig } from '../../src/config.ts'
+import { startServer } from '../../src/main.ts'
+import { openStore, type Store } from '../../src/open-store.ts'
+import { startChromium } from './chromium.ts'
+
+export interface Visit {
+  page: Page
+  context: BrowserContext
+  /** Lines of the page's console, uncaught errors, and violations of the policy. */
+  heard: string[]
+  close(): Promise<void>
+}
+
+export interface VisitOptions extends BrowserContextOptions {
+  /** Of somebody who is signed in. */
+  cookie?: string
+}
+
+export type ConsoleScene = Awaited<ReturnType<typeof consoleScene>>
+
+let addresses = 0
+
+export async function consoleScene() {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-console-'))
+  const config = readConfig({
+    SWITCHYARD_DATA_DIR: folder,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    SWITCHYARD_TRUSTED_PROXIES: '127.0.0.0/8',
+  })
+  let store: Store | undefined
+  const open: typeof openStore = async (...settings) => {
+    store = await openStore(...settings)
+    return store
+  }
+  const server = await startServer(config, { open, print: () => {} })
+  const browser: Browser = await startChromium()
+
+  const db = () => {
+    if (!store) throw new Error('the server opened no store')
+    return store.db
+  }
+
+  /** A browser of its own, at an address of its own, so that nobody's attempts count for another. */
+  async function visit(path: string, { cookie, ...options }: VisitOptions = {}): Promise<Visit> {
+    const address = `10.1.${addresses >> 8}.${addresses++ & 255}`
+    const context = await browser.newContext({
+      baseURL: server.address,
+      extraHTTPHeaders: { 'x-forwarded-for': address },
+      permissions: ['clipboard-read', 'clipboard-write'],
+      ...options,
+    })
+    const heard: string[] = []
+    context.on('weberror', (error) => void heard.push(`thrown: ${error.error().message}`))
+    context.on('console', (line) => void heard.push(`${line.type()}: ${line.text()}`))
+    await context.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', (event) =>
+        console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`),
+      )
+    })
+    if (cookie !== undefined)
+      await context.addCookies([{ name: cookieName(false), value: cookie, url: server.address }])
+    const page = await context.newPage()
+    await page.goto(`/console${path}`)
+    return { page, context, heard, close: () => context.close() }
+  }
+
+  /** The link in the latest mail to somebody, as a path below the server. Waits until it was sent. */
+  async function linkFor(email: string, page: string): Promise<string> {
+    const outbox = join(folder, 'outbox')
+    for (let attempt = 0; attempt < 100; attempt++) {
+      const texts = mailsIn(outbox).filter((text) => text.includes(email) && text.includes(`/console/${page}#`))
+      const [link] = texts.at(-1)?.match(new RegExp(`/console/${page}#token=\\w+`)) ?? []
+      if (link) return link
+      await new Promise((done) => setTimeout(done, 100))
+    }
+    throw new Error(`no mail to ${email} with a link to ${page}`)
+  }
+
+  return {
+    address: server.address,
+    db,
+    visit,
+    linkFor,
+    async stop() {
+      await browser.close()
+      await server.stop(0)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function mailsIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .sort()
+      .map((name) => readFileSync(join(folder, name), 'utf8').replace(/=\r\n/g, '').replaceAll('=3D', '='))
+  } catch {
+    return [] // nothing was sent yet
+  }
+}

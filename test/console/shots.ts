@@ -1,0 +1,88 @@
+// `npm run console:shots`: every page, light and dark, wide and narrow, into docs/console/.
+import { mkdirSync } from 'node:fs'
+import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts'
+import { consoleScene, type Visit } from './console-scene.ts'
+import { type SeededKey, seedKeys, seedOwner, seedUsage } from './seed.ts'
+
+const FOLDER = 'docs/console'
+const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 360, height: 740 } }
+
+const KEYS: SeededKey[] = [
+  { name: 'research-agent', spent_micros: 18_420_000, budget_micros: 25_000_000, used_ms_ago: 20_000 },
+  { name: 'support-triage', spent_micros: 46_100_000, budget_micros: 50_000_000, used_ms_ago: 3 * MINUTE_MS },
+  { name: 'nightly-eval', spent_micros: 10_000_000, budget_micros: 10_000_000, used_ms_ago: 9 * HOUR_MS },
+  { name: 'ci', spent_micros: 412_300, used_ms_ago: 26 * HOUR_MS },
+  { name: 'grafana (read only)', used_ms_ago: 40_000 },
+  { name: 'laptop of last summer', spent_micros: 3_140_000, used_ms_ago: 90 * 24 * HOUR_MS, revoked: true },
+]
+
+interface Shot {
+  name: string
+  path: string
+  signed_in?: boolean
+  /** What somebody does before the picture is taken. */
+  act?(visit: Visit): Promise<void>
+  ready: string
+}
+
+const shotsOf = (key_id: string): Shot[] => [
+  { name: 'sign-in', path: '/sign-in', ready: 'Forgot your password?' },
+  { name: 'sign-up', path: '/sign-up', ready: 'Sign in instead' },
+  { name: 'forgot-password', path: '/forgot-password', ready: 'Send the link' },
+  { name: 'verify-email', path: '/verify-email#token=x', ready: 'Confirm' },
+  { name: 'password-reset', path: '/password-reset#token=x', ready: 'Change password' },
+  { name: 'accept-invitation', path: '/accept-invitation#token=x', ready: 'Accept' },
+  {
+    name: 'start',
+    path: '/start',
+    signed_in: true,
+    ready: 'Waiting for your first request',
+    act: ({ page }) => page.getByRole('button', { name: 'Make a key' }).click(),
+  },
+  { name: 'keys', path: '/keys', signed_in: true, ready: 'research-agent' },
+  { name: 'key', path: `/keys/${key_id}`, signed_in: true, ready: 'gpt-4o' },
+  {
+    name: 'key-create',
+    path: '/keys',
+    signed_in: true,
+    ready: 'What it may do',
+    act: ({ page }) => page.getByRole('button', { name: 'Create key' }).click(),
+  },
+  {
+    name: 'key-revoke',
+    path: `/keys/${key_id}`,
+    signed_in: true,
+    ready: 'stops working at once',
+    act: ({ page }) => page.getByRole('button', { name: 'Revoke' }).click(),
+  },
+]
+
+mkdirSync(FOLDER, { recursive: true })
+const scene = await consoleScene()
+try {
+  const { project_id, cookie } = await seedOwner(scene.db())
+  const [key_id = ''] = await seedKeys(scene.db(), project_id, KEYS)
+  await seedUsage(scene.db(), project_id, key_id)
+  const only = process.argv.slice(2)
+  for (const shot of shotsOf(key_id)) if (only.length === 0 || only.includes(shot.name)) await take(shot, cookie)
+} finally {
+  await scene.stop()
+}
+
+async function take({ name, path, signed_in, act, ready }: Shot, cookie: string): Promise<void> {
+  // The page of the first steps belongs to somebody who has not taken them.
+  const who = name === 'start' ? (await seedOwner(scene.db())).cookie : cookie
+  for (const [size, viewport] of Object.entries(SIZES))
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const options = { viewport, colorScheme, reducedMotion: 'reduce' as const, ...(signed_in && { cookie: who }) }
+      const visit = await scene.visit(path, options)
+      await act?.(visit)
+      await visit.page.getByText(ready).first().waitFor()
+      await visit.page.waitForLoadState('networkidle')
+      const fullPage = size === 'narrow' && act === undefined
+      await visit.page.screenshot({ path: `${FOLDER}/${name}-${size}-${colorScheme}.png`, fullPage })
+      if (visit.heard.length > 0) process.stdout.write(`${name}: ${visit.heard.join('\n')}\n`)
+      await visit.close()
+    }
+  process.stdout.write(`${name}\n`)
+}
