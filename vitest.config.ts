@@ -26,7 +26,13 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'fast',
-          include: [...spec, 'test/tidy.test.ts', 'test/tidy/**/*.test.ts', 'test/docs.test.ts'],
+          include: [
+            ...spec,
+            'console/**/*.test.ts',
+            'test/tidy.test.ts',
+            'test/tidy/**/*.test.ts',
+            'test/docs.test.ts',
+          ],
           exclude: thorough,
         },
       },
@@ -39,6 +45,16 @@ export default defineConfig({
           include: [...spec, 'test/sim/**/*.test.ts'],
           testTimeout: 120_000,
           env: { TEST_ENGINE: 'postgres' },
+        },
+      },
+      // The console in a real browser, over the real server and what `npm run build` left.
+      {
+        test: {
+          ...shared,
+          name: 'console',
+          include: ['test/console/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
         },
       },
       // Torture and fuzzing, in the size that fits a test run.

@@ -55,6 +55,7 @@ const notice = (address: string, { config, key }: Development) => `
 
     curl -s ${address}/v2/byoc/clusters -H "Authorization: Bearer ${key}"
 
+  Console: ${address}/console
   Reference: ${address}/docs
 
 `

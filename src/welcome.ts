@@ -17,6 +17,7 @@ export function firstKeyNotice({ project, key }: Founded, address: string, chose
     `      -H "Content-Type: application/json" \\`,
     `      -d '{"name": "atlas", "region": "eu-west-1"}'`,
     '',
+    `  Console: ${address}/console`,
     `  Reference: ${address}/docs`,
     '',
   ]

@@ -17,6 +17,12 @@ export interface Column<Row> {
   sortBy?(row: Row): string | number
 }
 
+/** Which rows are looked for. Another `of` begins at the first page again. */
+export interface RowFilter<Row> {
+  of: string
+  matches(row: Row): boolean
+}
+
 interface DataTableProps<Row> {
   /** What the rows are, in the plural: it names the table and what could not be loaded. */
   what: string
@@ -25,8 +31,7 @@ interface DataTableProps<Row> {
   rowId(row: Row): string
   /** What stands there where there is nothing at all. */
   empty: ReactNode
-  /** Which rows are looked for; what is empty then is not the table. */
-  filter?: ((row: Row) => boolean) | undefined
+  filter?: RowFilter<Row>
 }
 
 const PAGE_ROWS = 50
@@ -35,14 +40,15 @@ const SKELETON_ROWS = 6
 export function DataTable<Row>({ what, resource, columns, rowId, empty, filter }: DataTableProps<Row>) {
   const { state, reload } = resource
   const [sort, setSort] = useState<Sort>()
-  const [asked_page, setPage] = useState(0)
+  const view = `${filter?.of} ${sort?.column} ${sort?.direction}`
+  const [asked, setAsked] = useState({ view, page: 0 })
   if (state.kind === 'failed') return <LoadFailure what={what} error={state.error} onRetry={reload} />
   if (state.kind === 'ready' && state.value.length === 0) return <div className="empty">{empty}</div>
 
-  const matching = state.kind === 'ready' ? state.value.filter(filter ?? (() => true)) : []
+  const matching = state.kind === 'ready' ? state.value.filter((row) => filter?.matches(row) ?? true) : []
   const rows = sorted(matching, columns, sort)
   const last_page = Math.max(0, Math.ceil(rows.length / PAGE_ROWS) - 1)
-  const page = Math.min(asked_page, last_page)
+  const page = asked.view === view ? Math.min(asked.page, last_page) : 0
   const shown = rows.slice(page * PAGE_ROWS, (page + 1) * PAGE_ROWS)
   return (
     <div aria-busy={state.kind === 'loading'}>
@@ -64,7 +70,9 @@ export function DataTable<Row>({ what, resource, columns, rowId, empty, filter }
         </tbody>
       </table>
       {state.kind === 'ready' && rows.length === 0 && <p className="empty">Nothing matches.</p>}
-      {rows.length > PAGE_ROWS && <Pager total={rows.length} page={page} last_page={last_page} onPage={setPage} />}
+      {rows.length > PAGE_ROWS && (
+        <Pager total={rows.length} page={page} last_page={last_page} onPage={(page) => setAsked({ view, page })} />
+      )}
     </div>
   )
 }

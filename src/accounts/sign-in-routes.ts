@@ -21,7 +21,10 @@ export const Ended = Type.Object(
   { object: Type.Literal('session.ended'), ended: Type.Literal(true) },
   { title: 'EndedSession' },
 )
-export const InView = Type.Object({ project_id: Type.String({ minLength: 1, maxLength: 100 }) }, { title: 'ProjectChoice' })
+export const InView = Type.Object(
+  { project_id: Type.String({ minLength: 1, maxLength: 100 }) },
+  { title: 'ProjectChoice' },
+)
 
 export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
   const { db, clock, signIns, addressOf, note } = needs

@@ -28,7 +28,10 @@ export const SignUp = Type.Object(
 export const Reset = Type.Object({ email: Email }, { title: 'PasswordReset' })
 export const Verification = Type.Object({ token: Token }, { title: 'EmailVerification' })
 export const NewPassword = Type.Object({ token: Token, password: Password }, { title: 'NewPassword' })
-export const Acceptance = Type.Object({ token: Token, password: Type.Optional(Password) }, { title: 'InvitationAcceptance' })
+export const Acceptance = Type.Object(
+  { token: Token, password: Type.Optional(Password) },
+  { title: 'InvitationAcceptance' },
+)
 
 export const Mailed = Type.Object(
   { object: Type.Enum(['sign_up', 'password_reset']), email: Type.String(), status: Type.Literal('mailed') },

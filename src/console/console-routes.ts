@@ -8,7 +8,8 @@ import { contentCoding } from './content-coding.ts'
 /** Scripts and styles are our own files; nothing is inline, and nothing is asked of anybody else. */
 export const CONSOLE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-  "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+  "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; " +
+  "trusted-types 'none'"
 
 const FOR_A_YEAR = 'public, max-age=31536000, immutable'
 const open = { config: { public: true }, schema: { hide: true } } as const

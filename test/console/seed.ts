@@ -42,7 +42,7 @@ export async function seedKeys(db: Db, project_id: string, keys: readonly Seeded
     for (const key of keys.toReversed()) {
       const minted = createKey(project_id, { name: key.name }, now() - (key.made_ms_ago ?? 0))
       const { id } = minted.api_key
-      await keyStore(tx).insert(minted, now())
+      await keyStore(tx).insert(minted, now() - (key.made_ms_ago ?? 0))
       const used = key.used_ms_ago === undefined ? null : rfc3339(now() - key.used_ms_ago)
       await tx.rows(sql`
         UPDATE api_key SET spent_micros = ${key.spent_micros ?? 0}, budget_micros = ${key.budget_micros ?? null},
@@ -52,6 +52,13 @@ export async function seedKeys(db: Db, project_id: string, keys: readonly Seeded
     }
   })
   return ids
+}
+
+/** What the project as a whole has spent, what it holds, and its cap. */
+export async function seedSpending(db: Db, project_id: string): Promise<void> {
+  await db.rows(sql`
+    UPDATE project SET spent_micros = 78072300, held_micros = 1250000, cap_micros = 200000000
+    WHERE id = ${project_id}`)
 }
 
 /** A month of generations by one key, more of them on some days than on others. */

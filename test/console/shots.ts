@@ -1,19 +1,22 @@
 // `npm run console:shots`: every page, light and dark, wide and narrow, into docs/console/.
 import { mkdirSync } from 'node:fs'
-import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts'
+import { HOUR_MS } from '../../src/core/clock.ts'
 import { consoleScene, type Visit } from './console-scene.ts'
-import { type SeededKey, seedKeys, seedOwner, seedUsage } from './seed.ts'
+import { type SeededKey, seedKeys, seedOwner, seedSpending, seedUsage } from './seed.ts'
 
 const FOLDER = 'docs/console'
 const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 360, height: 740 } }
 
+const DAY_MS = 24 * HOUR_MS
+const days = (made: number, used: number) => ({ made_ms_ago: made * DAY_MS, used_ms_ago: used * DAY_MS })
+
 const KEYS: SeededKey[] = [
-  { name: 'research-agent', spent_micros: 18_420_000, budget_micros: 25_000_000, used_ms_ago: 20_000 },
-  { name: 'support-triage', spent_micros: 46_100_000, budget_micros: 50_000_000, used_ms_ago: 3 * MINUTE_MS },
-  { name: 'nightly-eval', spent_micros: 10_000_000, budget_micros: 10_000_000, used_ms_ago: 9 * HOUR_MS },
-  { name: 'ci', spent_micros: 412_300, used_ms_ago: 26 * HOUR_MS },
-  { name: 'grafana (read only)', used_ms_ago: 40_000 },
-  { name: 'laptop of last summer', spent_micros: 3_140_000, used_ms_ago: 90 * 24 * HOUR_MS, revoked: true },
+  { name: 'research-agent', spent_micros: 18_420_000, budget_micros: 25_000_000, ...days(2, 0) },
+  { name: 'support-triage', spent_micros: 46_100_000, budget_micros: 50_000_000, ...days(19, 0.002) },
+  { name: 'nightly-eval', spent_micros: 10_000_000, budget_micros: 10_000_000, ...days(40, 0.4) },
+  { name: 'ci', spent_micros: 412_300, ...days(64, 1.1) },
+  { name: 'grafana', ...days(120, 0.0005) },
+  { name: 'laptop of last summer', spent_micros: 3_140_000, ...days(400, 90), revoked: true },
 ]
 
 interface Shot {
@@ -63,6 +66,7 @@ try {
   const { project_id, cookie } = await seedOwner(scene.db())
   const [key_id = ''] = await seedKeys(scene.db(), project_id, KEYS)
   await seedUsage(scene.db(), project_id, key_id)
+  await seedSpending(scene.db(), project_id)
   const only = process.argv.slice(2)
   for (const shot of shotsOf(key_id)) if (only.length === 0 || only.includes(shot.name)) await take(shot, cookie)
 } finally {

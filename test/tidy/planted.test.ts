@@ -17,6 +17,10 @@ const TIDY: Record<string, string> = {
   'src/keys/key-store.ts': `${HEAD}import { sql } from '../storage/db.ts'\nimport type { Key } from './key.ts'\n`,
   'src/keys/key-routes.ts': `${HEAD}import { app } from '../http/fastify.ts'\nimport { keyStore } from './key-store.ts'\n`,
   'src/plans/plan.ts': `${HEAD}import { mint } from '../keys/key.ts'\n`,
+  'console/main.tsx': `${HEAD}import { App } from './app.tsx'\n`,
+  'console/app.tsx': `${HEAD}const Page = lazy(() => import('./pages/keys-page.tsx'))\n`,
+  'console/pages/keys-page.tsx': `${HEAD}import { ask } from '../api/key-calls.ts'\n`,
+  'console/api/key-calls.ts': `${HEAD}import type { Key } from '../../src/keys/key.ts'\n`,
   'cli/main.ts': `#!/usr/bin/env node\n${HEAD}import { readConfig } from '../src/config.ts'\n`,
 }
 
@@ -99,6 +103,28 @@ const PLANTED: [string, Record<string, string>, RegExp][] = [
     'a command that reaches into a room',
     { 'cli/main.ts': `${TIDY['cli/main.ts']}import { mint } from '../src/keys/key.ts'\n` },
     /only types, or the service's entry points/,
+  ],
+  [
+    'a page with the service’s code in it',
+    { 'console/app.tsx': `${TIDY['console/app.tsx']}import { mint } from '../src/keys/key.ts'\n` },
+    /console\/app\.tsx → src\/keys\/key\.ts: only types of the service/,
+  ],
+  [
+    'a part of the console that knows its pages',
+    {
+      'console/api/key-calls.ts': `${TIDY['console/api/key-calls.ts']}import { x } from '../pages/keys-page.tsx'\n`,
+    },
+    /key-calls\.ts → console\/pages\/keys-page\.tsx: arrows point down/,
+  ],
+  [
+    'a browser with files',
+    { 'console/app.tsx': `${TIDY['console/app.tsx']}import { readFileSync } from 'node:fs'\n` },
+    /a browser has no 'node:fs'/,
+  ],
+  [
+    'markup written past React',
+    { 'console/app.tsx': `${TIDY['console/app.tsx']}root.innerHTML = text\n` },
+    /let React write the page/,
   ],
   [
     'a handler of eleven statements',

@@ -20,18 +20,22 @@ const DOORS = /-(routes|store|hooks)\.ts$/
 const PURE_PACKAGES = ['typebox', 'node:crypto', 'node:zlib'] // data and arithmetic, no I/O
 const IMPURE_ROOMS = ['providers', 'telemetry', 'mail', 'console'] // rooms whose matter is I/O or a library's objects
 
+const CLOCKS = ['src/core/clock.ts', 'console/state/browser-clock.ts']
+
 const BANNED: [RegExp, string, (path: string) => boolean][] = [
-  [/\bDate\.now\(|new Date\(\)/, 'take `now` from a Clock', (path) => path !== 'src/core/clock.ts'],
+  [/\bDate\.now\(|new Date\(\)/, 'take `now` from a Clock', (path) => !CLOCKS.includes(path)],
   [/\bMath\.random\(/, 'take randomness from core/ids.ts', () => true],
-  [/process\.env/, 'read settings in config.ts', (path) => path.startsWith('src/') && path !== 'src/config.ts'],
-  [/\bconsole\./, 'log through the logger; print through process.stdout', (path) => !path.startsWith('console/')],
+  [/process\.env/, 'read settings in config.ts', (path) => !path.startsWith('cli/') && path !== 'src/config.ts'],
+  [/\bconsole\.[a-z]+\(/, 'log through the logger; print through process.stdout', () => true],
+  [/dangerouslySetInnerHTML|innerHTML/, 'let React write the page', () => true],
   [/\bas any\b|: any\b|@ts-ignore|@ts-expect-error/, 'say what it is', () => true],
   [/\bTODO\b|\bFIXME\b|\bXXX\b/, 'do it now, or file an issue', () => true],
   [/\.query\(`[^`]*\$\{/, 'bind values, never build SQL', () => true],
 ]
 
 export function readTree(): Source[] {
-  const paths = globSync(['src/**/*.ts', 'cli/**/*.ts'], { ignore: ['**/*.test.ts'] })
+  const ignore = ['**/*.test.ts', 'console/vite.config.ts']
+  const paths = globSync(['src/**/*.ts', 'cli/**/*.ts', 'console/**/*.{ts,tsx}'], { ignore })
   return paths.map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 }
 
@@ -44,8 +48,9 @@ function ofFile({ path, text }: Source): string[] {
   const lines = text.replace(/\n$/, '').split('\n')
   if (lines.length > FILE_LINES_MAX) found.push(`${path}: ${lines.length} lines, at most ${FILE_LINES_MAX}`)
   if (!/^(#!.*\n)?\/\/ /.test(text)) found.push(`${path}: the first line says what rule lives here`)
-  if (/(utils?|helpers?|common|misc|index|types)\.ts$/.test(path)) found.push(`${path}: name it after what it holds`)
-  if (!/^[a-z0-9-]+(\.test)?\.ts$/.test(path.split('/').at(-1) ?? '')) found.push(`${path}: file names are kebab-case`)
+  if (/(utils?|helpers?|common|misc|index|types)\.tsx?$/.test(path)) found.push(`${path}: name it after what it holds`)
+  if (!/^[a-z0-9-]+(\.test)?\.tsx?$/.test(path.split('/').at(-1) ?? ''))
+    found.push(`${path}: file names are kebab-case`)
   for (const [index, line] of lines.entries())
     if (line.length > LINE_LENGTH_MAX && !line.includes('http'))
       found.push(`${path}:${index + 1}: a line of ${line.length}`)
@@ -72,11 +77,13 @@ function imports(path: string, text: string): string[] {
   for (const [statement, clause, specifier = ''] of text.matchAll(/^import (.*?)from '([^']+)'/gms)) {
     const typeOnly = clause?.startsWith('type ') ?? false
     if (!specifier.startsWith('.')) {
+      if (path.startsWith('console/') && specifier.startsWith('node:'))
+        found.push(`${path}: a browser has no '${specifier}'`)
       if (path.startsWith('src/') && isRule(path) && !PURE_PACKAGES.includes(specifier) && !typeOnly)
         found.push(`${path}: a rule imports '${specifier}'`)
       continue
     }
-    if (!specifier.endsWith('.ts')) found.push(`${path}: '${specifier}' must name the file, ending in .ts`)
+    if (!/\.tsx?$/.test(specifier)) found.push(`${path}: '${specifier}' must name the file, ending in .ts`)
     const target = new URL(specifier, `file:///${path}`).pathname.slice(1)
     found.push(...arrow(path, target, typeOnly || !/import (?!type)/.test(statement)))
   }
@@ -84,6 +91,7 @@ function imports(path: string, text: string): string[] {
 }
 
 function arrow(path: string, target: string, typeOnly: boolean): string[] {
+  if (path.startsWith('console/')) return consoleArrow(path, target, typeOnly)
   if (!path.startsWith('src/')) {
     const entry = /^src\/[a-z-]+\.ts$/.test(target)
     return target.startsWith('src/') && !typeOnly && !entry
@@ -107,11 +115,24 @@ function arrow(path: string, target: string, typeOnly: boolean): string[] {
   return found
 }
 
+// pages (3) → parts (2) → state (1) → api (0); what stands at the top puts them together (4)
+const CONSOLE_RANK: Record<string, number> = { api: 0, state: 1, parts: 2, pages: 3, '.': 4 }
+
+/** Of the service the console knows shapes, and no code. */
+function consoleArrow(path: string, target: string, typeOnly: boolean): string[] {
+  if (!target.startsWith('console/'))
+    return target.startsWith('src/') && typeOnly ? [] : [`${path} → ${target}: only types of the service`]
+  const above = (CONSOLE_RANK[roomOf(target)] ?? 0) > (CONSOLE_RANK[roomOf(path)] ?? 0)
+  return above ? [`${path} → ${target}: arrows point down`] : []
+}
+
 /** Functions and methods by indentation; the formatter makes that reliable. */
 function functions(lines: readonly string[]): { start: number; length: number }[] {
   return lines.flatMap((line, index) => {
     const opening =
-      /^(\s*)(export )?(async )?(function |(async )?[a-zA-Z]+(<.*>)?\(.*\).*\{$|const \w+ = (async )?\()/.exec(line)
+      /^(\s*)(export (?:default )?)?(async )?(function |(async )?[a-zA-Z]+(<.*>)?\(.*\).*\{$|const \w+ = (async )?\()/.exec(
+        line,
+      )
     if (!opening || !line.endsWith('{') || /^\s*(if|for|while|switch|return|await)\b/.test(line)) return []
     if (isFrame(lines, index, opening[1] ?? '')) return []
     const end = lines.findIndex((later, at) => at > index && later.startsWith(`${opening[1]}}`))
@@ -174,13 +195,13 @@ function sameNames(tree: readonly Source[]): string[] {
   return doubles.map(([, paths]) => `${paths.join(', ')}: file names are unique`)
 }
 
-const ENTRY_POINTS = ['src/main.ts', 'cli/main.ts']
+const ENTRY_POINTS = ['src/main.ts', 'cli/main.ts', 'console/main.tsx']
 
 function neverImported(tree: readonly Source[]): string[] {
   const targets = new Set(
     tree.flatMap(({ path, text }) =>
-      [...text.matchAll(/from '(\.[^']+)'|import '(\.[^']+)'/g)].map(([, from, bare]) =>
-        new URL(from ?? bare ?? '', `file:///${path}`).pathname.slice(1),
+      [...text.matchAll(/(?:from |import |import\()'(\.[^']+)'/g)].map(([, specifier]) =>
+        new URL(specifier ?? '', `file:///${path}`).pathname.slice(1),
       ),
     ),
   )

@@ -6,6 +6,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Field, FormError } from '../../parts/field.tsx'
 import { typedNumber } from '../../parts/typed-number.ts'
 import { asApiError } from '../../state/resource.ts'
+import { secretOf } from '../../state/secret.ts'
 import { useSubmission } from '../../state/submission.ts'
 import { LIMITS, LimitFields, NO_LIMITS, typedLimits } from './limit-fields.tsx'
 import type { ShownKey } from './new-key-dialog.tsx'
@@ -23,10 +24,6 @@ export function CreateKeyDialog({ onClose, onCreated }: CreateKeyDialogProps) {
   const [limits, setLimits] = useState(NO_LIMITS)
   const sending = useSubmission(async (wish: Wish, idempotency_key) => onCreated(await makeKey(wish, idempotency_key)))
 
-  function submit() {
-    void sending.submit({ key: { name, scopes: [scope] }, limit_usd, limits })
-  }
-
   return (
     <Dialog title="Create a key" onClose={onClose}>
       <form
@@ -34,7 +31,7 @@ export function CreateKeyDialog({ onClose, onCreated }: CreateKeyDialogProps) {
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
-          submit()
+          void sending.submit({ key: { name, scopes: [scope] }, limit_usd, limits })
         }}
       >
         <Field
@@ -94,5 +91,5 @@ async function makeKey(wish: Wish, idempotency_key: string): Promise<ShownKey> {
   if (usd !== undefined) await setBudget(api_key.id, { limit_usd: usd }).catch(note('The spending limit was'))
   if (LIMITS.some((name) => limits[name] !== null))
     await setKeyLimits(api_key.id, limits).catch(note('The rate limits were'))
-  return { id: api_key.id, name: api_key.name, raw, problems }
+  return { id: api_key.id, name: api_key.name, secret: secretOf(raw), problems }
 }

@@ -2,6 +2,7 @@
 import { type RefObject, useId } from 'react'
 import type { ApiKey } from '../../api/key-calls.ts'
 import { budgetLevel } from '../../parts/budget-bar.tsx'
+import type { RowFilter } from '../../parts/data-table.tsx'
 
 const STATES = ['all', 'active', 'revoked', 'near'] as const
 type StateFilter = (typeof STATES)[number]
@@ -20,10 +21,10 @@ export interface KeyFilter {
 
 export const NO_FILTER: KeyFilter = { text: '', state: 'all' }
 
-export function keyMatcher({ text, state }: KeyFilter): (key: ApiKey) => boolean {
+export function keyFilter({ text, state }: KeyFilter): RowFilter<ApiKey> {
   const wanted = text.trim().toLowerCase()
-  return (key) =>
-    inState(key, state) && [key.name, key.masked, key.id].some((one) => one.toLowerCase().includes(wanted))
+  const isNamed = ({ name, masked, id }: ApiKey) => [name, masked, id].some((one) => one.toLowerCase().includes(wanted))
+  return { of: `${state} ${wanted}`, matches: (key) => inState(key, state) && isNamed(key) }
 }
 
 function inState({ status, spent_micros, budget_micros }: ApiKey, state: StateFilter): boolean {

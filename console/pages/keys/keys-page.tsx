@@ -15,7 +15,7 @@ import { useResource } from '../../state/resource.ts'
 import { useMay, useMe } from '../../state/session.tsx'
 import { useShortcut } from '../../state/shortcuts.ts'
 import { CreateKeyDialog } from './create-key-dialog.tsx'
-import { type KeyFilter, KeyFilters, keyMatcher, NO_FILTER } from './key-filters.tsx'
+import { type KeyFilter, KeyFilters, keyFilter, NO_FILTER } from './key-filters.tsx'
 import { NewKeyDialog, type ShownKey } from './new-key-dialog.tsx'
 
 const POLL_MS = 10_000
@@ -61,7 +61,7 @@ export default function KeysPage() {
         resource={keys}
         columns={COLUMNS}
         rowId={({ id }) => id}
-        filter={keyMatcher(filter)}
+        filter={keyFilter(filter)}
         empty={<NoKeys onCreate={may_create ? () => setCreating(true) : undefined} />}
       />
       {creating && <CreateKeyDialog onClose={() => setCreating(false)} onCreated={onCreated} />}

@@ -1,31 +1,32 @@
-// The one time that a raw key is seen (§2.1). It lives in the state of this dialog's page, and goes with the dialog.
+// The one time that a raw key is seen (§2.1). It is forgotten as the dialog closes.
 import { useState } from 'react'
 import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import type { Secret } from '../../state/secret.ts'
 
 export interface ShownKey {
   id: string
   name: string
-  raw: string
+  secret: Secret
   /** What was to be set along with it, and was not. */
   problems: readonly string[]
 }
 
 export function NewKeyDialog({ shown, onClose }: { shown: ShownKey; onClose(): void }) {
   const [copied, setCopied] = useState(false)
+  const raw = shown.secret.read() ?? ''
+  function close() {
+    shown.secret.forget()
+    onClose()
+  }
   return (
-    <Dialog title={`Key for ${shown.name}`} onClose={onClose} insistent>
+    <Dialog title={`Key for ${shown.name}`} onClose={close} insistent>
       <div className="stack">
         <p>Store it now, in a secret manager. It is shown this once; here, only its hash is kept.</p>
         <div className="secret">
-          <code>{shown.raw}</code>
-          <CopyButton
-            text={shown.raw}
-            what="key"
-            look={copied ? 'plain' : 'primary'}
-            onCopied={() => setCopied(true)}
-          />
+          <code>{raw}</code>
+          <CopyButton text={raw} what="key" look={copied ? 'plain' : 'primary'} onCopied={() => setCopied(true)} />
         </div>
         {shown.problems.map((problem) => (
           <p key={problem} role="alert" className="notice notice-warn">
@@ -33,7 +34,7 @@ export function NewKeyDialog({ shown, onClose }: { shown: ShownKey; onClose(): v
           </p>
         ))}
         <div className="dialog-actions">
-          <Button look={copied ? 'primary' : 'plain'} onClick={onClose}>
+          <Button look={copied ? 'primary' : 'plain'} onClick={close}>
             I have stored it
           </Button>
         </div>

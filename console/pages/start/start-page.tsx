@@ -9,6 +9,7 @@ import { FormError } from '../../parts/field.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { useResource } from '../../state/resource.ts'
+import { type Secret, secretOf } from '../../state/secret.ts'
 import { useMay, useMe, useSession } from '../../state/session.tsx'
 import { useSubmission } from '../../state/submission.ts'
 import { FIRST_REQUESTS } from './first-requests.ts'
@@ -20,69 +21,40 @@ const ASK_AGAIN_MS = 5_000
 
 interface MadeKey {
   id: string
-  /** Undefined once somebody said that they stored it. */
-  raw: string | undefined
+  secret: Secret
 }
 
 export default function StartPage() {
   const { person } = useMe()
-  const may_create = useMay('admin')
   const [made, setMade] = useState<MadeKey>()
   const [arrived, setArrived] = useState<UsageEvent>()
   useAddressWatch(person.email_verified)
-  const making = useSubmission(async (body: NewKey, idempotency_key) => {
-    const { id, key } = await createKey(body, idempotency_key)
-    setMade({ id, raw: key })
-  })
+  // Who leaves the page has seen the key for the last time.
+  useEffect(() => () => made?.secret.forget(), [made])
 
+  function forget({ id, secret }: MadeKey) {
+    secret.forget()
+    setMade({ id, secret })
+  }
+
+  const raw = made?.secret.read()
   return (
     <>
       <PageHeader title="Get started" lead="Four steps to the first request. It takes a minute." />
       <ol className="steps">
         <Step title="Confirm your e-mail address" done={person.email_verified}>
-          {person.email_verified ? (
-            <p className="muted">{person.email} is confirmed.</p>
-          ) : (
-            <p>
-              Open the link that was sent to <strong>{person.email}</strong>. This page notices by itself.
-            </p>
-          )}
+          <Confirmation {...person} />
         </Step>
         <Step title="Make a key" done={made !== undefined}>
-          {made === undefined ? (
-            <div className="stack">
-              <p>
-                {may_create
-                  ? 'It may generate, and nothing else. You can give it a budget later.'
-                  : 'Only owners of a project make keys. Ask one for a key of yours.'}
-              </p>
-              <FormError error={making.error} fields={[]} />
-              {may_create && (
-                <Button
-                  look="primary"
-                  busy={making.busy}
-                  disabled={!person.email_verified}
-                  onClick={() => void making.submit(NEW_KEY)}
-                >
-                  Make a key
-                </Button>
-              )}
-            </div>
-          ) : (
-            <Made made={made} onStored={() => setMade({ id: made.id, raw: undefined })} />
-          )}
+          {made ? <Made raw={raw} onStored={() => forget(made)} /> : <MakeKey onMade={setMade} />}
         </Step>
         <Step title="Send a request" done={arrived !== undefined}>
-          <Tabs label="How to send it" tabs={[request(0, made?.raw), request(1, made?.raw), request(2, made?.raw)]} />
+          <Tabs label="How to send it" tabs={[request(0, raw), request(1, raw), request(2, raw)]} />
         </Step>
         <Step title="See it arrive" done={arrived !== undefined}>
-          {arrived ? (
-            <Arrived event={arrived} />
-          ) : made ? (
-            <Wait key_id={made.id} onArrived={setArrived} />
-          ) : (
-            <p className="muted">Once you have a key, this page watches for its first request.</p>
-          )}
+          {arrived && <Arrived event={arrived} />}
+          {!arrived && made && <Wait key_id={made.id} onArrived={setArrived} />}
+          {!arrived && !made && <p className="muted">Once you have a key, this page watches for its first request.</p>}
         </Step>
       </ol>
     </>
@@ -122,13 +94,48 @@ function useAddressWatch(verified: boolean): void {
   }, [verified, refresh])
 }
 
-function Made({ made, onStored }: { made: MadeKey; onStored(): void }) {
-  if (made.raw === undefined) return <p className="muted">The key is made, and no longer on this page.</p>
+function Confirmation({ email, email_verified }: { email: string; email_verified: boolean }) {
+  if (email_verified) return <p className="muted">{email} is confirmed.</p>
+  return (
+    <p>
+      Open the link that was sent to <strong>{email}</strong>. This page notices by itself.
+    </p>
+  )
+}
+
+function MakeKey({ onMade }: { onMade(made: MadeKey): void }) {
+  const { person } = useMe()
+  const may_create = useMay('admin')
+  const making = useSubmission(async (body: NewKey, idempotency_key) => {
+    const { id, key } = await createKey(body, idempotency_key)
+    onMade({ id, secret: secretOf(key) })
+  })
+  if (!may_create) return <p>Only owners of a project make keys. Ask one for a key of yours.</p>
+  return (
+    <div className="stack">
+      <p>It may generate and read, and change nothing. You can give it a budget later.</p>
+      <FormError error={making.error} fields={[]} />
+      <span>
+        <Button
+          look="primary"
+          busy={making.busy}
+          disabled={!person.email_verified}
+          onClick={() => void making.submit(NEW_KEY)}
+        >
+          Make a key
+        </Button>
+      </span>
+    </div>
+  )
+}
+
+function Made({ raw, onStored }: { raw: string | undefined; onStored(): void }) {
+  if (raw === undefined) return <p className="muted">The key is made, and no longer on this page.</p>
   return (
     <div className="stack">
       <p>It stands in the request below, this once. Store it if you want to keep it: here, only its hash is kept.</p>
       <div className="secret">
-        <code>{made.raw}</code>
+        <code>{raw}</code>
         <Button onClick={onStored}>I have stored it</Button>
       </div>
     </div>

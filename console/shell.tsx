@@ -1,14 +1,14 @@
 // The frame around every page of a project: where one can go, which project it is, who is signed in.
 import { type ReactNode, useState } from 'react'
-import { NAVIGATION } from '../pages.tsx'
-import { Link, navigate, usePath } from '../state/navigation.tsx'
-import { useMe, useSession } from '../state/session.tsx'
-import { useShortcut } from '../state/shortcuts.ts'
-import { useSubmission } from '../state/submission.ts'
-import { Brand } from './brand.tsx'
-import { ShortcutsHelp } from './shortcuts-help.tsx'
-import { ThemeSwitch } from './theme-switch.tsx'
-import { useToast } from './toasts.tsx'
+import { NAVIGATION } from './pages.tsx'
+import { Brand } from './parts/brand.tsx'
+import { ShortcutsHelp } from './parts/shortcuts-help.tsx'
+import { ThemeSwitch } from './parts/theme-switch.tsx'
+import { useToast } from './parts/toasts.tsx'
+import { Link, navigate, usePath } from './state/navigation.tsx'
+import { useMe, useSession } from './state/session.tsx'
+import { useShortcut } from './state/shortcuts.ts'
+import { useSubmission } from './state/submission.ts'
 
 export function Shell({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState(false)

@@ -1,0 +1,62 @@
+// What must hold on every page: nothing that keeps people out, nothing wider than the screen, no secret left behind.
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll } from 'vitest'
+import { type ConsoleScene, consoleScene, type Visit } from './console-scene.ts'
+
+/** One server and one browser for a suite. */
+export function withConsole(suite: (scene: () => ConsoleScene) => void): void {
+  let scene: ConsoleScene
+  beforeAll(async () => {
+    scene = await consoleScene()
+  }, 300_000) // a machine without Chromium installs it first
+  afterAll(() => scene?.stop())
+  suite(() => scene)
+}
+
+/** What axe calls serious or critical, with where it is. */
+export async function seriousViolations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate(() => (window as unknown as { axe: typeof axe }).axe.run())
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
+}
+
+/** By how many pixels the page is wider than the screen. */
+export const overflow = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+
+/** Where a secret can still be found: in the page, its storage, its address, what it logged, or its memory. */
+export async function tracesOf(secret: string, { page, heard }: Visit): Promise<string[]> {
+  const places = await page.evaluate(() => ({
+    page: document.documentElement.outerHTML,
+    inputs: [...document.querySelectorAll('input, textarea')].map((one) => (one as HTMLInputElement).value).join(),
+    storage: JSON.stringify([{ ...localStorage }, { ...sessionStorage }]),
+    cookies: document.cookie,
+    address: location.href + JSON.stringify(history.state),
+    requests: performance
+      .getEntries()
+      .map(({ name }) => name)
+      .join(),
+  }))
+  const texts = { ...places, log: heard.join('\n'), memory: await heapOf(page) }
+  return Object.entries(texts)
+    .filter(([, text]) => text.includes(secret))
+    .map(([place]) => place)
+}
+
+/** Every string that the page's JavaScript can still reach. */
+async function heapOf(page: Page): Promise<string> {
+  const session = await page.context().newCDPSession(page)
+  const chunks: string[] = []
+  session.on('HeapProfiler.addHeapSnapshotChunk', ({ chunk }) => void chunks.push(chunk))
+  await session.send('HeapProfiler.collectGarbage')
+  await session.send('HeapProfiler.takeHeapSnapshot', {})
+  await session.detach()
+  return chunks.join('')
+}
+
+/** What the browser itself says of an answer that was not 2xx is no fault of the page. */
+export const faults = ({ heard }: Visit) =>
+  heard.filter((line) => /^(error|warning|thrown)/.test(line) && !line.includes('Failed to load resource'))
