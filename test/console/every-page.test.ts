@@ -94,7 +94,7 @@ withConsole((scene) => {
     await visit.page.evaluate(() => {
       const image = document.createElement('img')
       const wide = document.createElement('div')
-      wide.style.minWidth = '900px'
+      Object.assign(wide.style, { minWidth: '900px', minHeight: '9px' })
       document.querySelector('main')?.append(image, wide)
       const script = document.createElement('script')
       try {

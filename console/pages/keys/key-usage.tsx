@@ -15,7 +15,7 @@ import { useResource } from '../../state/resource.ts'
 const DAYS = 30
 const DAY_MS = 86_400_000
 const POLL_MS = 15_000
-const LATEST = '100'
+const LATEST = '20'
 
 export function KeyUsage({ key_id }: { key_id: string }) {
   const days = useMemo(lastDays, [])
