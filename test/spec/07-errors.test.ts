@@ -99,7 +99,7 @@ withService(
 
     describe('T-43 addresses', () => {
       test.each([
-        '/',
+        '/nothing',
         '/v2',
         '/v3/api-keys',
         `${KEYS}/`,
