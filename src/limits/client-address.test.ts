@@ -1,7 +1,7 @@
 // T-71, T-72: whom a request counts for, and who may say so.
 import { describe, expect, test } from 'vitest'
 import { type Cidr, parseCidr } from '../core/ip-address.ts'
-import { countedAddresses } from './client-address.ts'
+import { countedAddresses, wholeAddresses } from './client-address.ts'
 
 const ranges = (...texts: string[]) => texts.map((text) => parseCidr(text) as Cidr)
 const nobody = countedAddresses([])
@@ -99,4 +99,12 @@ describe('T-71 X-Forwarded-For', () => {
     expect(behind(`198.51.100.9, ${own}`)).toBe('198.51.100.9')
     expect(behind(Array.from({ length: 1_600 }, () => '10.0.0.1').join(','))).toBe('10.0.0.1')
   })
+})
+
+test('R63 the whole address, where its network would not do', () => {
+  const whole = wholeAddresses(ranges('10.0.0.0/8'))
+  const arrival = { peer: '10.0.0.1', forwarded_for: '198.51.100.1, 2001:db8::7' }
+  expect(whole(arrival)).toEqual(Uint8Array.from([0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7]))
+  expect(whole({ peer: '::ffff:198.51.100.9', forwarded_for: '1.2.3.4' })).toEqual(Uint8Array.from([198, 51, 100, 9]))
+  expect(whole({ peer: undefined, forwarded_for: '1.2.3.4' })).toBeUndefined()
 })
