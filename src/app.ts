@@ -174,5 +174,6 @@ export async function buildService(parts: Parts) {
     inference,
     people,
     idempotency: idempotencyOn(db),
+    idempotencyOn,
   }
 }

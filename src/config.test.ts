@@ -15,6 +15,7 @@ test('§settings an empty environment gives every default', () => {
     trusted_proxies: [],
     config_file: undefined,
     drain_ms: 500,
+    stop_ms: 30_000,
     log_level: 'info',
   })
 })
@@ -35,6 +36,7 @@ test('§settings everything that is given is taken', () => {
     SWITCHYARD_TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8',
     SWITCHYARD_CONFIG: tmpdir(),
     SWITCHYARD_DRAIN_MS: '60000',
+    SWITCHYARD_STOP_MS: '900000',
     LOG_LEVEL: 'silent',
   })
   expect(config).toMatchObject({
@@ -47,6 +49,7 @@ test('§settings everything that is given is taken', () => {
     trusted_proxies: [parseCidr('10.0.0.0/8'), parseCidr('fd00::/8')],
     config_file: tmpdir(),
     drain_ms: 60_000,
+    stop_ms: 900_000,
     log_level: 'silent',
   })
 })
@@ -83,6 +86,7 @@ const BAD: [keyof typeof SETTINGS, string][] = [
   ['SMTP_URL', 'mail.example.com:25'],
   ['SWITCHYARD_DRAIN_MS', '60001'],
   ['SWITCHYARD_DRAIN_MS', '1s'],
+  ['SWITCHYARD_STOP_MS', '3600001'],
   ['LOG_LEVEL', 'loud'],
   ['LOG_LEVEL', 'INFO'],
 ]

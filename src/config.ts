@@ -122,6 +122,11 @@ export const SETTINGS = {
     default: '500',
     read: (text = '500') => integer(text, 0, 60_000),
   },
+  SWITCHYARD_STOP_MS: {
+    meaning: 'After that, how long requests and streams under way may take to end before they are cut off.',
+    default: '30000',
+    read: (text = '30000') => integer(text, 0, 3_600_000),
+  },
   LOG_LEVEL: {
     meaning: 'How much is logged, as JSON lines on standard output: `fatal` to `trace`, or `silent`.',
     default: 'info',
@@ -149,6 +154,7 @@ export interface Config {
   sign_up: (typeof SIGN_UP_MODES)[number] | undefined
   smtp_url: string | undefined
   drain_ms: number
+  stop_ms: number
   /** What ${NAME} in the file stands for. */
   variables: Readonly<Record<string, string | undefined>>
   log_level: (typeof LOG_LEVELS)[number]
@@ -169,6 +175,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     sign_up: read(env, 'SWITCHYARD_SIGN_UP'),
     smtp_url: read(env, 'SMTP_URL'),
     drain_ms: read(env, 'SWITCHYARD_DRAIN_MS'),
+    stop_ms: read(env, 'SWITCHYARD_STOP_MS'),
     variables: env,
     log_level: read(env, 'LOG_LEVEL'),
   }

@@ -1,15 +1,16 @@
 // What happens without a request: each task at its own pace, never twice at once, a failure logged and tried again.
-import type { FastifyBaseLogger } from 'fastify'
+// What concerns this process alone, and queues whose rows are claimed one by one, run on every replica; sweeps over
+// what belongs to all of them run on one replica at a time.
 import type { Service } from './app.ts'
 import { carveStore } from './budgets/carve-store.ts'
 import { clusterStore } from './clusters/cluster-store.ts'
 import { transitionStore } from './clusters/transition-store.ts'
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './core/clock.ts'
+import type { HousekeepingLeases, SharedTask } from './housekeeping-lease.ts'
 import { RENEWAL_MS } from './idempotency/idempotency.ts'
 import { keyStore } from './keys/key-store.ts'
 import { refusalStore } from './refusals/refusal-store.ts'
 import { FLUSH_EVERY_MS } from './refusals/refusal-tally.ts'
-import type { Db } from './storage/db.ts'
 
 const BEAT_MS = 5 * SECOND_MS
 const KEPT_CHILD_MS = 35 * DAY_MS // longer than any window whose spending may have to be counted again (R65)
@@ -20,29 +21,41 @@ export interface Task {
   run(): Promise<void>
 }
 
-export function housekeepingTasks(
-  { uses, refusals, idempotency, inference, people }: Service,
-  db: Db,
-  clock: Clock,
-  log: FastifyBaseLogger,
-): Task[] {
-  return [
+export function housekeepingTasks(service: Service, leases: HousekeepingLeases, clock: Clock): Task[] {
+  const { uses, refusals, idempotency, inference, people, metrics } = service
+  const shared = [...sharedTasks(service, clock), ...people.sharedTasks]
+  const own: Task[] = [
     { name: 'write key use', every_ms: SECOND_MS, run: uses.flush },
     { name: 'write refusal counts', every_ms: FLUSH_EVERY_MS, run: refusals.flush },
     { name: 'renew reservations', every_ms: RENEWAL_MS, run: () => idempotency.renewAll(clock.now()) },
     { name: 'say that we live', every_ms: BEAT_MS, run: () => inference.budgets.beat(clock.now()) },
+    ...people.tasks,
+  ]
+  return [
+    ...own,
+    ...shared.map((task) => ({
+      ...task,
+      async run() {
+        if (await leases.turn(task)) metrics.housekeepingRuns.inc({ task: task.name })
+      },
+    })),
+  ]
+}
+
+function sharedTasks({ idempotencyOn, inference, app: { log } }: Service, clock: Clock): SharedTask[] {
+  return [
     {
       name: 'return orphaned holds',
       every_ms: RENEWAL_MS,
-      run: async () => {
-        const returned = await inference.budgets.returnOrphans(clock.now())
+      async run(db) {
+        const returned = await inference.budgetsOn(db).returnOrphans(clock.now())
         if (returned > 0) log.warn({ returned }, 'returned the holds of a process that died')
       },
     },
     {
       name: 'end keys',
       every_ms: 5 * SECOND_MS,
-      run: async () => {
+      async run(db) {
         await keyStore(db).forgetPrevious(clock.now())
         while ((await carveStore(db).returnDue(clock.now())) > 0);
       },
@@ -50,19 +63,19 @@ export function housekeepingTasks(
     {
       name: 'forget ended child keys',
       every_ms: HOUR_MS,
-      run: () => carveStore(db).forgetEnded(clock.now() - KEPT_CHILD_MS),
+      run: (db) => carveStore(db).forgetEnded(clock.now() - KEPT_CHILD_MS),
     },
     {
       name: 'sweep kept responses',
       every_ms: MINUTE_MS,
-      run: async () => {
-        while (await idempotency.sweep(clock.now()));
+      async run(db) {
+        while (await idempotencyOn(db).sweep(clock.now()));
       },
     },
     {
       name: 'sweep silent clusters',
       every_ms: 5 * SECOND_MS,
-      run: async () => {
+      async run(db) {
         for (const cluster of await clusterStore(db).sweepSilent(clock.now()))
           log.warn({ cluster_id: cluster.id, project_id: cluster.project_id }, 'cluster is silent: down')
       },
@@ -70,12 +83,11 @@ export function housekeepingTasks(
     {
       name: 'sweep refusal counts and transitions',
       every_ms: MINUTE_MS,
-      run: async () => {
+      async run(db) {
         while (await refusalStore(db).sweep(clock.now()));
         while (await transitionStore(db).sweep(clock.now()));
       },
     },
-    ...people.tasks,
   ]
 }
 

@@ -12,6 +12,7 @@ import { builtConsole } from './console/built-console.ts'
 import { type Clock, systemClock } from './core/clock.ts'
 import { gatewaySettings, signUpMode } from './gateway-settings.ts'
 import { housekeepingTasks, startHousekeeping } from './housekeeping.ts'
+import { type HousekeepingLeases, housekeepingLeases } from './housekeeping-lease.ts'
 import { bySmtp, type Deliver, toFiles } from './mail/delivery.ts'
 import { openStore, type Store } from './open-store.ts'
 import { checkIntegrity, lockFolder, openDataFolder, runningMark, storeFile } from './storage/data-folder.ts'
@@ -32,7 +33,6 @@ export interface Replaceable {
   print?: (text: string) => void
 }
 
-const STOP_WITHIN_MS = 30_000
 const BOOTSTRAP_POLL_MS = 100 // while another replica founds the first project
 
 export async function startServer(config: Config, replaceable: Replaceable = {}): Promise<Running> {
@@ -51,9 +51,10 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     const sign_up = signUpMode(config)
     const service = await buildService({ db, clock, logger, secret, settings, sign_up, ...identity, ...outward })
     const { app, readiness, metrics } = service
-    await enterTheLiving(service, db, clock)
+    const leases = housekeepingLeases(db, identity.process_id, clock)
+    await enterTheLiving(service, leases, db, clock)
     const address = await app.listen({ host: config.host, port: config.port })
-    const stopHousekeeping = startHousekeeping(housekeepingTasks(service, db, clock, logger), (task, err) => {
+    const stopHousekeeping = startHousekeeping(housekeepingTasks(service, leases, clock), (task, err) => {
       metrics.housekeepingFailures.inc({ task })
       logger.error({ err, task }, 'housekeeping failed')
     })
@@ -63,11 +64,9 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
       readiness.drain()
       await sleep(drain_ms)
       await app.close()
+      await service.inference.close() // what lives on here is renewed until it has ended
       await stopHousekeeping()
-      await service.inference.close()
-      await service.uses.flush()
-      await service.refusals.flush()
-      await service.inference.budgets.leave()
+      await farewell(service, leases).catch((err) => logger.warn({ err }, 'the store was away at the stop'))
       await db.close()
       letGo()
     }
@@ -88,11 +87,26 @@ function assertCanListen({ host, port }: Config): Promise<void> {
 }
 
 /** R43: from now on our holds are ours; on the embedded store, where we are alone, everybody else's go back at once. */
-async function enterTheLiving({ inference }: Service, { engine }: OpenDb, clock: Clock): Promise<void> {
-  const { budgets } = inference
+async function enterTheLiving(
+  { inference: { budgets } }: Service,
+  leases: HousekeepingLeases,
+  { engine }: OpenDb,
+  clock: Clock,
+): Promise<void> {
   await budgets.beat(clock.now())
-  if (engine === 'sqlite') await budgets.forgetOtherProcesses()
+  if (engine === 'sqlite') {
+    await budgets.forgetOtherProcesses()
+    await leases.forgetOthers()
+  }
   while ((await budgets.returnOrphans(clock.now())) > 0);
+}
+
+/** What the other replicas would otherwise only notice after a while. */
+async function farewell({ uses, refusals, inference }: Service, leases: HousekeepingLeases): Promise<void> {
+  await uses.flush()
+  await refusals.flush()
+  await leases.giveUp()
+  await inference.budgets.leave()
 }
 
 function mailDelivery({ smtp_url, public_url, data_dir }: Config, clock: Clock, logger: Logger): Deliver {
@@ -138,6 +152,6 @@ export async function serveUntilSignal(config: Config, replaceable?: Replaceable
   const signal = await signalled
   // Somebody at a keyboard need not wait for a load balancer to notice.
   const stopped = running.stop(signal === 'SIGTERM' ? config.drain_ms : 0).then(() => 0)
-  const late = sleep(config.drain_ms + STOP_WITHIN_MS, 1, { ref: false })
+  const late = sleep(config.drain_ms + config.stop_ms, 1, { ref: false })
   return Promise.race([stopped, late])
 }

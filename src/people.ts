@@ -12,6 +12,7 @@ import { noteInTheirProjects } from './audit/audit-hooks.ts'
 import { type Clock, MINUTE_MS, SECOND_MS } from './core/clock.ts'
 import type { Sealing } from './core/sealing.ts'
 import type { Task } from './housekeeping.ts'
+import type { SharedTask } from './housekeeping-lease.ts'
 import { type Deliver, toLog } from './mail/delivery.ts'
 import { outboxStore } from './mail/outbox-store.ts'
 import { sendWaiting } from './mail/post-office.ts'
@@ -43,21 +44,24 @@ export function peopleOf(parts: PeopleParts) {
   const tasks: Task[] = [
     { name: 'look into sign-ups and resets', every_ms: SECOND_MS, run: () => requests.resolveAll(clock.now()) },
     { name: 'send mails', every_ms: SECOND_MS, run: () => sendWaiting({ outbox, deliver, clock, log }) },
-    { name: 'sweep accounts', every_ms: MINUTE_MS, run: () => sweep(db, requests, clock.now()) },
+  ]
+  const sharedTasks: SharedTask[] = [
+    { name: 'sweep accounts', every_ms: MINUTE_MS, run: (on) => sweep(on, needs, clock.now()) },
   ]
 
   return {
     needs,
     requests,
     tasks,
+    sharedTasks,
     passwords: boundedPasswords(parts.passwordHashing ?? argon2),
     signIns: signIns({ db, clock, public_url }),
   }
 }
 
-async function sweep(db: Db, requests: ReturnType<typeof accountRequestStore>, now: number): Promise<void> {
+async function sweep(db: Db, needs: AccountNeeds, now: number): Promise<void> {
   while (await attemptStore(db).sweep(now));
-  await requests.sweep(now)
+  await accountRequestStore(db, needs).sweep(now)
   await tokenStore(db).sweep(now)
   await memberStore(db).sweep(now)
   await signInStore(db).sweep(now)

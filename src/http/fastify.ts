@@ -11,6 +11,7 @@ import { newId } from '../core/ids.ts'
 import { type Cidr, canonicalAddress, isIn } from '../core/ip-address.ts'
 import { Refusal } from '../core/refusal.ts'
 import { answerClientError, answerError, answerRefusal, JSON_TYPE, SECURITY_HEADERS } from './answers.ts'
+import { closeGracefully } from './graceful-close.ts'
 import { parseJsonBodies } from './json-body.ts'
 import './routes.ts'
 
@@ -50,6 +51,7 @@ export function buildFastify(logger: FastifyBaseLogger, trusted_proxies: readonl
     clientErrorHandler: answerClientError,
   }).withTypeProvider<TypeBoxTypeProvider>()
 
+  closeGracefully(app.server)
   app.server.on('checkExpectation', (_request, response) => {
     const { status, body } = new Refusal('expectation_failed', "Only 'Expect: 100-continue' is understood.")
     const payload = JSON.stringify(body)

@@ -64,9 +64,12 @@ export function inferencePath(parts: PathParts) {
     path,
     snapshots,
     budgets: budgetsOn(db),
+    budgetsOn,
     verifyCredential: dials.verifyCredential,
-    /** Waits for what must still be written, but not for ever: the store may be gone for good. */
+    /** Waits for what is being generated, whoever has left meanwhile, and for what must still be written; for the
+     * latter not for ever: the store may be gone for good. */
     async close(): Promise<void> {
+      await path.finished()
       await Promise.race([deferred.drained(), sleep(CLOSE_WITHIN_MS, undefined, { ref: false })])
       await dials.close()
     },

@@ -147,25 +147,46 @@ export function inference(needs: InferenceNeeds) {
         now: clock.now(),
       })
 
+  /** Those under way: a keyed one goes on after its client has left, so no connection tells of it. */
+  let running = 0
+  let onIdle: (() => void) | undefined
+
+  async function run(kind: CallKind, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const call = await readCall({ kind, request, received_at: clock.now(), readConversation: readerFor(request) })
+    // §8.1.2, R24: a replay was given before this, so it costs no tokens and no stream.
+    const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream: call.stream })
+    const stop = new Stop()
+    // R26: a keyed generation is finished and kept, so that the retry replays it; any other ends with its client.
+    const client = clientOf(reply, kind, () => request.keyed ?? stop.stop(new ClientLeft('the client left')))
+    const timer = setTimeout(() => stop.stop(tooLate(call)), remaining(call, clock.now()))
+    reply.header('agent-trace-id', call.trace_id)
+    try {
+      await generate(call, client, stagesFor(request, allowance), stop)
+    } catch (error) {
+      tell(client, error)
+    } finally {
+      clearTimeout(timer)
+      await allowance.end()
+    }
+  }
+
   return {
-    async run(kind: CallKind, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      const call = await readCall({ kind, request, received_at: clock.now(), readConversation: readerFor(request) })
-      // §8.1.2, R24: a replay was given before this, so it costs no tokens and no stream.
-      const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream: call.stream })
-      const stop = new Stop()
-      // R26: a keyed generation is finished and kept, so that the retry replays it; any other ends with its client.
-      const client = clientOf(reply, kind, () => request.keyed ?? stop.stop(new ClientLeft('the client left')))
-      const timer = setTimeout(() => stop.stop(tooLate(call)), remaining(call, clock.now()))
-      reply.header('agent-trace-id', call.trace_id)
+    async run(...call: Parameters<typeof run>): Promise<void> {
+      running++
       try {
-        await generate(call, client, stagesFor(request, allowance), stop)
-      } catch (error) {
-        tell(client, error)
+        await run(...call)
       } finally {
-        clearTimeout(timer)
-        await allowance.end()
+        if (--running === 0) onIdle?.()
       }
     },
+
+    /** Resolves once nothing is being generated, for whoever has stopped new calls from coming. */
+    finished: (): Promise<void> =>
+      running === 0
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            onIdle = resolve
+          }),
 
     /** Targets that this process leaves alone, because they failed. */
     leftAlone: health.notClosed,

@@ -62,6 +62,12 @@ export function metrics() {
       help: 'Streams that keys hold open here.',
       registers,
     }),
+    housekeepingRuns: new Counter({
+      name: 'switchyard_housekeeping_runs_total',
+      help: 'Sweeps that this replica did for all of them, by task.',
+      labelNames: ['task'] as const,
+      registers,
+    }),
     housekeepingFailures: new Counter({
       name: 'switchyard_housekeeping_failures_total',
       help: 'Background tasks that failed, by task. They try again at their next turn.',

@@ -8,6 +8,7 @@ import { buildService, type Parts } from '../../src/app.ts'
 import { foundProject } from '../../src/bootstrap.ts'
 import type { Scope } from '../../src/core/scopes.ts'
 import { housekeepingTasks } from '../../src/housekeeping.ts'
+import { housekeepingLeases } from '../../src/housekeeping-lease.ts'
 import { createKey } from '../../src/keys/key.ts'
 import { keyStore } from '../../src/keys/key-store.ts'
 import type { OpenDb } from '../../src/storage/db.ts'
@@ -95,7 +96,8 @@ export async function buildTestService({ engine, log = [], tampering = {}, parts
 
   /** Runs one housekeeping task now, by name. */
   async function housekeep(name: string): Promise<void> {
-    const task = housekeepingTasks(first, store, clock, first.app.log).find((one) => one.name === name)
+    const tasks = housekeepingTasks(first, housekeepingLeases(store, 'test', clock), clock)
+    const task = tasks.find((one) => one.name === name)
     if (!task) throw new Error(`no housekeeping task '${name}'`)
     await task.run()
   }
