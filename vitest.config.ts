@@ -32,6 +32,7 @@ export default defineConfig({
             'test/tidy.test.ts',
             'test/tidy/**/*.test.ts',
             'test/docs.test.ts',
+            'test/deploy.test.ts',
           ],
           exclude: thorough,
         },

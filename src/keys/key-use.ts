@@ -3,7 +3,7 @@
 import { type Clock, rfc3339 } from '../core/clock.ts'
 import type { ApiKey } from './key.ts'
 
-const FLUSH_MAX = 1_000 // keys written in one go: bounds how long a flush holds the store
+const FLUSH_MAX = 16 // keys written in one go: until that is committed, nobody else can move their money
 
 /** What a flush needs of the store. */
 export interface UseRecorder {
@@ -27,7 +27,8 @@ export function keyUse(recorder: UseRecorder, clock: Clock) {
 
     /** What is written is forgotten only then, and only if the key was not used again meanwhile. */
     async flush(): Promise<void> {
-      const taken = [...pending]
+      // In one order everywhere: two replicas that write the same keys at once must not wait for each other.
+      const taken = [...pending].sort(([a], [b]) => (a < b ? -1 : 1))
       for (let start = 0; start < taken.length; start += FLUSH_MAX) {
         const part = taken.slice(start, start + FLUSH_MAX)
         await recorder.recordUses(part.map(([key_id, time_ms]) => ({ key_id, at: rfc3339(time_ms) })))

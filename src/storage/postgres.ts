@@ -22,17 +22,20 @@ export interface PostgresOptions {
 
 export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb {
   const { guard = noGuard, pool_max = POOL_MAX, onIdleError = () => {} } = options
-  const pool = new Pool({
+  const settings = {
     connectionString: url,
-    max: pool_max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     keepAlive: true,
     application_name: 'switchyard',
-  })
-  pool.on('error', onIdleError)
+  }
+  const pool = new Pool({ ...settings, max: pool_max })
+  // Whether the database answers is asked on a connection of its own: a replica whose pool is busy is slow, not away,
+  // and were it taken for away, its load would fall on the others until none of them is ready.
+  const probes = new Pool({ ...settings, max: 1 })
+  for (const one of [pool, probes]) one.on('error', onIdleError)
 
   async function once<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch(away)
@@ -74,8 +77,8 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
         }
       }
     },
-    ping: async () => void (await pool.query('SELECT 1').catch(away)),
-    close: () => pool.end(),
+    ping: async () => void (await probes.query('SELECT 1').catch(away)),
+    close: async () => void (await Promise.all([pool.end(), probes.end()])),
   }
 }
 

@@ -10,8 +10,9 @@ import { Client } from 'pg'
 
 export interface PostgresServer {
   url: string
-  /** Kills the postmaster without a chance to tidy up, as a power cut of the database machine would. */
-  kill(): void
+  /** Kills the postmaster without a chance to tidy up, as a power cut of the database machine would; SIGQUIT is what
+   * `pg_ctl stop -m immediate` sends. */
+  kill(signal?: 'SIGKILL' | 'SIGQUIT'): void
   /** Starts it again on the same data and port. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -28,6 +29,11 @@ export async function postgresServer(note: (text: string) => void = () => {}): P
     }
     return { url: given, kill: notOurs, start: notOurs, stop: async () => {} }
   }
+  return ownPostgresServer(note)
+}
+
+/** One that nobody else uses, whatever TEST_DATABASE_URL says: it may be killed. */
+export async function ownPostgresServer(note: (text: string) => void = () => {}): Promise<PostgresServer> {
   const bin = onMachine() ?? fromDebian(note) ?? fromNpm(note)
   if (!bin) {
     const ways = 'set TEST_DATABASE_URL to a running one, or install it (Debian: apt-get install postgresql)'
@@ -66,8 +72,11 @@ function fromNpm(note: (text: string) => void): string | undefined {
     .find((bin) => existsSync(join(bin, 'postgres')))
 }
 
+// What a test writes need not outlive the machine: in memory, a flush to disk costs nothing.
+const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
 async function startCluster(bin: string): Promise<PostgresServer> {
-  const data = mkdtempSync(join(tmpdir(), 'switchyard-postgres-'))
+  const data = mkdtempSync(join(SCRATCH, 'switchyard-postgres-'))
   const as = unprivileged(data)
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
@@ -85,17 +94,18 @@ async function startCluster(bin: string): Promise<PostgresServer> {
   let exited: Promise<void>
   const server: PostgresServer = {
     url,
-    kill: () => void postmaster.kill('SIGKILL'),
+    kill: (signal = 'SIGKILL') => void postmaster.kill(signal),
     async start() {
       await exited
       const options: SpawnOptions = { ...as, stdio: 'ignore' }
-      postmaster = spawn(
-        join(bin, 'postgres'),
-        ['-D', data, ...settings.flatMap((setting) => ['-c', setting])],
-        options,
-      )
-      exited = new Promise((done) => void postmaster.once('exit', () => done()))
-      await untilAnswering(url)
+      const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]
+      const spawnOnce = () => {
+        postmaster = spawn(join(bin, 'postgres'), args, options)
+        exited = new Promise((done) => void postmaster.once('exit', () => done()))
+      }
+      spawnOnce()
+      // After a kill it refuses to start until the last of its orphaned processes is gone.
+      await untilAnswering(url, () => postmaster.exitCode !== null && spawnOnce())
     },
     async stop() {
       postmaster.kill('SIGINT') // fast shutdown
@@ -117,8 +127,9 @@ function unprivileged(data: string): { uid?: number; gid?: number } {
   return { uid, gid: uid }
 }
 
-async function untilAnswering(url: string): Promise<void> {
+async function untilAnswering(url: string, look: () => void): Promise<void> {
   for (let tries = 0; tries < 300; tries++) {
+    look()
     const client = new Client({ connectionString: url })
     try {
       await client.connect()

@@ -17,6 +17,8 @@ export interface Operation {
   replayed?: boolean
   /** Of the status, the content type and every byte of the body. */
   answer_hash?: string
+  /** What is wrong with the form of a refusal. */
+  malformed?: string
   /** The created resource as a 2xx told of it. */
   resource?: Resource
 }

@@ -7,6 +7,9 @@ import { money } from './money.ts'
 import { PLANTS, type Plant } from './plants.ts'
 import { race } from './race.ts'
 import { newSeed } from './randomness.ts'
+import { postmaster } from './replica-postmaster.ts'
+import { revoke } from './replica-revoke.ts'
+import { rolling } from './replica-rolling.ts'
 import { isClean, type Report, table } from './report.ts'
 import { ENGINES, type Engine } from './scene.ts'
 import { secrets } from './secrets.ts'
@@ -16,6 +19,11 @@ const say = (text: string) => void process.stdout.write(`${text}\n`)
 
 interface Common {
   engine: Engine
+  seed: number
+  plant?: Plant
+}
+
+interface Replicated {
   seed: number
   plant?: Plant
 }
@@ -90,6 +98,42 @@ run('disconnect', 'Clients leave at a random moment of their request, then ask a
   .option('--in-flight <n>', 'requests at any time', whole, IN_FLIGHT)
   .action(async ({ inFlight, ...options }: Common & { requests: number; inFlight: number }) => {
     conclude(await disconnect({ ...options, in_flight: inFlight }), options)
+  })
+
+function runReplicas(name: string, description: string, plants: readonly Plant[]): Command {
+  return program
+    .command(name)
+    .description(description)
+    .addOption(new Option('--plant <bug>', 'puts a known bug into the servers').choices(plants))
+    .addOption(seed())
+}
+
+runReplicas('revoke', 'Revokes keys under load on three servers: none may be accepted after the answer.', [
+  'auth-cache',
+])
+  .option('--revocations <n>', 'keys to revoke', whole, 2_000)
+  .option('--per-second <n>', 'further requests a second', whole, 500)
+  .action(async ({ perSecond, ...options }: Replicated & { revocations: number; perSecond: number }) => {
+    conclude(await revoke({ ...options, per_second: perSecond, note: progress }), options)
+  })
+
+runReplicas('postmaster', 'Kills PostgreSQL under traffic on three servers; clients retry with the same keys.', [
+  'non-atomic',
+])
+  .option('--kills <n>', 'kills, every second one an immediate shutdown', whole, 20)
+  .option('--in-flight <n>', 'requests at any time', whole, 32)
+  .action(async ({ inFlight, ...options }: Replicated & { kills: number; inFlight: number }) => {
+    conclude(await postmaster({ ...options, in_flight: inFlight, note: progress }), options)
+  })
+
+runReplicas('rolling', 'Restarts three servers behind a balancer, one after the other, under load and open streams.', [
+  'abrupt-stop',
+])
+  .option('--restarts <n>', 'restarts', whole, 50)
+  .option('--per-second <n>', 'requests a second', whole, 500)
+  .option('--streams <n>', 'streams open at any time', whole, 50)
+  .action(async ({ perSecond, ...options }: Replicated & { restarts: number; perSecond: number; streams: number }) => {
+    conclude(await rolling({ ...options, per_second: perSecond, note: progress }), options)
   })
 
 program

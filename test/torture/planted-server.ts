@@ -1,6 +1,8 @@
-// The real server over a store with one planted bug: `planted-server.ts <plant>`. Everything else is as in production,
-// the build included: it starts as fast as the one without the bug.
+// The real server with one planted bug, or on a clock that the harness moves: `planted-server.ts <plant> [clock file]`.
+// Everything else is as in production, the build included: it starts as fast as the one without the bug.
+import { readFileSync } from 'node:fs'
 import type { readConfig } from '../../src/config.ts'
+import { systemClock } from '../../src/core/clock.ts'
 import type { serveUntilSignal } from '../../src/main.ts'
 import type { openStore } from '../../src/open-store.ts'
 import { PLANTS, type Plant, type Planted } from './plants.ts'
@@ -10,11 +12,15 @@ const config: { readConfig: typeof readConfig } = await built('config.js')
 const main: { serveUntilSignal: typeof serveUntilSignal } = await built('main.js')
 const store: { openStore: typeof openStore } = await built('open-store.js')
 
-const plant: Planted | undefined = PLANTS[process.argv[2] as Plant]
+const [, , name, clock_file] = process.argv
+const plant: Planted | undefined = name === 'none' ? { meaning: 'No bug at all.' } : PLANTS[name as Plant]
 if (!plant) throw new Error(`plants are ${Object.keys(PLANTS).join(', ')}`)
 plant.install?.()
 
+const movedClock = (file: string) => ({ now: () => systemClock.now() + Number(readFileSync(file, 'utf8')) })
+
 process.exitCode = await main.serveUntilSignal(config.readConfig(), {
+  ...(clock_file && { clock: movedClock(clock_file) }),
   async open(...settings: Parameters<typeof openStore>) {
     const opened = await store.openStore(...settings)
     return { ...opened, db: plant.wrap?.(opened.db) ?? opened.db }

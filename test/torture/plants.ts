@@ -52,6 +52,18 @@ export const PLANTS = {
     meaning: 'The upstream is not let go of when its client leaves.',
     install: upstreamKept,
   },
+  'auth-cache': {
+    meaning: 'Whoever a key speaks for is remembered for 5 s, and only time ends that.',
+    wrap: authCache,
+  },
+  unfenced: {
+    meaning: 'A handler keeps its answer without asking whether the reservation is still its own.',
+    wrap: unfenced,
+  },
+  'abrupt-stop': {
+    meaning: 'SIGTERM ends the process at once.',
+    wrap: abruptStop,
+  },
 } satisfies Record<string, Planted>
 
 export type Plant = keyof typeof PLANTS
@@ -115,6 +127,41 @@ function leakedHold(db: OpenDb): OpenDb {
         VALUES (${statement.values[0] ?? null}, 'held', 'nobody', 'nobody', ${Date.now() + 60_000}) RETURNING digest`)
     })
   return { ...db, transaction: (work) => db.transaction((tx) => work(leaking(tx))) }
+}
+
+const CACHE_MS = 5_000
+
+function authCache(db: OpenDb): OpenDb {
+  const seen = new Map<string, { rows: unknown[]; until_ms: number }>()
+  return {
+    ...db,
+    async rows<Row>(statement: Sql) {
+      if (!/FROM api_key k JOIN project p/.test(statement.text[0] ?? '')) return db.rows<Row>(statement)
+      const hash = String(statement.values[0])
+      const known = seen.get(hash)
+      if (known && known.until_ms > performance.now()) return known.rows as Row[]
+      const rows = await db.rows<Row>(statement)
+      seen.set(hash, { rows, until_ms: performance.now() + CACHE_MS })
+      return rows
+    },
+  }
+}
+
+function unfenced(db: OpenDb): OpenDb {
+  const trusting = (tx: Tx) =>
+    withRows(tx, <Row>(statement: Sql): Promise<Row[]> => {
+      if (!/^\s*UPDATE idempotency\s+SET state = 'kept'/.test(statement.text[0] ?? '')) return tx.rows<Row>(statement)
+      const [sealed = null, expires_at = null, digest = null] = statement.values
+      return tx.rows<Row>(sql`
+        UPDATE idempotency SET state = 'kept', sealed = ${sealed}, expires_at = ${expires_at}
+        WHERE digest = ${digest} RETURNING digest`)
+    })
+  return { ...db, transaction: (work) => db.transaction((tx) => work(trusting(tx))) }
+}
+
+function abruptStop(db: OpenDb): OpenDb {
+  process.prependListener('SIGTERM', () => process.exit(0))
+  return db
 }
 
 function withRows(tx: Tx, rows: Tx['rows']): Tx {

@@ -82,7 +82,10 @@ export function client(port: number, token: string) {
 }
 
 function answered(path: string, { status, headers, body }: Reply): Omit<Operation, keyof Ask | `${string}_ms`> {
-  if (status < 200 || status > 299) return { outcome: 'fail', status }
+  if (status < 200 || status > 299) {
+    const malformed = formOf({ status, headers, body })
+    return { outcome: 'fail', status, ...(malformed !== undefined && { malformed }) }
+  }
   return {
     outcome: 'ok',
     status,
@@ -90,6 +93,18 @@ function answered(path: string, { status, headers, body }: Reply): Omit<Operatio
     answer_hash: hash('sha256', `${status} ${headers['content-type']} ${body.toString('latin1')}`),
     resource: resource(path, JSON.parse(body.toString())),
   }
+}
+
+/** R2: every refusal is in the envelope, and one that asks to come back says when. */
+function formOf({ status, headers, body }: Reply): string | undefined {
+  const text = body.toString()
+  try {
+    const { message, type } = JSON.parse(text).error
+    if (typeof message !== 'string' || typeof type !== 'string') return `${status}: ${text.slice(0, 100)}`
+  } catch {
+    return `${status}: ${text.slice(0, 100)}`
+  }
+  return status === 503 && !/^\d+$/.test(String(headers['retry-after'])) ? '503 without Retry-After' : undefined
 }
 
 /** The raw key is told once only, and the last use moves on: everything else is there for good. */

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { Client as PostgresClient, types } from 'pg'
 import { checkIntegrity, storeFile } from '../../src/storage/data-folder.ts'
-import { freePort, postgresServer } from '../support/postgres-server.ts'
+import { freePort, type PostgresServer, postgresServer } from '../support/postgres-server.ts'
 import type { Plant } from './plants.ts'
 import { client } from './recording-client.ts'
 import { type ServerProcess, spawnServer } from './server-process.ts'
@@ -22,17 +22,22 @@ export interface Place {
   log_level?: string
   /** The `providers:` of its file; without them the placeholder answers. */
   providers?: string
+  /** Further settings of the servers. */
+  settings?: Record<string, string>
+  /** The one to use, where the run itself has to do with it. */
+  postgres?: PostgresServer | undefined
 }
 
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
-export async function openScene({ engine, plant, replicas = 1, log_level = 'warn', providers = '' }: Place) {
+export async function openScene(place: Place) {
+  const { engine, plant, replicas = 1, log_level = 'warn', providers = '', settings = {} } = place
   if (engine === 'sqlite' && replicas > 1) throw new Error('The embedded store has one server: use --engine postgres.')
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-torture-'))
   const data_dir = join(folder, 'data')
   const log_file = join(folder, 'server.log')
   const token = `svc_live_${randomBytes(32).toString('hex')}`
-  const database = engine === 'postgres' ? await freshSchema() : undefined
+  const database = engine === 'postgres' ? await freshSchema(place.postgres) : undefined
   const env = {
     SWITCHYARD_DATA_DIR: data_dir,
     SWITCHYARD_BOOTSTRAP_KEY: token,
@@ -40,6 +45,8 @@ export async function openScene({ engine, plant, replicas = 1, log_level = 'warn
     SWITCHYARD_CONFIG: settingsFile(folder, providers),
     LOG_LEVEL: log_level,
     ...(database && { DATABASE_URL: database.url, SWITCHYARD_SECRET: randomBytes(32).toString('hex') }),
+    ...(database && process.env.REDIS_URL && { REDIS_URL: process.env.REDIS_URL }),
+    ...settings,
   }
   mkdirSync(data_dir)
   const ports = await Promise.all(Array.from({ length: replicas }, freePort))
@@ -47,19 +54,19 @@ export async function openScene({ engine, plant, replicas = 1, log_level = 'warn
   const running = new Set<ServerProcess>()
 
   /** Starts a server; `ready` of what it returns tells when it serves. */
-  function spawn(replica = 0): ServerProcess {
-    const server = spawnServer({ port: ports[replica] as number, folder, log_file, env, plant })
+  function spawn(replica = 0, clock_file?: string): ServerProcess {
+    const server = spawnServer({ port: ports[replica] as number, folder, log_file, env, plant, clock_file })
     running.add(server)
     return server
   }
 
   return {
-    ...{ folder, data_dir, log_file, token, clients, spawn },
+    ...{ folder, data_dir, log_file, token, clients, ports, spawn, database_url: database?.url },
     client: clients[0] as (typeof clients)[number],
     port: ports[0] as number,
 
-    async start(replica = 0): Promise<ServerProcess> {
-      const server = spawn(replica)
+    async start(replica = 0, clock_file?: string): Promise<ServerProcess> {
+      const server = spawn(replica, clock_file)
       await server.ready
       return server
     },
@@ -112,15 +119,15 @@ export async function openScene({ engine, plant, replicas = 1, log_level = 'warn
   }
 }
 
-async function freshSchema() {
-  const server = await postgresServer()
+async function freshSchema(given?: PostgresServer) {
+  const server = given ?? (await postgresServer())
   const schema = `torture_${randomBytes(8).toString('hex')}`
   await run(server.url, `CREATE SCHEMA ${schema}`)
   return {
     url: `${server.url}?options=${encodeURIComponent(`-c search_path=${schema}`)}`,
     async close(keep: boolean) {
       if (!keep) await run(server.url, `DROP SCHEMA ${schema} CASCADE`)
-      await server.stop()
+      if (!given) await server.stop()
     },
   }
 }

@@ -14,14 +14,21 @@ export interface Launch {
   log_file: string
   env: Record<string, string>
   plant?: Plant | undefined
+  /** The server's clock is as far ahead as this file says, in milliseconds. */
+  clock_file?: string | undefined
 }
 
 export interface ServerProcess {
   port: number
+  pid: number
   /** Resolves once it serves; rejects if it ended before that, or takes too long. */
   ready: Promise<void>
   /** Nothing is flushed, closed or told. Resolves when the process is gone. */
   kill(): Promise<void>
+  /** SIGSTOP: it holds everything and does nothing, as on a machine that swaps or is being moved. */
+  pause(): void
+  /** SIGCONT. */
+  resume(): void
   /** SIGTERM, and the exit code it leads to. */
   stop(): Promise<number | null>
 }
@@ -30,11 +37,12 @@ const BUILT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const PLANTED = fileURLToPath(new URL('./planted-server.ts', import.meta.url))
 
 const POLL_MS = 5
-const START_WITHIN_MS = 60_000
+const START_WITHIN_MS = 120_000 // several start at once, on a machine that has other work
 
-export function spawnServer({ port, folder, log_file, env, plant }: Launch): ServerProcess {
+export function spawnServer({ port, folder, log_file, env, plant, clock_file }: Launch): ServerProcess {
   if (!existsSync(BUILT)) throw new Error('There is no built server: run `npm run build` first.')
-  const args = plant ? ['--import', import.meta.resolve('tsx'), PLANTED, plant] : [BUILT, 'serve']
+  const planted = ['--import', import.meta.resolve('tsx'), PLANTED, plant ?? 'none', clock_file ?? '']
+  const args = plant || clock_file ? planted : [BUILT, 'serve']
   const log = openSync(log_file, 'a')
   const child = spawn(process.execPath, args, {
     cwd: folder,
@@ -48,7 +56,10 @@ export function spawnServer({ port, folder, log_file, env, plant }: Launch): Ser
 
   return {
     port,
+    pid: child.pid as number,
     ready,
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
     async kill() {
       child.kill('SIGKILL')
       await exited
