@@ -2,12 +2,14 @@
 import { parseArgs } from 'node:util'
 import type { Conditions } from './measure.ts'
 import { proxyStreams, proxyWhole } from './proxy.ts'
+import { replicas } from './replicas.ts'
 import { writes } from './writes.ts'
 
 const SCENARIOS: Record<string, (conditions: Conditions) => Promise<string>> = {
   writes,
   chat: proxyWhole,
   streams: proxyStreams,
+  replicas,
 }
 
 const { values, positionals } = parseArgs({

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type Clock, rfc3339 } from '../core/clock.ts'
 import { type Db, sql } from './db.ts'
 
-const FOLDER = new URL('./migrations/', import.meta.url)
+export const FOLDER = new URL('./migrations/', import.meta.url)
 
 /** Applies what is missing and returns the names of what it applied, or 'busy' while another process does so. */
 export async function migrate(db: Db, clock: Clock): Promise<string[] | 'busy'> {
@@ -23,13 +23,13 @@ export async function migrate(db: Db, clock: Clock): Promise<string[] | 'busy'> 
   })
 }
 
-const files = () =>
+export const files = () =>
   readdirSync(FOLDER)
     .filter((name) => name.endsWith('.sql'))
     .sort()
 
 /** A statement ends with a semicolon at the end of a line; no text in a migration contains that. */
-const statements = (script: string) =>
+export const statements = (script: string) =>
   script
     .replace(/^\s*--.*$/gm, '')
     .split(/;\s*$/m)

@@ -35,7 +35,12 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
   // Whether the database answers is asked on a connection of its own: a replica whose pool is busy is slow, not away,
   // and were it taken for away, its load would fall on the others until none of them is ready.
   const probes = new Pool({ ...settings, max: 1 })
-  for (const one of [pool, probes]) one.on('error', onIdleError)
+  for (const one of [pool, probes]) {
+    one.on('error', onIdleError)
+    // A connection may break in the very packet that made it ready, before whoever waits for it can listen: an error
+    // that nobody hears would end the process. They find it broken with their first statement.
+    one.on('connect', (client) => void client.on('error', () => {}))
+  }
 
   async function once<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch(away)

@@ -3,31 +3,35 @@
 import { Agent, createServer, type IncomingMessage, type RequestOptions, request, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-export const PROBE_EVERY_MS = 100
+const PROBE_EVERY_MS = 100
+const PROBE_WITHIN_MS = 5_000
+const FALL = 2 // failures in a row until a server is left alone; one success brings it back
 
 interface Backend {
   port: number
   agent: Agent
-  ready: boolean
+  failures: number
 }
+
+const isIn = ({ failures }: Backend) => failures < FALL
 
 export type Balancer = Awaited<ReturnType<typeof startBalancer>>
 
 export async function startBalancer(ports: readonly number[]) {
-  const backends: Backend[] = ports.map((port) => ({ port, agent: new Agent({ keepAlive: true }), ready: false }))
+  const backends: Backend[] = ports.map((port) => ({ port, agent: new Agent({ keepAlive: true }), failures: FALL }))
   const listeners = new Set<() => void>()
   const sockets = new Set<Socket>()
   let turn = 0
   let refused = 0
 
   async function probe(backend: Backend): Promise<void> {
-    backend.ready = await isReady(backend.port)
+    backend.failures = (await isReady(backend.port)) ? 0 : backend.failures + 1
     for (const listener of listeners) listener()
   }
 
   /** Those that are ready, beginning with whose turn it is. */
   function inTurn(): Backend[] {
-    const ready = backends.filter((backend) => backend.ready)
+    const ready = backends.filter(isIn)
     const first = ready.length > 0 ? turn++ % ready.length : 0
     return [...ready.slice(first), ...ready.slice(0, first)]
   }
@@ -65,7 +69,7 @@ export async function startBalancer(ports: readonly number[]) {
     untilReady(count: number): Promise<void> {
       return new Promise((resolve) => {
         const look = () => {
-          if (backends.filter((backend) => backend.ready).length < count) return
+          if (backends.filter(isIn).length < count) return
           listeners.delete(look)
           resolve()
         }
@@ -123,10 +127,13 @@ function answer(outgoing: ServerResponse, status: number, text: string): void {
 
 function isReady(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const asking = request({ host: '127.0.0.1', port, path: '/readyz', agent: false, timeout: 1_000 }, (reply) => {
-      reply.resume()
-      resolve(reply.statusCode === 200)
-    })
+    const asking = request(
+      { host: '127.0.0.1', port, path: '/readyz', agent: false, timeout: PROBE_WITHIN_MS },
+      (reply) => {
+        reply.resume()
+        resolve(reply.statusCode === 200)
+      },
+    )
     asking.once('timeout', () => asking.destroy())
     asking.once('error', () => resolve(false))
     asking.end()

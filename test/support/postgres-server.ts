@@ -10,6 +10,8 @@ import { Client } from 'pg'
 
 export interface PostgresServer {
   url: string
+  /** The postmaster's, where it is ours. */
+  pid?: () => number | undefined
   /** Kills the postmaster without a chance to tidy up, as a power cut of the database machine would; SIGQUIT is what
    * `pg_ctl stop -m immediate` sends. */
   kill(signal?: 'SIGKILL' | 'SIGQUIT'): void
@@ -94,6 +96,7 @@ async function startCluster(bin: string): Promise<PostgresServer> {
   let exited: Promise<void>
   const server: PostgresServer = {
     url,
+    pid: () => postmaster.pid,
     kill: (signal = 'SIGKILL') => void postmaster.kill(signal),
     async start() {
       await exited

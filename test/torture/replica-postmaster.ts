@@ -7,7 +7,7 @@ import { check, type Operation } from './checker.ts'
 import type { Plant } from './plants.ts'
 import { type Chance, chance } from './randomness.ts'
 import type { Ask } from './recording-client.ts'
-import { openReplicaScene, REPLICAS, type Replicas, startReplicas } from './replica-scene.ts'
+import { openReplicaScene, REPLICAS, type Replicas, withReplicas } from './replica-scene.ts'
 import { type Report, report, verdictChecks } from './report.ts'
 
 export interface Postmaster {
@@ -28,49 +28,53 @@ export async function postmaster(run: Postmaster): Promise<Report> {
   const { kills, in_flight, plant, seed } = run
   const postgres = await ownPostgresServer()
   const scene = await openReplicaScene({ plant, postgres })
-  return report(scene, { command: 'postmaster', engine: 'postgres', plant, seed }, async () => {
-    const replicas = await startReplicas(scene)
-    const random = chance(seed)
-    const traffic = startTraffic(replicas, random, in_flight)
-    const recoveries = await killAgainAndAgain(postgres, traffic, random, run)
-    await traffic.finish()
-    const { operations, asked } = traffic
-    await inLanes(in_flight, asked, async (ask) => void operations.push(await replicas.inTurn().post(ask)))
-    const effects = await stored(scene.client)
-    await replicas.close()
+  return report(scene, { command: 'postmaster', engine: 'postgres', plant, seed }, () =>
+    withReplicas(scene, async (replicas) => {
+      const random = chance(seed)
+      const traffic = startTraffic(replicas, random, in_flight)
+      const recoveries = await killAgainAndAgain(postgres, traffic, random, run)
+      await traffic.finish()
+      const { operations, asked } = traffic
+      await inLanes(in_flight, asked, async (ask) => void operations.push(await replicas.inTurn().post(ask)))
+      const effects = await stored(scene.client)
 
-    const took = operations.map((one) => one.settled_ms - one.invoked_ms)
-    const verdict = check({ operations, stored: effects })
-    const expected = verdict.server_errors.filter((line) => !line.endsWith(' 503'))
-    return {
-      provoked_errors: true,
-      figures: {
-        replicas: REPLICAS,
-        'kills of the postmaster': kills,
-        'requests in flight': in_flight,
-        'keys asked for': asked.length,
-        'requests sent': operations.length,
-        'answers of 503': count(operations, (one) => one.status === 503),
-        'answers of 409': count(operations, (one) => one.status === 409),
-        'retries that found it done': count(operations, (one) => one.replayed === true) - asked.length,
-        'effects in the store': effects.length,
-        'slowest answer, ms': Math.round(Math.max(...took)),
-        'until answers come again, worst, ms': Math.round(Math.max(...recoveries)),
-      },
-      checks: [
-        ...verdictChecks({ ...verdict, server_errors: expected }),
-        {
-          name: 'requests that hung over 5 s',
-          found: took.filter((ms) => ms > HANG_MS).map((ms) => `${Math.round(ms)} ms`),
+      const took = operations.map((one) => one.settled_ms - one.invoked_ms)
+      const verdict = check({ operations, stored: effects })
+      const expected = verdict.server_errors.filter((line) => !line.endsWith(' 503'))
+      return {
+        provoked_errors: true,
+        figures: {
+          replicas: REPLICAS,
+          'kills of the postmaster': kills,
+          'requests in flight': in_flight,
+          'keys asked for': asked.length,
+          'requests sent': operations.length,
+          'answers of 503': count(operations, (one) => one.status === 503),
+          'answers of 409': count(operations, (one) => one.status === 409),
+          'retries that found it done': count(operations, (one) => one.replayed === true) - asked.length,
+          'effects in the store': effects.length,
+          'slowest answer, ms': Math.round(Math.max(...took)),
+          'until answers come again, worst, ms': Math.round(Math.max(...recoveries)),
         },
-        {
-          name: 'requests without an answer',
-          found: operations.filter((one) => one.outcome === 'unknown').map((one) => `${one.path} ${one.key}`),
-        },
-        { name: 'refusals not in the envelope', found: operations.flatMap((one) => one.malformed ?? []) },
-      ],
-    }
-  }).finally(() => postgres.stop())
+        checks: [
+          ...verdictChecks({ ...verdict, server_errors: expected }),
+          {
+            name: 'requests that hung over 5 s',
+            found: took.filter((ms) => ms > HANG_MS).map((ms) => `${Math.round(ms)} ms`),
+          },
+          {
+            name: 'requests without an answer',
+            found: operations.filter((one) => one.outcome === 'unknown').map((one) => `${one.path} ${one.key}`),
+          },
+          {
+            name: 'servers that ended by themselves',
+            found: replicas.servers.filter((server) => !server.isRunning()).map((server) => `port ${server.port}`),
+          },
+          { name: 'refusals not in the envelope', found: operations.flatMap((one) => one.malformed ?? []) },
+        ],
+      }
+    }),
+  ).finally(() => postgres.stop())
 }
 
 type Traffic = ReturnType<typeof startTraffic>

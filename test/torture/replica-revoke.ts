@@ -3,7 +3,7 @@ import { inLanes } from './asks.ts'
 import type { Plant } from './plants.ts'
 import { type Chance, chance } from './randomness.ts'
 import type { Client } from './recording-client.ts'
-import { openReplicaScene, REPLICAS, type Replicas, startReplicas, steadily } from './replica-scene.ts'
+import { openReplicaScene, REPLICAS, type Replicas, steadily, withReplicas } from './replica-scene.ts'
 import { type Report, report } from './report.ts'
 
 export interface Revoke {
@@ -27,41 +27,41 @@ interface Use {
 export async function revoke(run: Revoke): Promise<Report> {
   const { revocations, plant, seed } = run
   const scene = await openReplicaScene({ plant })
-  return report(scene, { command: 'revoke', engine: 'postgres', plant, seed }, async () => {
-    const replicas = await startReplicas(scene)
-    const made = await revokeAll(replicas, run)
-    await replicas.close()
+  return report(scene, { command: 'revoke', engine: 'postgres', plant, seed }, () =>
+    withReplicas(scene, async (replicas) => {
+      const made = await revokeAll(replicas, run)
 
-    const { uses, revoked } = made
-    const late = uses.filter(({ key, invoked_ms }) => invoked_ms > (revoked.get(key) ?? Number.POSITIVE_INFINITY))
-    const accepted = late.filter(({ status }) => status === 200)
-    const odd = uses.filter(({ status }) => status !== 200 && status !== 401)
-    const early = uses.filter(
-      ({ key, status, invoked_ms }) => status === 401 && invoked_ms < (made.asked.get(key) ?? 0),
-    )
-    return {
-      figures: {
-        replicas: REPLICAS,
-        revocations: revoked.size,
-        'requests with the keys': uses.length,
-        'all requests a second': made.per_second,
-        'accepted before': uses.filter(({ status }) => status === 200).length,
-        'sent after the answer': late.length,
-        'soonest after the answer, ms': soonest(late, revoked),
-        'refused after the answer': late.length - accepted.length,
-      },
-      checks: [
-        { name: 'accepted after the answer', found: accepted.map((use) => told(use, revoked)) },
-        { name: 'refused before anybody revoked', found: early.map(({ key }) => key.slice(0, 20)) },
-        { name: 'answers other than 200 and 401', found: odd.map(({ status }) => String(status)) },
-        { name: 'revocations that failed', found: made.failed },
-        {
-          name: 'too few requests after an answer to tell',
-          found: late.length >= revocations * REPLICAS ? [] : [`${late.length}`],
+      const { uses, revoked } = made
+      const late = uses.filter(({ key, invoked_ms }) => invoked_ms > (revoked.get(key) ?? Number.POSITIVE_INFINITY))
+      const accepted = late.filter(({ status }) => status === 200)
+      const odd = uses.filter(({ status }) => status !== 200 && status !== 401)
+      const early = uses.filter(
+        ({ key, status, invoked_ms }) => status === 401 && invoked_ms < (made.asked.get(key) ?? 0),
+      )
+      return {
+        figures: {
+          replicas: REPLICAS,
+          revocations: revoked.size,
+          'requests with the keys': uses.length,
+          'all requests a second': made.per_second,
+          'accepted before': uses.filter(({ status }) => status === 200).length,
+          'sent after the answer': late.length,
+          'soonest after the answer, ms': soonest(late, revoked),
+          'refused after the answer': late.length - accepted.length,
         },
-      ],
-    }
-  })
+        checks: [
+          { name: 'accepted after the answer', found: accepted.map((use) => told(use, revoked)) },
+          { name: 'refused before anybody revoked', found: early.map(({ key }) => key.slice(0, 20)) },
+          { name: 'answers other than 200 and 401', found: odd.map(({ status }) => String(status)) },
+          { name: 'revocations that failed', found: made.failed },
+          {
+            name: 'too few requests after an answer to tell',
+            found: late.length >= revocations * REPLICAS ? [] : [`${late.length}`],
+          },
+        ],
+      }
+    }),
+  )
 }
 
 async function revokeAll({ scene, inTurn }: Replicas, { revocations, per_second, seed, note = () => {} }: Revoke) {

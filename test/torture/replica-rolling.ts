@@ -9,8 +9,8 @@ import {
   query,
   REPLICAS,
   type Replicas,
-  startReplicas,
   steadily,
+  withReplicas,
 } from './replica-scene.ts'
 import { type Report, report } from './report.ts'
 
@@ -24,7 +24,7 @@ export interface Rolling {
   note?: (text: string) => void
 }
 
-const DRAIN_MS = 1_000 // ten times the balancer's interval: the machine may be busy
+const DRAIN_MS = 2_000 // many times the balancer's interval: the machine may be busy
 const STREAMED: Behaviour = { text: 'one word after the other', chunks: 30, pace: 100 } // three seconds each
 const MODEL = 'm'
 const PROJECTS = 24 // the money of one project is one row: here it is the stop that is looked at
@@ -46,31 +46,31 @@ export async function rolling(run: Rolling): Promise<Report> {
   - { id: mock, base_url: "${upstream.base_url}", max_concurrency: 20000, models: [{ id: ${MODEL}, ${price} }] }`,
     settings: { SWITCHYARD_DRAIN_MS: String(DRAIN_MS) },
   })
-  return report(scene, { command: 'rolling', engine: 'postgres', plant, seed }, async () => {
-    const replicas = await startReplicas(scene)
-    const keys = await Promise.all((await foundProjects(scene, PROJECTS)).map((admin) => limitedKey(replicas, admin)))
-    const { answers, codes, stops_ms, per_second } = await restartAgainAndAgain(replicas, keys, run)
-    const left = await leftovers(replicas)
-    await replicas.close()
-    const failed = (what: string) => answers.filter((one) => one.what === what && one.failure)
-    return {
-      figures: {
-        replicas: REPLICAS,
-        restarts: codes.length,
-        'requests a second': per_second,
-        'requests answered': count(answers, ({ what }) => what !== 'stream'),
-        'streams to the end': count(answers, ({ what, failure }) => what === 'stream' && !failure),
-        'slowest answer that is no stream, ms': slowest(answers.filter(({ what }) => what !== 'stream')),
-        'slowest stop, ms': Math.round(Math.max(...stops_ms)),
-      },
-      checks: [
-        ...['read', 'chat', 'keyed chat'].map((what) => ({ name: `failed: ${what}`, found: failed(what).map(told) })),
-        { name: 'streams failed or truncated', found: failed('stream').map(told) },
-        { name: 'stops that did not end with 0', found: codes.filter((code) => code !== 0).map(String) },
-        { name: 'holds and reservations left behind', found: left },
-      ],
-    }
-  }).finally(() => upstream.close())
+  return report(scene, { command: 'rolling', engine: 'postgres', plant, seed }, () =>
+    withReplicas(scene, async (replicas) => {
+      const keys = await Promise.all((await foundProjects(scene, PROJECTS)).map((admin) => limitedKey(replicas, admin)))
+      const { answers, codes, stops_ms, per_second } = await restartAgainAndAgain(replicas, keys, run)
+      const left = await leftovers(replicas)
+      const failed = (what: string) => answers.filter((one) => one.what === what && one.failure)
+      return {
+        figures: {
+          replicas: REPLICAS,
+          restarts: codes.length,
+          'requests a second': per_second,
+          'requests answered': count(answers, ({ what }) => what !== 'stream'),
+          'streams to the end': count(answers, ({ what, failure }) => what === 'stream' && !failure),
+          'slowest answer that is no stream, ms': slowest(answers.filter(({ what }) => what !== 'stream')),
+          'slowest stop, ms': Math.round(Math.max(...stops_ms)),
+        },
+        checks: [
+          ...['read', 'chat', 'keyed chat'].map((what) => ({ name: `failed: ${what}`, found: failed(what).map(told) })),
+          { name: 'streams failed or truncated', found: failed('stream').map(told) },
+          { name: 'stops that did not end with 0', found: codes.filter((code) => code !== 0).map(String) },
+          { name: 'holds and reservations left behind', found: left },
+        ],
+      }
+    }),
+  ).finally(() => upstream.close())
 }
 
 async function restartAgainAndAgain(replicas: Replicas, keys: readonly string[], run: Rolling) {

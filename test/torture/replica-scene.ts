@@ -28,9 +28,16 @@ export type ReplicaPlace = Omit<Place, 'engine' | 'replicas'> & { replicas?: num
 export const openReplicaScene = ({ replicas = REPLICAS, ...place }: ReplicaPlace) =>
   openScene({ ...place, engine: 'postgres', replicas })
 
-export async function startReplicas(scene: Scene): Promise<Replicas> {
+/** Starts them all, and lets go of the balancer however the work ends. */
+export async function withReplicas<T>(scene: Scene, work: (replicas: Replicas) => Promise<T>): Promise<T> {
+  const replicas = await startReplicas(scene)
+  return work(replicas).finally(() => replicas.close())
+}
+
+async function startReplicas(scene: Scene): Promise<Replicas> {
   const servers = await Promise.all(scene.ports.map((_, replica) => scene.start(replica)))
   const balancer = await startBalancer(scene.ports)
+  await balancer.untilReady(servers.length)
   const balanced = client(balancer.port, scene.token)
   let turn = 0
   return {
@@ -61,7 +68,10 @@ export async function query<Row>({ database_url }: Scene, statement: string): Pr
 }
 
 /** Further projects, straight in the store: the admin key of each. */
-export async function foundProjects({ database_url = '' }: Scene, count: number): Promise<string[]> {
+export async function foundProjects(
+  { database_url = '' }: Pick<Scene, 'database_url'>,
+  count: number,
+): Promise<string[]> {
   const db = openPostgres(database_url, { pool_max: 1 })
   const keys: string[] = []
   for (let n = 1; n <= count; n++) {

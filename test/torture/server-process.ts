@@ -23,6 +23,7 @@ export interface ServerProcess {
   pid: number
   /** Resolves once it serves; rejects if it ended before that, or takes too long. */
   ready: Promise<void>
+  isRunning(): boolean
   /** Nothing is flushed, closed or told. Resolves when the process is gone. */
   kill(): Promise<void>
   /** SIGSTOP: it holds everything and does nothing, as on a machine that swaps or is being moved. */
@@ -58,6 +59,7 @@ export function spawnServer({ port, folder, log_file, env, plant, clock_file }: 
     port,
     pid: child.pid as number,
     ready,
+    isRunning: () => child.exitCode === null && child.signalCode === null,
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
     async kill() {

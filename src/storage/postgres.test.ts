@@ -1,0 +1,53 @@
+// A PostgreSQL that dies at the worst moment: a refusal for whoever waits, and the process lives on.
+import { createServer, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Refusal } from '../core/refusal.ts'
+import { sql } from './db.ts'
+import { openPostgres } from './postgres.ts'
+
+const message = (type: string, body: Buffer) => {
+  const head = Buffer.alloc(5)
+  head.write(type)
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
+const AUTHENTICATED = message('R', Buffer.alloc(4))
+const READY = message('Z', Buffer.from('I'))
+const DYING = message('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0'))
+
+/** Speaks just enough of the protocol to be connected to, and then says what it is told to say. */
+async function startDying(talk: (socket: Socket) => void) {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.once('data', () => talk(socket))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const db = openPostgres(`postgres://postgres@127.0.0.1:${port}/postgres`)
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+    await db.close()
+  })
+  return db
+}
+
+const kindOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'answered',
+    (error: Refusal) => error.kind,
+  )
+
+test.each([
+  ['a transaction', (db: Awaited<ReturnType<typeof startDying>>) => db.transaction((tx) => tx.rows(sql`SELECT 1`))],
+  ['a statement', (db: Awaited<ReturnType<typeof startDying>>) => db.rows(sql`SELECT 1`)],
+  ['a ping', (db: Awaited<ReturnType<typeof startDying>>) => db.ping()],
+])(
+  'F21 a connection that dies in the packet that made it ready is a refusal for %s, not a crash',
+  async (_what, ask) => {
+    const db = await startDying((socket) => socket.end(Buffer.concat([AUTHENTICATED, READY, DYING])))
+    expect(await kindOf(ask(db))).toBe('unavailable')
+  },
+)
