@@ -8,7 +8,7 @@ import { noGuard, type TransactionGuard } from './transaction-guard.ts'
 types.setTypeParser(types.builtins.INT8, Number)
 
 const POOL_MAX = 10
-const CONNECT_TIMEOUT_MS = 2_000
+const CONNECT_TIMEOUT_MS = 1_500 // a keyed POST asks for a connection three times: together less than 5 s
 const STATEMENT_TIMEOUT_MS = 4_000
 const ANSWER_TIMEOUT_MS = 4_500 // the server should have given up before: after this the connection is thought dead
 const CONFLICT_RETRIES = 3
