@@ -59,6 +59,11 @@ export async function rolling(run: Rolling): Promise<Report> {
           'requests a second': per_second,
           'requests answered': count(answers, ({ what }) => what !== 'stream'),
           'streams to the end': count(answers, ({ what, failure }) => what === 'stream' && !failure),
+          'refused by a server with 503': count(answers, ({ failure }) => failure?.startsWith('503 {') ?? false),
+          'broken, truncated, or refused by the balancer': count(
+            answers,
+            ({ failure }) => failure !== undefined && !failure.startsWith('503 {'),
+          ),
           'slowest answer that is no stream, ms': slowest(answers.filter(({ what }) => what !== 'stream')),
           'slowest stop, ms': Math.round(Math.max(...stops_ms)),
         },
