@@ -37,18 +37,20 @@ export async function openScene(place: Place) {
   const data_dir = join(folder, 'data')
   const log_file = join(folder, 'server.log')
   const token = `svc_live_${randomBytes(32).toString('hex')}`
+  mkdirSync(data_dir)
+  const config_file = settingsFile(folder, providers)
+  // Last of what may fail: a scene that cannot be set leaves no database running.
   const database = engine === 'postgres' ? await freshSchema(place.postgres) : undefined
   const env = {
     SWITCHYARD_DATA_DIR: data_dir,
     SWITCHYARD_BOOTSTRAP_KEY: token,
     SWITCHYARD_DRAIN_MS: '0',
-    SWITCHYARD_CONFIG: settingsFile(folder, providers),
+    SWITCHYARD_CONFIG: config_file,
     LOG_LEVEL: log_level,
     ...(database && { DATABASE_URL: database.url, SWITCHYARD_SECRET: randomBytes(32).toString('hex') }),
     ...(database && process.env.REDIS_URL && { REDIS_URL: process.env.REDIS_URL }),
     ...settings,
   }
-  mkdirSync(data_dir)
   const ports = await Promise.all(Array.from({ length: replicas }, freePort))
   const clients = ports.map((port) => client(port, token))
   const running = new Set<ServerProcess>()
