@@ -15,6 +15,8 @@ const thorough = [
   'src/inference/admission-properties.test.ts',
   'test/spec/upstream*.test.ts',
 ]
+// Suites of what only a cluster has. They run with the other engine, since a quick check should need no Redis.
+const clustered = ['src/counters/redis*.test.ts', 'test/spec/redis-*.test.ts']
 // Threads without isolation: modules are loaded once, and the suites keep to their own databases.
 const shared = { pool: 'threads', isolate: false, testTimeout: 60_000, hookTimeout: 60_000 } as const
 
@@ -34,7 +36,7 @@ export default defineConfig({
             'test/docs.test.ts',
             'test/deploy.test.ts',
           ],
-          exclude: thorough,
+          exclude: [...thorough, ...clustered],
         },
       },
       { test: { ...shared, name: 'thorough', include: thorough, testTimeout: 120_000 } },

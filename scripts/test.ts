@@ -4,15 +4,17 @@ import { readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { postgresServer } from '../test/support/postgres-server.ts'
+import { redisServer } from '../test/support/redis-server.ts'
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 const postgres = await postgresServer(say)
+const redis = await redisServer(say)
 const report = join(tmpdir(), `switchyard-tests-${process.pid}.json`)
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-const env = { ...process.env, TEST_DATABASE_URL: postgres.url }
+const env = { ...process.env, TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url }
 const code = await run('npx', ['vitest', 'run', ...reporters, ...process.argv.slice(2)], env)
-await postgres.stop()
+await Promise.all([postgres.stop(), redis.stop()])
 
 const { numPassedTests, numFailedTests, numPendingTests, numTotalTests } = JSON.parse(readFileSync(report, 'utf8'))
 rmSync(report)

@@ -43,6 +43,12 @@ export function randomBase62(length: number): string {
   return text
 }
 
+/** From 0 to below 1, in steps of a 3844th: for pauses that must not fall together. */
+export function randomFraction(): number {
+  const [high = '0', low = '0'] = randomBase62(2)
+  return (BASE62.indexOf(high) * 62 + BASE62.indexOf(low)) / 62 ** 2
+}
+
 export function newId<P extends IdPrefix>(prefix: P): `${P}_${string}` {
   return `${prefix}_${randomBase62(ID_LENGTH)}`
 }

@@ -79,4 +79,20 @@ export interface Counters {
   release(lease: Lease): Soon<void>
 }
 
+/** Counters that several replicas share, in a store that may be away (R50). */
+export interface SharedCounters extends Counters {
+  /** Whether this replica decides by itself just now. */
+  isAway(): boolean
+  /** Who hears of it. The change that was last is told at once. */
+  watch(watch: {
+    onChange(change: { away: boolean; reason?: Error }): void
+    onDecision(decision: { shared: boolean; seconds: number }): void
+  }): void
+  /** The processes that live: a share is one of as many parts. */
+  shareAmong(living: readonly string[]): void
+  close(): Promise<void>
+}
+
+export const isShared = (counters: Counters): counters is SharedCounters => 'shareAmong' in counters
+
 export const LEASE_MS = 30_000

@@ -27,6 +27,13 @@ export function leaseBook() {
 
     write,
 
+    /** Those of every subject that have not run out. */
+    all(now: number): Lease[] {
+      return [...held].flatMap(([subject, leases]) =>
+        [...leases].filter(([, until]) => until > now).map(([id]) => ({ subject, id })),
+      )
+    },
+
     release({ subject, id }: Lease): void {
       const leases = held.get(subject)
       leases?.delete(id)

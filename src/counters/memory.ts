@@ -1,12 +1,25 @@
 // Counters of one process, for the embedded mode: numbers in memory, gone with it.
 import { cellTable, type WindowRule } from './cell-table.ts'
-import type { Ask, Counters, LeaseAsk, Reading, Verdict } from './counters.ts'
+import type { Ask, Correction, Counters, Lease, LeaseAsk, Reading, Verdict } from './counters.ts'
 import { leaseBook } from './lease-book.ts'
 
 const CELLS_MAX = 100_000 // in each layer, so that strangers at the edge never push out a key
 const STREAM_WAIT_S = 1 // when a stream ends is up to whoever reads it; before that, asking again cannot help
 
-export function memoryCounters(rule: WindowRule, cells_max = CELLS_MAX): Counters & { cells(): number } {
+export interface MemoryCounters extends Counters {
+  take(asks: readonly Ask[], now: number, lease?: LeaseAsk): Verdict
+  correct(corrections: readonly Correction[]): void
+  renew(leases: readonly Lease[], now: number): void
+  release(lease: Lease): void
+  /** Counts what somebody else let through, whatever the limit. Returns how much there is now. */
+  note(ask: Ask, amount: number, now: number): number
+  /** The second under which what is taken now is on record. */
+  secondOf(now: number): number
+  openLeases(now: number): Lease[]
+  cells(): number
+}
+
+export function memoryCounters(rule: WindowRule, cells_max = CELLS_MAX): MemoryCounters {
   const tables = {
     edge: cellTable(rule, cells_max),
     key: cellTable(rule, cells_max),
@@ -82,6 +95,16 @@ export function memoryCounters(rule: WindowRule, cells_max = CELLS_MAX): Counter
     },
 
     release: leases.release,
+
+    note(ask, amount, now): number {
+      const table = tables[ask.layer]
+      const index = table.find(ask, Math.trunc(steady(now) / 1_000))
+      if (amount > 0) table.add(index, amount)
+      return table.total(index)
+    },
+
+    secondOf: (now) => Math.trunc(steady(now) / 1_000),
+    openLeases: (now) => leases.all(steady(now)),
 
     cells: () => tables.edge.size() + tables.key.size() + tables.project.size(),
   }

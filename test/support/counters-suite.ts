@@ -120,13 +120,13 @@ export async function placesLost(counters: Counters): Promise<number> {
   return limit - open
 }
 
-export function countersSuite(make: () => Counters): void {
+export function countersSuite(make: () => Counters | Promise<Counters>): void {
   test('R49 T-67 a refusal, by whichever limit, uses nothing of the others', async () => {
-    expect(await takenByRefusals(make())).toEqual([0, 0, 0, 0])
+    expect(await takenByRefusals(await make())).toEqual([0, 0, 0, 0])
   })
 
   test('R49 where several refuse, the longest wait is told, since only that one suffices', async () => {
-    const counters = make()
+    const counters = await make()
     const short = ask({ limit: 1 })
     const long = ask({ layer: 'project', limit: 1 })
     await counters.take([short], NOON)
@@ -136,7 +136,7 @@ export function countersSuite(make: () => Counters): void {
   })
 
   test('§8.1 layers, names and subjects are counted apart', async () => {
-    const counters = make()
+    const counters = await make()
     const asks = [
       ask({ limit: 1 }),
       ask({ limit: 1, layer: 'project' }),
@@ -148,7 +148,7 @@ export function countersSuite(make: () => Counters): void {
   })
 
   test('§8.1 looking takes nothing, and is never refused', async () => {
-    const counters = make()
+    const counters = await make()
     const look = ask({ limit: 2, amount: 0 })
     expect(await counters.take([look], NOON)).toMatchObject({ readings: [{ left: 2, more_in_s: 0 }] })
     await counters.take([ask({ limit: 2 }), ask({ layer: 'project' })], NOON)
@@ -160,14 +160,14 @@ export function countersSuite(make: () => Counters): void {
   })
 
   test('T-69 more than the whole limit is refused without a time, whatever the others would say', async () => {
-    const counters = make()
+    const counters = await make()
     await counters.take([ask({ limit: 1 })], NOON)
     const verdict = await counters.take([ask({ limit: 1 }), ask({ name: 't', limit: 5, amount: 6 })], NOON)
     expect(verdict).toMatchObject({ kind: 'refused', by: 1, wait_s: undefined })
   })
 
   test('§8.1 a shadow refuses nothing and takes nothing, and says that it would have refused', async () => {
-    const counters = make()
+    const counters = await make()
     const shadow = ask({ limit: 1, shadow: true })
     const beside = ask({ layer: 'project', limit: 10 })
     expect(await counters.take([shadow, beside], NOON)).toMatchObject({ kind: 'taken', exceeded: [] })
@@ -177,7 +177,7 @@ export function countersSuite(make: () => Counters): void {
   })
 
   test('F10 tokens are settled in the second of their taking: never too many, and exact in the end', async () => {
-    const figures = await settleTokens(make(), 10_000, 1_000_000)
+    const figures = await settleTokens(await make(), 10_000, 1_000_000)
     process.stdout.write(`F10: 10000 calls, ${JSON.stringify(figures)}\n`)
     expect(figures.admitted).toBeGreaterThan(1_000)
     expect(figures.admitted).toBeLessThan(10_000)
@@ -186,7 +186,7 @@ export function countersSuite(make: () => Counters): void {
   })
 
   test('§8.1 what used more than it said counts as what it used, and those behind it wait', async () => {
-    const counters = make()
+    const counters = await make()
     const tokens = (amount: number) => ask({ name: 'tokens_per_minute', limit: 100, amount })
     const { second } = await taken(counters.take([tokens(60)], NOON))
     await counters.correct([correctionOf(tokens(0), second, 90)])
@@ -196,7 +196,7 @@ export function countersSuite(make: () => Counters): void {
   })
 
   test('§8.1 a correction for a second that has passed out of the minute changes nothing', async () => {
-    const counters = make()
+    const counters = await make()
     const tokens = (amount: number) => ask({ name: 'tokens_per_minute', limit: 100, amount })
     const { second } = await taken(counters.take([tokens(60)], NOON))
     await counters.take([tokens(50)], NOON + 61_000)
@@ -206,11 +206,11 @@ export function countersSuite(make: () => Counters): void {
   })
 
   test('F9 a place that nobody gave back is free when its lease has run out', async () => {
-    expect(await placesLost(make())).toBe(0)
+    expect(await placesLost(await make())).toBe(0)
   })
 
   test('§8.1 a lease that is renewed stays; one that ran out and is renewed after all is held again', async () => {
-    const counters = make()
+    const counters = await make()
     const one = streamAsk('one', 1)
     await counters.take([], NOON, one)
     for (let at = 10_000; at <= 300_000; at += 10_000) {
@@ -224,7 +224,7 @@ export function countersSuite(make: () => Counters): void {
   })
 
   test('§8.1 a lease may be given back twice, and those of another subject are not counted', async () => {
-    const counters = make()
+    const counters = await make()
     const other = { ...streamAsk('x', 1), lease: { subject: 'key_2', id: 'x' } }
     await counters.take([], NOON, other)
     expect((await counters.take([], NOON, streamAsk('a', 1))).kind).toBe('taken')

@@ -1,0 +1,96 @@
+// One connection to Redis, for as long as it is of use: it never dials again by itself and never queues what it cannot
+// send. Whoever holds it decides when to give it up (counters/redis.ts); then a fresh one is dialled.
+import { Redis } from 'ioredis'
+import type { Script } from './redis-scripts.ts'
+
+export interface Link {
+  /** Rejects where Redis refuses, or the connection ends before the answer. */
+  run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
+  /** Takes an id out of a sorted set. */
+  remove(key: string, id: string): Promise<unknown>
+  /** Lets what is under way end, then hangs up. */
+  quit(): Promise<void>
+  /** Hangs up; what is under way is rejected. */
+  drop(): void
+}
+
+const KEEPALIVE_MS = 5_000
+
+/** Redis answered, and does not want us: nothing that waiting would mend. */
+export const isLockedOut = (error: unknown) => /^(WRONGPASS|NOAUTH|NOPERM)\b/.test((error as Error).message)
+
+/** Resolves once Redis lets us in; rejects after `within_ms` where it does not. `onEnd`: it has hung up. */
+export async function dial(url: string, within_ms: number, onEnd: (reason: Error) => void): Promise<Link> {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: within_ms,
+    keepAlive: KEEPALIVE_MS,
+    retryStrategy: () => null,
+    reconnectOnError: null,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    enableReadyCheck: false, // the greeting asks for more: whether the scripts run and may write
+    connectionName: 'switchyard',
+    disableClientInfo: true,
+  })
+  let broken: Error | undefined
+  redis.on('error', (error: Error) => {
+    broken = error
+  })
+  await entered(redis, within_ms).catch((error) => {
+    redis.disconnect()
+    throw broken ?? error // what is rejected names the consequence, what was emitted before it the cause
+  })
+  redis.once('end', () => onEnd(broken ?? new Error('Redis hung up')))
+  const oneWrite = corked(redis)
+
+  const link: Link = {
+    async run({ sha, text }, keys, args) {
+      oneWrite()
+      try {
+        return await redis.evalsha(sha, keys.length, ...keys, ...args)
+      } catch (error) {
+        if (!(error as Error).message.startsWith('NOSCRIPT')) throw error
+        return redis.eval(text, keys.length, ...keys, ...args)
+      }
+    },
+    remove(key, id) {
+      oneWrite()
+      return redis.zrem(key, id)
+    },
+    quit: async () => {
+      await redis.quit().catch(() => redis.disconnect())
+    },
+    drop: () => redis.disconnect(),
+  }
+  return link
+}
+
+/** A server that is stopped still accepts connections, by its kernel; only an answer counts. */
+async function entered(redis: Redis, within_ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Redis did not answer within ${within_ms} ms`)), within_ms)
+  })
+  try {
+    await Promise.race([redis.connect().then(() => redis.ping()), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** What is asked for in one turn of the event loop goes out in one write. */
+function corked(redis: Redis): () => void {
+  let is_corked = false
+  return () => {
+    if (is_corked) return
+    is_corked = true
+    const { stream } = redis
+    stream.cork()
+    process.nextTick(() => {
+      is_corked = false
+      stream.uncork()
+    })
+  }
+}

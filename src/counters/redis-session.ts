@@ -1,0 +1,105 @@
+// Whether Redis is with us, and how it comes to be again (R50). One answer that is late or wrong, and nobody waits for
+// it any more; meanwhile one caller at a time asks, in the background, until it answers. Pauses grow and differ from
+// replica to replica, so that a Redis that comes back, or is slow, is not overrun by whoever missed it.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { randomFraction } from '../core/ids.ts'
+import { dial, isLockedOut, type Link } from './redis-link.ts'
+
+export const ANSWER_MS = 75 // R50: with what follows, a decision takes less than 100 ms
+const DIAL_MS = 1_000
+const PAUSE_MIN_MS = 50
+const PAUSE_MAX_MS = 1_500
+const STEADY_MS = 10_000 // who leaves us sooner than this after coming back is asked again later and later
+
+export interface SessionNeeds {
+  url: string
+  /** Brings Redis up to date before it decides again. Rejects where it does not answer after all. */
+  reunite(link: Link): Promise<void>
+  onChange(change: { away: boolean; reason?: Error }): void
+}
+
+export type RedisSession = ReturnType<typeof redisSession>
+
+export function redisSession({ url, reunite, onChange }: SessionNeeds) {
+  let link: Link | undefined
+  let shared = false
+  let closed = false
+  let shared_since_ms = 0
+  let setbacks = 0
+  let recovering = false
+
+  async function tryOnce(): Promise<void> {
+    try {
+      const current = link ?? (await dial(url, DIAL_MS, (reason) => lost(current, reason)))
+      link = current
+      await reunite(current)
+      if (closed || link !== current) throw new Error('Redis hung up')
+      shared = true
+      shared_since_ms = performance.now()
+      onChange({ away: false })
+    } catch (error) {
+      link?.drop()
+      link = undefined
+      throw error
+    }
+  }
+
+  async function recover(): Promise<void> {
+    if (recovering) return
+    recovering = true
+    while (!closed && !shared) {
+      if (setbacks > 0) await sleep(pauseAfter(setbacks), undefined, { ref: false })
+      if (!closed) await tryOnce().catch(() => setbacks++)
+    }
+    recovering = false
+  }
+
+  /** Of what was asked of `from`: its answer failed to come, or was none. */
+  function lost(from: Link, reason: Error): void {
+    if (from !== link || !shared) return
+    setbacks = performance.now() - shared_since_ms < STEADY_MS ? setbacks + 1 : 0
+    shared = false
+    onChange({ away: true, reason })
+    void recover()
+  }
+
+  return {
+    /** Who to ask; undefined while it is away. */
+    link: () => (shared ? link : undefined),
+    lost,
+
+    /** Rejects only where Redis does not want us; one that does not answer is waited for in the background. */
+    async start(): Promise<void> {
+      try {
+        await tryOnce()
+      } catch (error) {
+        if (isLockedOut(error)) throw error
+        setbacks = 1
+        onChange({ away: true, reason: error as Error })
+        void recover()
+      }
+    },
+
+    async close(): Promise<void> {
+      closed = true
+      const last = link
+      const was_shared = shared
+      shared = false
+      link = undefined
+      if (was_shared) await Promise.race([last?.quit(), sleep(ANSWER_MS, undefined, { ref: false })])
+      last?.drop()
+    },
+  }
+}
+
+const pauseAfter = (setbacks: number) =>
+  Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** Math.min(setbacks, 10)) * (0.5 + randomFraction() / 2)
+
+/** Rejects after `ms`, unless the answer lies there already and only this process was too busy to read it. */
+export function answeredWithin<T>(work: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`Redis did not answer within ${ms} ms`))
+    const timer = setTimeout(() => setImmediate(late), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}

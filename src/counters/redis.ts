@@ -1,0 +1,223 @@
+// Counters that the replicas of a cluster share, on Redis 7 or Valkey: each decision is one script, one round trip, by
+// Redis' own clock (R49). Nothing is kept there that may not vanish. While Redis is away, each replica decides over its
+// share (R50), and counts what it knows of the last minute into it; when Redis is back it is told what it missed.
+import type { Clock } from '../core/clock.ts'
+import { randomBase62 } from '../core/ids.ts'
+import type { WindowRule } from './cell-table.ts'
+import type { Ask, Correction, Lease, LeaseAsk, SharedCounters, Soon, Verdict } from './counters.ts'
+import { memoryCounters } from './memory.ts'
+import { ownRecord } from './own-record.ts'
+import type { Link } from './redis-link.ts'
+import { scriptsFor } from './redis-scripts.ts'
+import { ANSWER_MS, answeredWithin, redisSession } from './redis-session.ts'
+import { ALONE, placeAmong, shareOf } from './replica-share.ts'
+import { type Answer, answerOf, namesIn, takeArguments } from './take-call.ts'
+
+export interface RedisOptions {
+  url: string
+  rule: WindowRule
+  process_id: string
+  /** Undefined in tests whose time stands still: then Redis, too, takes the time from whoever asks. */
+  clock: Clock | undefined
+  prefix?: string
+  /** How long Redis may take to decide. */
+  answer_ms?: number
+}
+
+const PREFIX = '{switchyard}' // R50: one hash tag, so that all keys of a decision are on one shard
+const CHUNK = 500
+const CATCH_UP_MS = 1_000
+const MISSED_MAX = 10_000
+const AWAY_WAIT_S = 5 // a guess: for what is more than a share, but not than the limit, Redis must come back first
+
+export async function redisCounters(options: RedisOptions): Promise<SharedCounters> {
+  const counters = countersOn(options)
+  await counters.start()
+  return counters
+}
+
+function countersOn({ url, rule, process_id, clock, prefix = PREFIX, answer_ms = ANSWER_MS }: RedisOptions) {
+  const here = memoryCounters(rule)
+  const record = ownRecord(rule.size)
+  const scripts = scriptsFor(rule.size)
+  const names = namesIn(prefix)
+  const missed: { corrections: Correction[]; releases: Lease[] } = { corrections: [], releases: [] }
+  const session = redisSession({ url, reunite, onChange: (change) => watching.onChange(change) })
+  let watching: Parameters<SharedCounters['watch']>[0] = { onChange() {}, onDecision() {} }
+  let place = ALONE
+  let era = ''
+  let ahead_s = 0 // Redis' seconds, less those of `here`
+  let ahead_ms = 0
+  let caller_ms = 0
+
+  /** For Redis: nothing, so that it looks at its own clock. */
+  const timeFor = (now: number) => (clock ? '' : now)
+  // An answer may come behind those to later requests, but time must not go back.
+  const localTime = (now: number) => clock?.now() ?? now
+  const anyTime = () => clock?.now() ?? caller_ms
+
+  /** Until when an answer matters, by Redis' clock. A Redis that comes to it later than that must not count it. */
+  const deadlineFor = () => (clock ? Math.ceil(clock.now() + ahead_ms + answer_ms) : '')
+
+  function setAhead(store_ms: number, now: number): void {
+    // Of an answer that was read late, Redis' time seems to be less than it is; so what was measured goes down slowly.
+    ahead_ms = Math.max(store_ms - now, ahead_ms - 0.01)
+    const measured = Math.floor(store_ms / 1_000) - here.secondOf(now)
+    // Seconds do not begin together: of the two differences that alternate, the later keeps a count for longer.
+    if (measured > ahead_s || measured < ahead_s - 1) ahead_s = measured
+  }
+
+  async function askStore(link: Link, asks: readonly Ask[], now: number, lease?: LeaseAsk): Promise<Verdict> {
+    const started_ms = performance.now()
+    const { keys, args } = takeArguments(names, asks, lease)
+    try {
+      const work = link.run(scripts.take, keys, [timeFor(now), era, deadlineFor(), ...args])
+      const answer = answerOf((await answeredWithin(work, answer_ms)) as number[], asks)
+      note(answer, asks, keys, localTime(now))
+      if (lease && answer.lease_taken) here.renew([lease.lease], localTime(now))
+      watching.onDecision({ shared: true, seconds: (performance.now() - started_ms) / 1_000 })
+      return answer.verdict
+    } catch (error) {
+      session.lost(link, error as Error)
+      return decideHere(asks, localTime(now), lease)
+    }
+  }
+
+  /** Remembers what Redis said: what we let through, and our part of what all did, so that a share begins with it. */
+  function note({ store_ms, totals, taken }: Answer, asks: readonly Ask[], keys: readonly string[], now: number): void {
+    const store_s = Math.floor(store_ms / 1_000)
+    setAhead(store_ms, now)
+    for (let at = 0; at < asks.length; at++) {
+      const ask = asks[at] as Ask
+      const amount = taken[at] ? ask.amount : 0
+      if (amount > 0) record.addKnown({ second: store_s, cell: keys[at + 1] as string, amount })
+      const own = here.note(ask, amount, now)
+      const part = Math.ceil((totals[at] as number) / place.replicas)
+      if (own < part) here.note(ask, part - own, now)
+    }
+  }
+
+  function decideHere(asks: readonly Ask[], now: number, lease?: LeaseAsk): Verdict {
+    if (era === '') setAhead(now, now) // nobody has told us Redis' time yet
+    const shares = asks.map((ask) => ({ ...ask, limit: shareOf(ask.limit, place) }))
+    const lease_share = lease && { ...lease, limit: shareOf(lease.limit, place) }
+    const verdict = here.take(shares, now, lease_share)
+    watching.onDecision({ shared: false, seconds: 0 })
+    if (verdict.kind === 'refused') {
+      const { by, wait_s } = verdict
+      const never = (asks[by]?.amount ?? 0) > (asks[by]?.limit ?? 0)
+      return { ...verdict, wait_s: wait_s ?? (never ? undefined : AWAY_WAIT_S) }
+    }
+    const second = verdict.second + ahead_s
+    for (let at = 0; at < asks.length; at++) {
+      const ask = asks[at] as Ask
+      if (ask.amount > 0 && !verdict.exceeded.includes(at))
+        record.addUnknown({ second, cell: names.cell(ask), amount: ask.amount })
+    }
+    return { ...verdict, second }
+  }
+
+  /** What Redis must know before it decides again: streams that are open, and what was let through without it. */
+  async function reunite(link: Link): Promise<void> {
+    const run = async (...call: Parameters<Link['run']>) => answeredWithin(link.run(...call), CATCH_UP_MS)
+    const time = timeFor(anyTime())
+    const greeting = link.run(scripts.greet, [names.era], [time, randomBase62(12)])
+    const [store_ms, found] = (await answeredWithin(greeting, answer_ms)) as [number, string]
+    const store_s = Math.floor(store_ms / 1_000)
+    ahead_ms = Number.NEGATIVE_INFINITY
+    setAhead(store_ms, anyTime())
+    if (found !== era) {
+      record.forgetKnown(store_s)
+      missed.corrections.length = 0
+      era = found
+    }
+    await renewOn(run, here.openLeases(anyTime()))
+    for (const lease of missed.releases.splice(0)) await link.remove(names.leases(lease.subject), lease.id)
+    for (const some of chunks(missed.corrections.splice(0))) await correctOn(run, some)
+    for (;;) {
+      const entries = record.tell(CHUNK, store_s)
+      if (entries.length === 0) return
+      const args = entries.flatMap(({ second, amount }) => [second, amount])
+      await run(
+        scripts.add,
+        entries.map(({ cell }) => cell),
+        [timeFor(anyTime()), ...args],
+      ).catch((error) => {
+        for (const entry of entries) record.addUnknown(entry)
+        throw error
+      })
+    }
+  }
+
+  const renewOn = async (run: Link['run'], leases: readonly Lease[]) => {
+    for (const some of chunks(leases)) {
+      const keys = some.map(({ subject }) => names.leases(subject))
+      await run(scripts.renew, keys, [timeFor(anyTime()), ...some.map(({ id }) => id)])
+    }
+  }
+
+  const correctOn = (run: Link['run'], corrections: readonly Correction[]) =>
+    run(scripts.correct, corrections.map(names.cell), [
+      timeFor(anyTime()),
+      ...corrections.flatMap(({ second, by }) => [second, by]),
+    ])
+
+  /** What fails here is not tried again: done twice, it could give back what is in use. */
+  const onStore = async (link: Link, work: (run: Link['run']) => Promise<unknown>): Promise<void> => {
+    try {
+      await work((...call) => answeredWithin(link.run(...call), answer_ms))
+    } catch (error) {
+      session.lost(link, error as Error)
+    }
+  }
+
+  return {
+    start: session.start,
+    close: session.close,
+    isAway: () => session.link() === undefined,
+    watch: (watch: typeof watching) => {
+      watching = watch
+      watching.onChange({ away: session.link() === undefined })
+    },
+    shareAmong: (living: readonly string[]) => {
+      place = placeAmong(living, process_id)
+    },
+
+    take(asks: readonly Ask[], now: number, lease?: LeaseAsk): Soon<Verdict> {
+      caller_ms = now
+      const link = session.link()
+      return link ? askStore(link, asks, now, lease) : decideHere(asks, localTime(now), lease)
+    },
+
+    correct(corrections: readonly Correction[]): Soon<void> {
+      here.correct(corrections.map((one) => ({ ...one, second: one.second - ahead_s })))
+      const of_store = corrections.filter((one) => {
+        const entry = { second: one.second, cell: names.cell(one), amount: one.by }
+        return !record.correctUnknown(entry) && (record.correctKnown(entry) || true)
+      })
+      const link = session.link()
+      if (of_store.length === 0) return
+      if (link) return onStore(link, (run) => correctOn(run, of_store))
+      if (missed.corrections.length < MISSED_MAX) missed.corrections.push(...of_store)
+    },
+
+    renew(leases: readonly Lease[], now: number): Soon<void> {
+      caller_ms = now
+      here.renew(leases, localTime(now))
+      const link = session.link()
+      if (link) return onStore(link, (run) => renewOn(run, leases))
+    },
+
+    release(lease: Lease): Soon<void> {
+      here.release(lease)
+      const link = session.link()
+      if (link)
+        return onStore(link, () => answeredWithin(link.remove(names.leases(lease.subject), lease.id), answer_ms))
+      if (missed.releases.length < MISSED_MAX) missed.releases.push(lease)
+    },
+  }
+}
+
+function chunks<T>(all: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(all.length / CHUNK) }, (_, n) => all.slice(n * CHUNK, (n + 1) * CHUNK))
+}

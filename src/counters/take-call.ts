@@ -1,0 +1,61 @@
+// How a decision is asked of Redis, and what its answer means: names of keys, and lists of numbers (redis-scripts.ts).
+import type { Ask, Layer, LeaseAsk, Reading, Verdict } from './counters.ts'
+
+export type Names = ReturnType<typeof namesIn>
+
+export const namesIn = (prefix: string) => ({
+  era: `${prefix}:era`,
+  cell: ({ layer, name, subject }: { layer: Layer; name: string; subject: string }) =>
+    `${prefix}:${layer}:${name}:${subject}`,
+  leases: (subject: string) => `${prefix}:streams:${subject}`,
+})
+
+export function takeArguments(names: Names, asks: readonly Ask[], lease: LeaseAsk | undefined) {
+  const keys = [names.era]
+  const args: (string | number)[] = [asks.length]
+  for (const ask of asks) {
+    keys.push(names.cell(ask))
+    args.push(ask.limit, ask.amount, ask.shadow ? 1 : 0)
+  }
+  if (lease) {
+    keys.push(names.leases(lease.lease.subject))
+    args.push(lease.lease.id, lease.limit, lease.shadow ? 1 : 0)
+  }
+  return { keys, args }
+}
+
+export interface Answer {
+  verdict: Verdict
+  store_ms: number
+  /** By the place of the ask: what all replicas have in the window now, and whether this request took of it. */
+  totals: number[]
+  taken: boolean[]
+  lease_taken: boolean
+}
+
+/** Throws where Redis decided nothing: it came to it too late, or is no longer the one that we knew. */
+export function answerOf(numbers: readonly number[], asks: readonly Ask[]): Answer {
+  const [decided, store_ms = 0, by = 0, wait_s = 0] = numbers
+  if (decided !== 1)
+    throw new Error(decided === 0 ? 'Redis has forgotten what was counted' : 'Redis came to it too late')
+  const totals: number[] = []
+  const taken: boolean[] = []
+  const readings: Reading[] = []
+  const exceeded: number[] = []
+  for (let at = 0; at < asks.length; at++) {
+    const { limit, amount } = asks[at] as Ask
+    const [total = 0, more_in_s = 0, is_exceeded] = numbers.slice(4 + 3 * at, 7 + 3 * at)
+    totals.push(total)
+    readings.push({ left: Math.max(0, limit - total), more_in_s })
+    if (is_exceeded === 1) exceeded.push(at)
+    taken.push(by === 0 && amount > 0 && is_exceeded !== 1)
+  }
+  const lease_exceeded = numbers[4 + 3 * asks.length] === 1
+  if (lease_exceeded) exceeded.push(asks.length)
+  const second = Math.floor(store_ms / 1_000)
+  const verdict: Verdict =
+    by === 0
+      ? { kind: 'taken', second, readings, exceeded }
+      : { kind: 'refused', readings, by: by - 1, wait_s: wait_s < 0 ? undefined : wait_s }
+  return { verdict, store_ms, totals, taken, lease_taken: by === 0 && !lease_exceeded }
+}

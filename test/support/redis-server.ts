@@ -1,0 +1,121 @@
+// A real Redis or Valkey for tests: the one that TEST_REDIS_URL names, else a binary on this machine, else Debian's
+// package. Never a silent skip: where none can be had, it says how to get one. (npm has none to offer.)
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { freePort } from './postgres-server.ts'
+
+export interface RedisServer {
+  url: string
+  /** Without a word, as a crash would; nothing of what it held is kept. */
+  kill(): Promise<void>
+  /** Starts it again, empty, at the same address. */
+  start(): Promise<void>
+  /** Stopped in its tracks: its address still accepts, nothing answers. */
+  pause(): void
+  resume(): void
+  flush(): Promise<void>
+  stop(): Promise<void>
+}
+
+const NAMES = ['valkey-server', 'redis-server']
+const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin', '/usr/sbin']
+
+export async function redisServer(note: (text: string) => void = () => {}): Promise<RedisServer> {
+  const given = process.env.TEST_REDIS_URL
+  if (given) {
+    const notOurs = () => {
+      throw new Error('the Redis of TEST_REDIS_URL is not ours to stop: unset it for this test')
+    }
+    const none = { kill: notOurs, start: notOurs, pause: notOurs, resume: notOurs, flush: notOurs }
+    return { url: given, ...none, stop: async () => {} }
+  }
+  const binary = onMachine() ?? fromDebian(note)
+  if (!binary) {
+    const ways = 'set TEST_REDIS_URL to a running one, or install it (Debian: apt-get install redis-server)'
+    throw new Error(`The tests need a Redis, 7 or later, or a Valkey, and none could be had: ${ways}.`)
+  }
+  note(`Redis from ${binary}`)
+  return startRedis(binary)
+}
+
+/** For what must kill, pause or flush it: always one of our own. */
+export async function ownRedisServer(): Promise<RedisServer> {
+  const binary = onMachine() ?? fromDebian(() => {})
+  if (!binary)
+    throw new Error('This test needs a Redis of its own: install one (Debian: apt-get install redis-server).')
+  return startRedis(binary)
+}
+
+const onMachine = () => NAMES.flatMap((name) => FOLDERS.map((folder) => join(folder, name))).find(existsSync)
+
+function fromDebian(note: (text: string) => void): string | undefined {
+  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).error) return undefined
+  note("installing Debian's redis-server …")
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  for (const args of [['update'], ['install', '-y', '--no-install-recommends', 'redis-server']])
+    if (spawnSync('apt-get', ['-qq', ...args], { env, stdio: 'ignore' }).status !== 0) return undefined
+  return onMachine()
+}
+
+async function startRedis(binary: string): Promise<RedisServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-redis-'))
+  const port = await freePort()
+  const url = `redis://127.0.0.1:${port}`
+  const settings = ['--port', port, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no'].map(
+    String,
+  )
+  let child: ChildProcess
+  const end = () => void child.kill('SIGKILL')
+  const gone = async () => {
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  }
+  const server: RedisServer = {
+    url,
+    async kill() {
+      end()
+      await gone()
+    },
+    async start() {
+      child = spawn(binary, settings, { stdio: 'ignore' })
+      await untilAnswering(url)
+    },
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    flush: () => onServer(url, async (redis) => void (await redis.flushall())),
+    async stop() {
+      process.off('exit', end)
+      await server.kill()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+  await server.start()
+  process.once('exit', end)
+  return server
+}
+
+export async function onServer<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null })
+  redis.on('error', () => {})
+  try {
+    await redis.connect()
+    return await work(redis)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+async function untilAnswering(url: string): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    try {
+      return await onServer(url, async (redis) => void (await redis.ping()))
+    } catch {
+      await sleep(50)
+    }
+  }
+  throw new Error('Redis did not start within 10 s')
+}
