@@ -15,7 +15,7 @@ import type { ConsoleFiles } from './console/built-console.ts'
 import { consoleRoutes } from './console/console-routes.ts'
 import type { Clock } from './core/clock.ts'
 import { sealing } from './core/sealing.ts'
-import type { Counters } from './counters/counters.ts'
+import { type Counters, isShared } from './counters/counters.ts'
 import type { VerifyCredential } from './credentials/credential.ts'
 import { credentialRoutes } from './credentials/credential-routes.ts'
 import { type GatewaySettings, noGateway } from './gateway-settings.ts'
@@ -88,7 +88,10 @@ export type Service = Awaited<ReturnType<typeof buildService>>
 export async function buildService(parts: Parts) {
   const { db, clock, logger, secret, process_id, version, settings = noGateway(), sign_up = 'open' } = parts
   const counts = metrics()
-  const readiness = readinessOf([{ name: 'store', ping: db.ping }])
+  const { counters } = parts
+  const readiness = readinessOf([{ name: 'store', ping: db.ping }], () =>
+    counters && isShared(counters) && counters.isAway() ? ['Redis is away: rates are kept by share'] : [],
+  )
   const uses = keyUse(keyStore(db), clock)
   const wholeAddressOf = wholeAddresses(settings.trusted_proxies ?? [])
   const whereFrom = ({ raw }: FastifyRequest) => wholeAddressOf(arrivalOf(raw))
@@ -116,7 +119,7 @@ export async function buildService(parts: Parts) {
     if (readiness.isDraining()) reply.header('connection', 'close')
     done(null, payload)
   })
-  const limits = rateLimits(app, { clock, logger, settings, metrics: counts, counters: parts.counters })
+  const limits = rateLimits(app, { clock, logger, settings, metrics: counts, counters })
   app.addHook('onRequest', limits.edge) //                   §8.1.1 → 429, whatever the address asked for
   await serveReference(app, version)
   await app.register(consoleRoutes, { files: parts.console })
@@ -173,6 +176,7 @@ export async function buildService(parts: Parts) {
     refusals,
     inference,
     people,
+    counters,
     idempotency: idempotencyOn(db),
     idempotencyOn,
   }

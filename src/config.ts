@@ -44,6 +44,17 @@ export const SETTINGS = {
       return text
     },
   },
+  REDIS_URL: {
+    meaning:
+      'A Redis, 7 or later, or a Valkey, in which the replicas of one PostgreSQL count rates together: ' +
+      '`redis://user:password@host:6379/0`, or `rediss://` for TLS.',
+    default: 'unset: each process counts by itself',
+    read: (text) => {
+      if (text !== undefined && !isRedisUrl(text))
+        throw mustBe('have the form redis://user:password@host:6379/0, or rediss:// for TLS')
+      return text
+    },
+  },
   SWITCHYARD_SECRET: {
     meaning: 'Seals kept responses and credentials; the same on every replica. At least 32 characters.',
     default: 'made once, kept in the data folder with mode 0600',
@@ -143,6 +154,7 @@ export interface Config {
   port: number
   data_dir: string
   database_url: string | undefined
+  redis_url: string | undefined
   secret: string | undefined
   bootstrap_key: string | undefined
   /** §8.1: whose X-Forwarded-For is believed. */
@@ -166,6 +178,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     port: read(env, 'PORT'),
     data_dir: read(env, 'SWITCHYARD_DATA_DIR'),
     database_url: read(env, 'DATABASE_URL'),
+    redis_url: read(env, 'REDIS_URL'),
     secret: read(env, 'SWITCHYARD_SECRET'),
     bootstrap_key: read(env, 'SWITCHYARD_BOOTSTRAP_KEY'),
     trusted_proxies: read(env, 'SWITCHYARD_TRUSTED_PROXIES'),
@@ -200,6 +213,12 @@ function integer(text: string, minimum: number, maximum: number): number {
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
   if (!(value >= minimum && value <= maximum)) throw mustBe(`be a whole number from ${minimum} to ${maximum}`)
   return value
+}
+
+function isRedisUrl(text: string): boolean {
+  if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) return false
+  const { hostname, pathname, search } = new URL(text)
+  return hostname !== '' && /^\/?\d*$/.test(pathname) && search === ''
 }
 
 /** A number of hops or `true` is refused: either would believe whatever a client writes. */

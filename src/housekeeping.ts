@@ -6,6 +6,7 @@ import { carveStore } from './budgets/carve-store.ts'
 import { clusterStore } from './clusters/cluster-store.ts'
 import { transitionStore } from './clusters/transition-store.ts'
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './core/clock.ts'
+import { isShared } from './counters/counters.ts'
 import type { HousekeepingLeases, SharedTask } from './housekeeping-lease.ts'
 import { RENEWAL_MS } from './idempotency/idempotency.ts'
 import { keyStore } from './keys/key-store.ts'
@@ -22,13 +23,18 @@ export interface Task {
 }
 
 export function housekeepingTasks(service: Service, leases: HousekeepingLeases, clock: Clock): Task[] {
-  const { uses, refusals, idempotency, inference, people, metrics } = service
+  const { uses, refusals, idempotency, inference, people, metrics, counters } = service
+  const { budgets } = inference
+  const beat = async () => {
+    await budgets.beat(clock.now())
+    if (counters && isShared(counters)) counters.shareAmong(await budgets.living(clock.now())) // R50
+  }
   const shared = [...sharedTasks(service, clock), ...people.sharedTasks]
   const own: Task[] = [
     { name: 'write key use', every_ms: SECOND_MS, run: uses.flush },
     { name: 'write refusal counts', every_ms: FLUSH_EVERY_MS, run: refusals.flush },
     { name: 'renew reservations', every_ms: RENEWAL_MS, run: () => idempotency.renewAll(clock.now()) },
-    { name: 'say that we live', every_ms: BEAT_MS, run: () => inference.budgets.beat(clock.now()) },
+    { name: 'say that we live', every_ms: BEAT_MS, run: beat },
     ...people.tasks,
   ]
   return [

@@ -10,10 +10,12 @@ import { foundFirstProject } from './bootstrap.ts'
 import type { Config } from './config.ts'
 import { builtConsole } from './console/built-console.ts'
 import { type Clock, systemClock } from './core/clock.ts'
+import type { SharedCounters } from './counters/counters.ts'
 import { gatewaySettings, signUpMode } from './gateway-settings.ts'
 import { housekeepingTasks, startHousekeeping } from './housekeeping.ts'
 import { type HousekeepingLeases, housekeepingLeases } from './housekeeping-lease.ts'
 import { bySmtp, type Deliver, toFiles } from './mail/delivery.ts'
+import { openCounters } from './open-counters.ts'
 import { openStore, type Store } from './open-store.ts'
 import { checkIntegrity, lockFolder, openDataFolder, runningMark, storeFile } from './storage/data-folder.ts'
 import type { OpenDb } from './storage/db.ts'
@@ -42,17 +44,23 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
   await assertCanListen(config)
   const letGo = config.database_url ? () => {} : claimFolder(config.data_dir, (text) => logger.warn(text))
   let store: Store | undefined
+  let counters: SharedCounters | undefined
   try {
+    const identity = { process_id: randomUUID(), version: version(), console: builtConsole() }
+    counters = await openCounters(config, clock, identity.process_id, logger)
     store = await open(config, clock, (err) => logger.warn({ err }, 'a database connection broke'))
     const { db, secret } = store
     const founded = await foundOnce(db, clock, config.bootstrap_key)
-    const identity = { process_id: randomUUID(), version: version(), console: builtConsole() }
     const outward = { public_url: config.public_url, deliverMail: mailDelivery(config, clock, logger) }
     const sign_up = signUpMode(config)
-    const service = await buildService({ db, clock, logger, secret, settings, sign_up, ...identity, ...outward })
+    const service = await buildService({
+      ...{ db, clock, logger, secret, settings, sign_up, ...identity, ...outward },
+      ...(counters && { counters }),
+    })
     const { app, readiness, metrics } = service
     const leases = housekeepingLeases(db, identity.process_id, clock)
     await enterTheLiving(service, leases, db, clock)
+    counters?.shareAmong(await service.inference.budgets.living(clock.now()))
     const address = await app.listen({ host: config.host, port: config.port })
     const stopHousekeeping = startHousekeeping(housekeepingTasks(service, leases, clock), (task, err) => {
       metrics.housekeepingFailures.inc({ task })
@@ -67,11 +75,13 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
       await service.inference.close() // what lives on here is renewed until it has ended
       await stopHousekeeping()
       await farewell(service, leases).catch((err) => logger.warn({ err }, 'the store was away at the stop'))
+      await counters?.close()
       await db.close()
       letGo()
     }
     return { address, stop }
   } catch (error) {
+    await counters?.close()
     await store?.db.close()
     letGo()
     throw error

@@ -1,7 +1,7 @@
 // §8.1 put together: the limits, what counts for them, and who hears of a refusal.
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { type Clock, SECOND_MS } from './core/clock.ts'
-import type { Counters } from './counters/counters.ts'
+import { type Counters, isShared, type SharedCounters } from './counters/counters.ts'
 import { leaseRenewal } from './counters/lease-renewal.ts'
 import { memoryCounters } from './counters/memory.ts'
 import type { GatewaySettings } from './gateway-settings.ts'
@@ -14,7 +14,10 @@ export interface RateLimitParts {
   clock: Clock
   logger: FastifyBaseLogger
   settings: Pick<GatewaySettings, 'limits' | 'trusted_proxies'>
-  metrics: Pick<Metrics, 'limitRefusals' | 'limitsSpared' | 'openStreams'>
+  metrics: Pick<
+    Metrics,
+    'limitRefusals' | 'limitsSpared' | 'openStreams' | 'countersShared' | 'localDecisions' | 'sharedDecisions'
+  >
   counters?: Counters | undefined
 }
 
@@ -22,6 +25,7 @@ export function rateLimits(app: FastifyInstance, parts: RateLimitParts) {
   const { clock, logger, settings, metrics, counters = memoryCounters(slidingWindow) } = parts
   const { limits, trusted_proxies = [] } = settings
   const logSpared = sparedLog(clock, logger)
+  if (isShared(counters)) watchShared(counters, parts)
   const limited = limiting(app, {
     counters,
     clock,
@@ -36,6 +40,21 @@ export function rateLimits(app: FastifyInstance, parts: RateLimitParts) {
   const streams = leaseRenewal(counters, clock, (open) => metrics.openStreams.set(open))
   limitGenerations(app, limited, streams)
   return { ...limited, streams }
+}
+
+/** R50: who operates it hears once of every change, and can count what was decided meanwhile. */
+function watchShared(counters: SharedCounters, { logger, metrics }: RateLimitParts): void {
+  counters.watch({
+    onChange({ away, reason }) {
+      metrics.countersShared.set(away ? 0 : 1)
+      if (away) logger.warn({ err: reason }, 'Redis is away: this replica keeps to its share of every rate')
+      else logger.info('Redis is there: rates are counted together with the other replicas')
+    },
+    onDecision({ shared, seconds }) {
+      if (shared) metrics.sharedDecisions.observe(seconds)
+      else metrics.localDecisions.inc()
+    },
+  })
 }
 
 /** One line a second for each limit at the most: whoever floods a layer in shadow must not flood the log with it. */

@@ -87,6 +87,13 @@ export function budgetStore(db: Db, process: string) {
         ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at`)
     },
 
+    /** The processes that are not known to be dead. */
+    async living(now: number): Promise<string[]> {
+      const living = await db.rows<{ id: string }>(sql`
+        SELECT id FROM live_process WHERE beat_at > ${now - DEAD_AFTER_MS} ORDER BY id`)
+      return living.map(({ id }) => id)
+    },
+
     /** Only where this process is known to be the only one: whoever else is on record died without a word. */
     async forgetOtherProcesses(): Promise<void> {
       await db.rows(sql`DELETE FROM live_process WHERE id <> ${process}`)

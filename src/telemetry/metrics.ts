@@ -62,6 +62,22 @@ export function metrics() {
       help: 'Streams that keys hold open here.',
       registers,
     }),
+    countersShared: new Gauge({
+      name: 'switchyard_counters_shared',
+      help: '1 while rates are counted together with the other replicas, 0 while this one keeps to its share.',
+      registers,
+    }),
+    localDecisions: new Counter({
+      name: 'switchyard_counters_local_decisions_total',
+      help: "Decisions on rates that were made over this replica's share, since Redis was away.",
+      registers,
+    }),
+    sharedDecisions: new Histogram({
+      name: 'switchyard_counters_decision_seconds',
+      help: 'Time until Redis had decided on the limits of a request.',
+      buckets: [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1],
+      registers,
+    }),
     housekeepingRuns: new Counter({
       name: 'switchyard_housekeeping_runs_total',
       help: 'Sweeps that this replica did for all of them, by task.',

@@ -1,4 +1,5 @@
-// Whether traffic should come here: the store answers, and nobody has asked us to stop.
+// Whether traffic should come here: the store answers, and nobody has asked us to stop. What is away without keeping us
+// from answering is told, and no reason to send traffic elsewhere.
 export interface Probe {
   name: string
   /** Rejects with the reason while the part does not work. */
@@ -7,13 +8,14 @@ export interface Probe {
 
 export type Readiness = ReturnType<typeof readinessOf>
 
-export function readinessOf(probes: readonly Probe[]) {
+export function readinessOf(probes: readonly Probe[], degraded: () => string[] = () => []) {
   let draining = false
   return {
     drain(): void {
       draining = true
     },
     isDraining: () => draining,
+    degraded,
 
     async missing(): Promise<string[]> {
       const broken = await Promise.all(

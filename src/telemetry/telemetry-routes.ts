@@ -8,6 +8,11 @@ import type { Readiness } from './readiness.ts'
 const config = { public: true } as const
 const tags = ['Operations']
 
+const Ready = Type.Object({
+  status: Type.Literal('ready'),
+  degraded: Type.Optional(Type.Array(Type.String(), { description: 'What is away, though requests are answered.' })),
+})
+
 export const telemetryRoutes: Routes<{ metrics: Metrics; readiness: Readiness }> = async (app, needs) => {
   const { metrics, readiness } = needs
 
@@ -33,13 +38,14 @@ export const telemetryRoutes: Routes<{ metrics: Metrics; readiness: Readiness }>
         tags,
         summary: 'Is it ready for traffic',
         security: [],
-        response: { 200: Type.Object({ status: Type.Literal('ready') }) },
+        response: { 200: Ready },
       },
     },
     async () => {
       const missing = await readiness.missing()
       if (missing.length > 0) throw new Refusal('unavailable', `Not ready: ${missing.join('; ')}.`)
-      return { status: 'ready' as const }
+      const degraded = readiness.degraded()
+      return { status: 'ready' as const, ...(degraded.length > 0 && { degraded }) }
     },
   )
 

@@ -211,7 +211,7 @@ test('R50 counters that answer later are waited for, on every way', async () => 
   expect((await as(await keyWith('read')).post(KEYS, {})).headers.ratelimit).toBe('"key-requests";r=3;t=0')
   expect((await post(CHAT, chat)).status).toBe(200)
   expect(refusalOf(await post(CHAT, { ...chat, max_tokens: 1_990 })).message).toContain('tokens_per_minute (2000)')
-  expect(used('key', 'requests_per_minute', key_id)).toBe(1) // the refused one was given back
+  expect(await used('key', 'requests_per_minute', key_id)).toBe(1) // the refused one was given back
   expect([await get(KEYS), await get(KEYS), await get(KEYS)].map(({ status }) => status)).toEqual([200, 200, 429])
 })
 

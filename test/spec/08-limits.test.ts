@@ -135,9 +135,9 @@ describe('§8.1.2, §8.1.3 key and project', () => {
     const { get, used, project, key_id } = await startLimited({ key: { requests_per_minute: 1 } })
     for (let n = 0; n < 20; n++) await get(KEYS, from('203.0.113.7'))
     expect({
-      edge: used('edge', 'read_per_minute', '203.0.113.7'),
-      key: used('key', 'requests_per_minute', key_id),
-      project: used('project', 'requests_per_minute', project.id),
+      edge: await used('edge', 'read_per_minute', '203.0.113.7'),
+      key: await used('key', 'requests_per_minute', key_id),
+      project: await used('project', 'requests_per_minute', project.id),
     }).toEqual({ edge: 1, key: 1, project: 1 })
   })
 
@@ -145,7 +145,7 @@ describe('§8.1.2, §8.1.3 key and project', () => {
     const { as, keyWith, used, project } = await startLimited({})
     await as('svc_live_wrong').get(KEYS, from('203.0.113.7'))
     await as(await keyWith('read')).post(KEYS, { name: 'ci' }, from('203.0.113.7'))
-    expect(used('edge', 'read_per_minute', '203.0.113.7')).toBe(2)
-    expect(used('project', 'requests_per_minute', project.id)).toBe(0)
+    expect(await used('edge', 'read_per_minute', '203.0.113.7')).toBe(2)
+    expect(await used('project', 'requests_per_minute', project.id)).toBe(0)
   })
 })

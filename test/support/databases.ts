@@ -18,6 +18,14 @@ export type Engine = 'sqlite' | 'postgres'
 /** The engine this project of the test run is for. */
 export const ENGINE: Engine = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite'
 
+/** R50: what a cluster counts in goes with the engine that it stores in. */
+export function clusterRedis(): string | undefined {
+  if (ENGINE === 'sqlite') return undefined
+  const url = process.env.TEST_REDIS_URL
+  if (!url) throw new Error('TEST_REDIS_URL is not set: run `npm test`, which starts a Redis by itself')
+  return url
+}
+
 export interface TestDb {
   db: OpenDb
   /** Where the records lie, for a second connection: a file, or a URL. */

@@ -1,12 +1,14 @@
 // A service whose limits a test chooses, and whose counters it can read. It stands behind a proxy at 127.0.0.1, so that
 // a test may come from any address.
+import { onTestFinished } from 'vitest'
 import { parseConfig } from '../../src/config-file.ts'
 import { type Cidr, parseCidr } from '../../src/core/ip-address.ts'
-import type { Ask, Counters, Layer, Verdict } from '../../src/counters/counters.ts'
+import { type Ask, type Counters, isShared, type Layer } from '../../src/counters/counters.ts'
 import { memoryCounters } from '../../src/counters/memory.ts'
 import { type GatewaySettings, noGateway } from '../../src/gateway-settings.ts'
 import { slidingWindow } from '../../src/limits/sliding-window.ts'
-import { type Answer, startService } from './service.ts'
+import { freshPrefix } from './redis-replicas.ts'
+import { type Answer, sharedCounters, startService } from './service.ts'
 
 export interface ChosenLimits {
   edge?: Record<string, number>
@@ -22,10 +24,10 @@ export const limitSettings = (limits: ChosenLimits): GatewaySettings => ({
 })
 
 /** What is used of a limit just now. */
-export function usedOf(counters: ReturnType<typeof memoryCounters>, now: number) {
-  return (layer: Layer, name: string, subject: string): number => {
+export function usedOf(counters: Counters, now: number) {
+  return async (layer: Layer, name: string, subject: string): Promise<number> => {
     const look: Ask = { layer, name, subject, limit: 1_000_000_000, amount: 0, shadow: false }
-    const { readings } = counters.take([look], now) as Verdict
+    const { readings } = await counters.take([look], now)
     return look.limit - (readings[0]?.left ?? 0)
   }
 }
@@ -40,8 +42,9 @@ export const late = (counters: Counters): Counters => ({
 
 /** `behind`: what stands between the service and its counters. */
 export async function startLimited(limits: ChosenLimits, behind = (counters: Counters) => counters) {
-  const counters = memoryCounters(slidingWindow)
+  const { counters = memoryCounters(slidingWindow) } = await sharedCounters(freshPrefix(), 'test')
   const service = await startService({ parts: { settings: limitSettings(limits), counters: behind(counters) } })
+  onTestFinished(async () => void (isShared(counters) && (await counters.close())))
   const metric = async (name: string) => (await service.metrics.registry.getSingleMetric(name)?.get())?.values ?? []
   return {
     ...service,

@@ -7,14 +7,18 @@ import { afterAll, beforeAll, describe, onTestFinished } from 'vitest'
 import { buildService, type Parts } from '../../src/app.ts'
 import { foundProject } from '../../src/bootstrap.ts'
 import type { Scope } from '../../src/core/scopes.ts'
+import { isShared } from '../../src/counters/counters.ts'
+import { redisCounters } from '../../src/counters/redis.ts'
 import { housekeepingTasks } from '../../src/housekeeping.ts'
 import { housekeepingLeases } from '../../src/housekeeping-lease.ts'
 import { createKey } from '../../src/keys/key.ts'
 import { keyStore } from '../../src/keys/key-store.ts'
+import { slidingWindow } from '../../src/limits/sliding-window.ts'
 import type { OpenDb } from '../../src/storage/db.ts'
 import { type HeldClock, heldClock } from './clock.ts'
 import { type Conformance, conformanceWith, type OpenApi } from './conformance.ts'
-import { contentsOf, ENGINE, type Engine, freshDb } from './databases.ts'
+import { clusterRedis, contentsOf, ENGINE, type Engine, freshDb } from './databases.ts'
+import { freshPrefix } from './redis-replicas.ts'
 import { listenOn } from './sockets.ts'
 import { type Tampering, tamperedDb } from './tampered-db.ts'
 
@@ -47,6 +51,9 @@ export type TestProject = Awaited<ReturnType<TestService['newProject']>>
 
 export const SECRET = 'a secret for tests, 32 characters or more'
 
+/** However busy the machine, Redis is not thought to be away. */
+const PATIENCE_MS = 20_000
+
 /** A service for one test, with a project of its own. */
 export async function startService(options: Options = {}) {
   const service = await buildTestService(options)
@@ -70,14 +77,16 @@ export async function buildTestService({ engine, log = [], tampering = {}, parts
   const clock = heldClock()
   const { db, location, drop } = await freshDb(engine)
   const store = tamperedDb(db, tampering)
-  const started: FastifyInstance[] = []
+  const started: { app: FastifyInstance; counters: Parts['counters'] }[] = []
+  const prefix = freshPrefix() // services do not see each other's counts
 
   /** The service as another process on the same store would be it. */
   async function startProcess(process_id: string) {
     const logger = pino({ level: 'trace' }, { write: (line: string) => void log.push(line) })
-    const parts = { db: store, clock, logger, secret: SECRET, process_id, version: 'test', ...more }
+    const shared = more.counters ? {} : await sharedCounters(prefix, process_id)
+    const parts = { db: store, clock, logger, secret: SECRET, process_id, version: 'test', ...shared, ...more }
     const { service, routes } = await notingRoutes(() => buildService(parts))
-    started.push(service.app)
+    started.push({ app: service.app, counters: undefined, ...shared })
     await service.app.ready()
     const conforms = conformanceWith(service.app.swagger() as unknown as OpenApi)
     return { ...service, routes, as: (raw?: string) => callerOf(service.app, conforms, raw) }
@@ -111,13 +120,24 @@ export async function buildTestService({ engine, log = [], tampering = {}, parts
   }
 
   async function stop(): Promise<void> {
-    for (const app of started) await app.close()
+    for (const { app, counters } of started) {
+      await app.close()
+      if (counters && isShared(counters)) await counters.close()
+    }
     await drop()
   }
 
   const listen = () => listenOn(first.app)
   const ways = { startProcess, newProject, housekeep, storingNothing, listen, stop }
   return { ...first, ...ways, clock, db, location, log, tampering }
+}
+
+/** In a cluster, rates are counted on Redis; its time, too, is the one that the test holds. */
+export async function sharedCounters(prefix: string, process_id: string): Promise<Pick<Parts, 'counters'>> {
+  const url = clusterRedis()
+  if (!url) return {}
+  const options = { url, rule: slidingWindow, process_id, clock: undefined, prefix, answer_ms: PATIENCE_MS }
+  return { counters: await redisCounters(options) }
 }
 
 /** Fastify announces each instance it makes; that is early enough to hear of every route, declared well or not. */
