@@ -8,6 +8,7 @@ import { money } from '../torture/money.ts'
 import { MONEY_CHECKS } from '../torture/money-checker.ts'
 import { race } from '../torture/race.ts'
 import { newSeed } from '../torture/randomness.ts'
+import { redis } from '../torture/redis-run.ts'
 import { found, foundBy, isClean, type Report, table } from '../torture/report.ts'
 import { ENGINES } from '../torture/scene.ts'
 import { secrets } from '../torture/secrets.ts'
@@ -81,6 +82,16 @@ describe.sequential('torture', () => {
   ] as const)('F9 streams catches %s', async (_bug, plant, check) => {
     const report = await streams({ streams: 60, in_flight: 32, engine: 'sqlite', plant, seed })
     expect(foundBy(report, STREAM_CHECKS[check]).length, table(report)).toBeGreaterThan(0)
+  })
+
+  test('R50 F20 Redis paused, killed and flushed under three servers: nobody notices, no limit is passed', async () => {
+    expectClean(await redis({ pause_s: 5, per_second: 12, seed }))
+  })
+
+  test('F7b redis catches servers that each count for themselves', async () => {
+    const report = await redis({ pause_s: 5, per_second: 12, seed, plant: 'alone' })
+    const passed = report.checks.find(({ name }) => name === 'keys with more than the limit in 60 s')
+    expect(passed?.found.length, table(report)).toBeGreaterThan(0)
   })
 
   test('R20 no piece of a raw key or of an idempotency key lies in the store, its WAL or the log', async () => {

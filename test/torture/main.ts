@@ -7,6 +7,7 @@ import { money } from './money.ts'
 import { PLANTS, type Plant } from './plants.ts'
 import { race } from './race.ts'
 import { newSeed } from './randomness.ts'
+import { redis } from './redis-run.ts'
 import { postmaster } from './replica-postmaster.ts'
 import { revoke } from './replica-revoke.ts'
 import { rolling } from './replica-rolling.ts'
@@ -26,6 +27,13 @@ interface Common {
 interface Replicated {
   seed: number
   plant?: Plant
+}
+
+interface RedisOptions {
+  pauseS: number
+  perSecond: number
+  seed: number
+  plant?: 'alone'
 }
 
 const program = new Command('torture')
@@ -137,6 +145,19 @@ runReplicas('rolling', 'Restarts three servers behind a balancer, one after the 
   })
 
 program
+  .command('redis')
+  .description(
+    'Pauses, kills and flushes Redis under three servers and load: nobody may notice, and no limit may be passed.',
+  )
+  .addOption(new Option('--plant <bug>', 'servers that count for themselves').choices(['alone']))
+  .option('--pause-s <n>', 'how long Redis is stopped', whole, 60)
+  .option('--per-second <n>', 'requests a second', whole, 300)
+  .addOption(seed())
+  .action(async ({ pauseS, perSecond, ...options }: RedisOptions) => {
+    conclude(await redis({ ...options, pause_s: pauseS, per_second: perSecond, measure: true }), options)
+  })
+
+program
   .command('secrets')
   .description('Searches the embedded store, its write-ahead log and a log at level trace for any piece of a secret.')
   .option('--keys <n>', 'keys to create and use', whole, 10_000)
@@ -163,7 +184,7 @@ function progress(text: string): void {
   if (process.stdout.isTTY) process.stdout.write(`\r${text}\u001b[K`)
 }
 
-function conclude(report: Report, { plant }: { plant?: Plant } = {}): void {
+function conclude(report: Report, { plant }: { plant?: Plant | 'alone' } = {}): void {
   progress('')
   say(table(report))
   process.exitCode = isClean(report) ? 0 : 1
