@@ -7,6 +7,7 @@ import { passing, replicaOn, replicasOn, untilAll } from '../../test/support/red
 import { onServer, ownRedisServer, type RedisServer } from '../../test/support/redis-server.ts'
 import { systemClock } from '../core/clock.ts'
 import type { SharedCounters, Verdict } from './counters.ts'
+import { SETTLING_MS } from './redis-session.ts'
 
 let server: RedisServer
 beforeEach(async () => {
@@ -123,6 +124,25 @@ describe('flushed', () => {
     await untilAll(all, false)
     passed += await passing(all, 60, one)
     expect(passed).toBe(LIMIT)
+  })
+
+  /** Sixty over three replicas, a flush, and from then on only the first of them is asked, until it says no for good. */
+  async function passedAlone(settling_ms: number): Promise<number> {
+    const { all } = await replicasOn(server.url, 3, () => ({ settling_ms }))
+    const [first] = all as [SharedCounters]
+    let passed = await passing(all, 60, one)
+    await server.flush()
+    passed += await passing([first], 60, one)
+    await untilAll([first], false)
+    return passed + (await passing([first], 120, one))
+  }
+
+  test('R50 replicas that nobody asks tell it as well, before anybody believes it', async () => {
+    expect(await passedAlone(SETTLING_MS)).toBe(LIMIT)
+  })
+
+  test('planted: a replica that believes it at once is caught', async () => {
+    expect(await passedAlone(0)).toBeGreaterThan(LIMIT)
   })
 
   test('planted: a Redis that nobody tells again is caught', async () => {

@@ -9,18 +9,26 @@ export const ANSWER_MS = 75 // R50: with what follows, a decision takes less tha
 const DIAL_MS = 1_000
 const PAUSE_MIN_MS = 50
 const PAUSE_MAX_MS = 1_500
+/**
+ * How long a replica keeps to its share after Redis is back, telling it meanwhile what it lets through: longer than any
+ * other takes to find it back, so that Redis has heard of everybody before anybody believes its counts.
+ */
+export const SETTLING_MS = 2_000
+const SETTLING_TURNS = 10
+const BEAT_MS = 1_000 // so that a flush is noticed also by who has no requests
 const STEADY_MS = 10_000 // who leaves us sooner than this after coming back is asked again later and later
 
 export interface SessionNeeds {
   url: string
-  /** Brings Redis up to date before it decides again. Rejects where it does not answer after all. */
-  reunite(link: Link): Promise<void>
+  settling_ms: number
+  /** Tells Redis what it has missed. Rejects where it does not answer after all. */
+  reunite(link: Link, turn: 'meeting' | 'settling' | 'beat'): Promise<'first' | 'same' | 'forgotten'>
   onChange(change: { away: boolean; reason?: Error }): void
 }
 
 export type RedisSession = ReturnType<typeof redisSession>
 
-export function redisSession({ url, reunite, onChange }: SessionNeeds) {
+export function redisSession({ url, settling_ms, reunite, onChange }: SessionNeeds) {
   let link: Link | undefined
   let shared = false
   let closed = false
@@ -32,7 +40,7 @@ export function redisSession({ url, reunite, onChange }: SessionNeeds) {
     try {
       const current = link ?? (await dial(url, DIAL_MS, (reason) => lost(current, reason)))
       link = current
-      await reunite(current)
+      if ((await reunite(current, 'meeting')) !== 'first') await settle(current)
       if (closed || link !== current) throw new Error('Redis hung up')
       shared = true
       shared_since_ms = performance.now()
@@ -43,6 +51,25 @@ export function redisSession({ url, reunite, onChange }: SessionNeeds) {
       throw error
     }
   }
+
+  async function settle(current: Link): Promise<void> {
+    for (let turn = 0; turn < SETTLING_TURNS && !closed; turn++) {
+      await sleep(settling_ms / SETTLING_TURNS, undefined, { ref: false })
+      if ((await reunite(current, 'settling')) === 'forgotten') turn = 0
+    }
+  }
+
+  async function beat(): Promise<void> {
+    const current = shared ? link : undefined
+    if (!current) return
+    try {
+      if ((await reunite(current, 'beat')) === 'forgotten')
+        lost(current, new Error('Redis has forgotten what was counted'))
+    } catch (error) {
+      lost(current, error as Error)
+    }
+  }
+  const beating = setInterval(beat, BEAT_MS).unref()
 
   async function recover(): Promise<void> {
     if (recovering) return
@@ -82,6 +109,7 @@ export function redisSession({ url, reunite, onChange }: SessionNeeds) {
 
     async close(): Promise<void> {
       closed = true
+      clearInterval(beating)
       const last = link
       const was_shared = shared
       shared = false

@@ -9,7 +9,7 @@ import { memoryCounters } from './memory.ts'
 import { ownRecord } from './own-record.ts'
 import type { Link } from './redis-link.ts'
 import { scriptsFor } from './redis-scripts.ts'
-import { ANSWER_MS, answeredWithin, redisSession } from './redis-session.ts'
+import { ANSWER_MS, answeredWithin, redisSession, SETTLING_MS } from './redis-session.ts'
 import { ALONE, placeAmong, shareOf } from './replica-share.ts'
 import { type Answer, answerOf, namesIn, takeArguments } from './take-call.ts'
 
@@ -22,6 +22,8 @@ export interface RedisOptions {
   prefix?: string
   /** How long Redis may take to decide. */
   answer_ms?: number
+  /** How long it is told what it missed before it decides again. */
+  settling_ms?: number
 }
 
 const PREFIX = '{switchyard}' // R50: one hash tag, so that all keys of a decision are on one shard
@@ -36,13 +38,14 @@ export async function redisCounters(options: RedisOptions): Promise<SharedCounte
   return counters
 }
 
-function countersOn({ url, rule, process_id, clock, prefix = PREFIX, answer_ms = ANSWER_MS }: RedisOptions) {
+function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) {
+  const { prefix = PREFIX, answer_ms = ANSWER_MS, settling_ms = SETTLING_MS } = options
   const here = memoryCounters(rule)
   const record = ownRecord(rule.size)
   const scripts = scriptsFor(rule.size)
   const names = namesIn(prefix)
   const missed: { corrections: Correction[]; releases: Lease[] } = { corrections: [], releases: [] }
-  const session = redisSession({ url, reunite, onChange: (change) => watching.onChange(change) })
+  const session = redisSession({ url, settling_ms, reunite, onChange: (change) => watching.onChange(change) })
   let watching: Parameters<SharedCounters['watch']>[0] = { onChange() {}, onDecision() {} }
   let place = ALONE
   let era = ''
@@ -118,25 +121,29 @@ function countersOn({ url, rule, process_id, clock, prefix = PREFIX, answer_ms =
   }
 
   /** What Redis must know before it decides again: streams that are open, and what was let through without it. */
-  async function reunite(link: Link): Promise<void> {
+  async function reunite(link: Link, turn: 'meeting' | 'settling' | 'beat'): Promise<'first' | 'same' | 'forgotten'> {
     const run = async (...call: Parameters<Link['run']>) => answeredWithin(link.run(...call), CATCH_UP_MS)
     const time = timeFor(anyTime())
     const greeting = link.run(scripts.greet, [names.era], [time, randomBase62(12)])
-    const [store_ms, found] = (await answeredWithin(greeting, answer_ms)) as [number, string]
+    const [store_ms, found] = (await answeredWithin(greeting, turn === 'meeting' ? answer_ms : CATCH_UP_MS)) as [
+      number,
+      string,
+    ]
     const store_s = Math.floor(store_ms / 1_000)
     ahead_ms = Number.NEGATIVE_INFINITY
     setAhead(store_ms, anyTime())
-    if (found !== era) {
+    const outcome = era === '' ? 'first' : found === era ? 'same' : 'forgotten'
+    if (outcome !== 'same') {
       record.forgetKnown(store_s)
       missed.corrections.length = 0
       era = found
     }
-    await renewOn(run, here.openLeases(anyTime()))
+    if (turn !== 'beat') await renewOn(run, here.openLeases(anyTime()))
     for (const lease of missed.releases.splice(0)) await link.remove(names.leases(lease.subject), lease.id)
     for (const some of chunks(missed.corrections.splice(0))) await correctOn(run, some)
     for (;;) {
       const entries = record.tell(CHUNK, store_s)
-      if (entries.length === 0) return
+      if (entries.length === 0) return outcome
       const args = entries.flatMap(({ second, amount }) => [second, amount])
       await run(
         scripts.add,

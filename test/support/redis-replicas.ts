@@ -15,6 +15,7 @@ export interface ReplicaOptions {
   clock?: Clock | undefined
   process_id?: string
   answer_ms?: number
+  settling_ms?: number
 }
 
 export async function replicaOn(url: string, options: ReplicaOptions = {}): Promise<SharedCounters> {
@@ -29,7 +30,9 @@ export async function replicasOn(url: string, count: number, options: (n: number
   const prefix = freshPrefix()
   const ids = Array.from({ length: count }, (_, n) => `replica ${n}`)
   const all = await Promise.all(
-    ids.map((process_id, n) => replicaOn(url, { prefix, clock: systemClock, process_id, ...options(n) })),
+    ids.map((process_id, n) =>
+      replicaOn(url, { prefix, clock: systemClock, process_id, settling_ms: 100, ...options(n) }),
+    ),
   )
   for (const one of all) one.shareAmong(ids)
   return { all, prefix }
@@ -45,7 +48,7 @@ export async function passing(all: readonly SharedCounters[], tries: number, one
   return passed
 }
 
-export async function untilAll(all: readonly SharedCounters[], away: boolean, within_ms = 5_000): Promise<number> {
+export async function untilAll(all: readonly SharedCounters[], away: boolean, within_ms = 20_000): Promise<number> {
   const started_ms = performance.now()
   while (!all.every((one) => one.isAway() === away)) {
     if (performance.now() - started_ms > within_ms) throw new Error(`not within ${within_ms} ms`)

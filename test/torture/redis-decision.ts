@@ -11,7 +11,7 @@ import { percentile } from './redis-load.ts'
 
 const DECISIONS = 4_000
 const WARMING = 1_000
-const LANES = 8
+const LANES = 2 // more would measure how they wait for each other
 
 export interface DecisionFigures {
   redis_p50_ms: number
