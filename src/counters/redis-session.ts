@@ -8,12 +8,12 @@ import { dial, isLockedOut, type Link } from './redis-link.ts'
 export const ANSWER_MS = 75 // R50: with what follows, a decision takes less than 100 ms
 const DIAL_MS = 1_000
 const PAUSE_MIN_MS = 50
-const PAUSE_MAX_MS = 1_500
+const PAUSE_MAX_MS = 1_000
 /**
  * How long a replica keeps to its share after Redis is back, telling it meanwhile what it lets through: longer than any
  * other takes to find it back, so that Redis has heard of everybody before anybody believes its counts.
  */
-export const SETTLING_MS = 2_000
+export const SETTLING_MS = 1_500
 const SETTLING_TURNS = 10
 const BEAT_MS = 1_000 // so that a flush is noticed also by who has no requests
 const STEADY_MS = 10_000 // who leaves us sooner than this after coming back is asked again later and later
