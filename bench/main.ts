@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import type { Conditions } from './measure.ts'
 import { proxyStreams, proxyWhole } from './proxy.ts'
 import { replicas } from './replicas.ts'
+import { usage } from './usage.ts'
 import { writes } from './writes.ts'
 
 const SCENARIOS: Record<string, (conditions: Conditions) => Promise<string>> = {
@@ -18,6 +19,8 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '32' },
+    events: { type: 'string', default: '1000000' },
+    engine: { type: 'string', default: 'sqlite' },
   },
 })
 const conditions: Conditions = {
@@ -25,9 +28,16 @@ const conditions: Conditions = {
   seconds: Number(values.seconds),
   connections: Number(values.connections),
 }
+/** Takes long and measures no server, so it runs only when it is named. */
+const named: typeof SCENARIOS = {
+  usage: () => usage({ events: Number(values.events), engine: values.engine === 'postgres' ? 'postgres' : 'sqlite' }),
+}
 const wanted = positionals.length > 0 ? positionals : Object.keys(SCENARIOS)
 for (const name of wanted) {
-  const scenario = SCENARIOS[name]
-  if (!scenario) throw new Error(`no scenario '${name}'; there are: ${Object.keys(SCENARIOS).join(', ')}`)
+  const scenario = SCENARIOS[name] ?? named[name]
+  if (!scenario)
+    throw new Error(
+      `no scenario '${name}'; there are: ${[...Object.keys(SCENARIOS), ...Object.keys(named)].join(', ')}`,
+    )
   process.stdout.write(`${await scenario(conditions)}\n`)
 }

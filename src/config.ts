@@ -127,6 +127,12 @@ export const SETTINGS = {
       return text
     },
   },
+  SWITCHYARD_USAGE_RETENTION_DAYS: {
+    meaning:
+      'How long single usage events are kept at least, 1 to 36,500 days. What they add up to stays for ever, and so does what was spent.',
+    default: 'for ever',
+    read: (text) => (text === undefined ? undefined : integer(text, 1, 36_500)),
+  },
   SWITCHYARD_DRAIN_MS: {
     meaning:
       'After SIGTERM, how long to go on answering at least, with readiness at 503, so that load balancers notice.',
@@ -165,6 +171,7 @@ export interface Config {
   /** Undefined where nobody said so: then it depends on who can reach the server. */
   sign_up: (typeof SIGN_UP_MODES)[number] | undefined
   smtp_url: string | undefined
+  usage_retention_days: number | undefined
   drain_ms: number
   stop_ms: number
   /** What ${NAME} in the file stands for. */
@@ -187,6 +194,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     public_url: read(env, 'SWITCHYARD_PUBLIC_URL'),
     sign_up: read(env, 'SWITCHYARD_SIGN_UP'),
     smtp_url: read(env, 'SMTP_URL'),
+    usage_retention_days: read(env, 'SWITCHYARD_USAGE_RETENTION_DAYS'),
     drain_ms: read(env, 'SWITCHYARD_DRAIN_MS'),
     stop_ms: read(env, 'SWITCHYARD_STOP_MS'),
     variables: env,

@@ -19,6 +19,7 @@ import { openCounters } from './open-counters.ts'
 import { openStore, type Store } from './open-store.ts'
 import { checkIntegrity, lockFolder, openDataFolder, runningMark, storeFile } from './storage/data-folder.ts'
 import type { OpenDb } from './storage/db.ts'
+import { usageTasks } from './usage-tasks.ts'
 import { version } from './version.ts'
 import { firstKeyNotice } from './welcome.ts'
 
@@ -62,7 +63,8 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     await enterTheLiving(service, leases, db, clock)
     counters?.shareAmong(await service.inference.budgets.living(clock.now()))
     const address = await app.listen({ host: config.host, port: config.port })
-    const stopHousekeeping = startHousekeeping(housekeepingTasks(service, leases, clock), (task, err) => {
+    const tasks = [...housekeepingTasks(service, leases, clock), ...usageTasks(db, clock, config.usage_retention_days)]
+    const stopHousekeeping = startHousekeeping(tasks, (task, err) => {
       metrics.housekeepingFailures.inc({ task })
       logger.error({ err, task }, 'housekeeping failed')
     })

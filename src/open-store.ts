@@ -1,14 +1,16 @@
 // Opens the store that the settings name, at this version's schema. Only this file knows that there are two engines.
 import { type Config, SettingError } from './config.ts'
-import { type Clock, SECOND_MS } from './core/clock.ts'
+import { type Clock, HOUR_MS, SECOND_MS } from './core/clock.ts'
 import { sealing } from './core/sealing.ts'
 import { openDataFolder, serverSecret, storeFile } from './storage/data-folder.ts'
 import { type OpenDb, sql } from './storage/db.ts'
 import { migrate } from './storage/migrate.ts'
 import { openPostgres } from './storage/postgres.ts'
 import { openSqlite } from './storage/sqlite.ts'
+import { usageArchive } from './usage/usage-archive-store.ts'
 
 const MIGRATION_TRIES = 60
+const MIGRATION_STATEMENT_MS = HOUR_MS
 
 export interface Store {
   db: OpenDb
@@ -38,12 +40,24 @@ export async function openUnderAnySecret(
     ? openPostgres(config.database_url, onIdleError ? { onIdleError } : {})
     : openSqlite(storeFile(config.data_dir))
   try {
-    await migrateInTurn(db, clock)
+    if (config.database_url) await migratePatiently(config.database_url, clock)
+    else await migrateInTurn(db, clock)
   } catch (error) {
     await db.close()
     throw error
   }
   return { db, secret }
+}
+
+/** Some migrations move whole tables, for which the usual seconds may be too few. */
+async function migratePatiently(url: string, clock: Clock): Promise<void> {
+  const db = openPostgres(url, { pool_max: 1, statement_timeout_ms: MIGRATION_STATEMENT_MS })
+  try {
+    await migrateInTurn(db, clock)
+    await usageArchive(db).makeMonths(clock.now())
+  } finally {
+    await db.close()
+  }
 }
 
 /** Replicas that start together migrate one after the other. */

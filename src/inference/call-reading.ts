@@ -1,7 +1,7 @@
 // From a request to a Call: its body, its hints (inline, or by a reference that goes before them, §10.1), its session
 // and its deadline.
 import type { FastifyRequest } from 'fastify'
-import { newId } from '../core/ids.ts'
+import { newTraceId } from '../core/ids.ts'
 import { decodeHints, type Hints } from '../hints/hints.ts'
 import { hintsStore } from '../hints/hints-store.ts'
 import type { CallKind } from '../providers/provider.ts'
@@ -29,7 +29,7 @@ export async function readCall({ kind, request, received_at, readConversation }:
   return {
     ...asked,
     endpoint: request.route.url ?? '',
-    trace_id: newId('trc'),
+    trace_id: newTraceId(received_at),
     received_at,
     caller: request.caller,
     hints,

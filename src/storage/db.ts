@@ -13,6 +13,21 @@ export function sql(text: TemplateStringsArray, ...values: SqlValue[]): Sql {
   return { text, values }
 }
 
+const texts = new Map<string, readonly string[]>()
+
+/** One statement out of parts. The same parts give the same text object, by which adapters find what they prepared. */
+export function joined(...parts: readonly Sql[]): Sql {
+  const text = ['']
+  for (const { text: part } of parts) {
+    text[text.length - 1] += part[0] ?? ''
+    text.push(...part.slice(1))
+  }
+  const whole = text.join('?')
+  const known = texts.get(whole) ?? text
+  texts.set(whole, known)
+  return { text: known, values: parts.flatMap(({ values }) => values) }
+}
+
 export interface Db {
   /** Runs one statement. One statement is one atomic decision on both databases, durable once this resolves. */
   rows<Row>(statement: Sql): Promise<Row[]>

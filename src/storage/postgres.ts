@@ -10,24 +10,27 @@ types.setTypeParser(types.builtins.INT8, Number)
 const POOL_MAX = 10
 const CONNECT_TIMEOUT_MS = 1_500 // a keyed POST asks for a connection three times: together less than 5 s
 const STATEMENT_TIMEOUT_MS = 4_000
-const ANSWER_TIMEOUT_MS = 4_500 // the server should have given up before: after this the connection is thought dead
+const ANSWER_GRACE_MS = 500 // the server should have given up before: after this the connection is thought dead
 const CONFLICT_RETRIES = 3
 
 export interface PostgresOptions {
   guard?: TransactionGuard
   pool_max?: number
+  /** How long a statement may take; a migration moves whole tables. */
+  statement_timeout_ms?: number
   /** Told of connections that break while idle; the pool replaces them by itself. */
   onIdleError?: (error: Error) => void
 }
 
 export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb {
   const { guard = noGuard, pool_max = POOL_MAX, onIdleError = () => {} } = options
+  const { statement_timeout_ms = STATEMENT_TIMEOUT_MS } = options
   const settings = {
     connectionString: url,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
+    statement_timeout: statement_timeout_ms,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
+    query_timeout: statement_timeout_ms + ANSWER_GRACE_MS,
     keepAlive: true,
     application_name: 'switchyard',
   }

@@ -15,9 +15,8 @@ export type Group = (typeof GROUPS)[number]
 
 const only = (what: string) => Type.Optional(Type.String({ description: `Only ${what}.` }))
 
-export const UsageQuery = Type.Object({
-  from: only('from this RFC 3339 time on'),
-  to: only('before this RFC 3339 time'),
+/** What is asked for, wherever usage is. */
+export const filters = {
   key_id: only('what this API key used'),
   model: only('generations that resolved to this model'),
   provider: only('this provider'),
@@ -25,11 +24,23 @@ export const UsageQuery = Type.Object({
   cluster_id: only('this cluster'),
   session_id: only('this session'),
   trace_id: only('this generation'),
+}
+
+export const UsageQuery = Type.Object({
+  from: only('from this RFC 3339 time on'),
+  to: only('before this RFC 3339 time'),
+  ...filters,
   group_by: Type.Optional(
     Type.String({ description: `Add up by one or more of ${GROUPS.join(', ')}: \`day,model\`.` }),
   ),
   limit: Type.Optional(
     Type.String({ description: `How many rows at most, 1 to ${LIMIT_MAX}. Default ${LIMIT_DEFAULT}.` }),
+  ),
+  after: Type.Optional(
+    Type.String({ description: 'The next page: older events than the one of this trace id, the last of a page.' }),
+  ),
+  before: Type.Optional(
+    Type.String({ description: 'The page before: newer events than the one of this trace id, the first of a page.' }),
   ),
 })
 
@@ -58,26 +69,54 @@ export interface UsageQuestion {
   filter: UsageFilter
   group_by: readonly Group[]
   limit: number
+  /** Trace ids that a page begins after, or ends before. */
+  after: string | undefined
+  before: string | undefined
+}
+
+export interface UsagePage<Item> {
+  data: Item[]
+  has_more: boolean
 }
 
 export function usageQuestion(query: Static<typeof UsageQuery>): UsageQuestion {
-  const { from, to, limit, group_by } = query
-  const asked = (field: Equal) => (query[field] === undefined ? null : storable(field, query[field]))
+  const { from, to, limit, group_by, after, before } = query
+  const from_ms = from === undefined ? 0 : instant('from', from)
+  const to_ms = to === undefined ? LATEST_MS : instant('to', to)
+  const cursor = after === undefined ? 'before' : 'after'
+  if (after !== undefined && before !== undefined)
+    throw new Refusal('invalid_request', "'before' must not be given together with 'after'.")
+  if (group_by !== undefined && query[cursor] !== undefined)
+    throw new Refusal('invalid_request', `'${cursor}' must not be given together with 'group_by'.`)
   return {
-    filter: {
-      from_ms: from === undefined ? 0 : instant('from', from),
-      to_ms: to === undefined ? LATEST_MS : instant('to', to),
-      key_id: asked('key_id'),
-      model: asked('model'),
-      provider: asked('provider'),
-      profile: asked('profile'),
-      cluster_id: asked('cluster_id'),
-      session_id: asked('session_id'),
-      trace_id: asked('trace_id'),
-    },
+    filter: usageFilter(query, from_ms, to_ms),
     group_by: group_by === undefined ? [] : groupsIn(group_by),
     limit: limit === undefined ? LIMIT_DEFAULT : wholeNumber('limit', limit, { minimum: 1, maximum: LIMIT_MAX }),
+    after: after === undefined ? undefined : storable('after', after),
+    before: before === undefined ? undefined : storable('before', before),
   }
+}
+
+export function usageFilter(query: Partial<Record<Equal, string>>, from_ms: number, to_ms: number): UsageFilter {
+  const asked = (field: Equal) => (query[field] === undefined ? null : storable(field, query[field]))
+  return {
+    from_ms,
+    to_ms,
+    key_id: asked('key_id'),
+    model: asked('model'),
+    provider: asked('provider'),
+    profile: asked('profile'),
+    cluster_id: asked('cluster_id'),
+    session_id: asked('session_id'),
+    trace_id: asked('trace_id'),
+  }
+}
+
+/** A cursor names an event of the project: whatever else it is, it is no place in this list. */
+export function placed<Place>(cursor: 'after' | 'before', place: Place | undefined): Place {
+  if (place === undefined)
+    throw new Refusal('invalid_request', `'${cursor}' must be the trace id of a usage event of this project.`)
+  return place
 }
 
 function groupsIn(text: string): Group[] {

@@ -4,12 +4,10 @@ import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
-import { HOUR_MS, rfc3339 } from '../core/clock.ts'
+import { DAY_MS, HOUR_MS, rfc3339 } from '../core/clock.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { GROUPS, usageQuestion } from './usage-query.ts'
 import { usageStore } from './usage-store.ts'
-
-const DAY_MS = 24 * HOUR_MS
 
 withDb((db) => {
   const store = () => usageStore(db())
@@ -23,13 +21,13 @@ withDb((db) => {
   }
 
   const traces = async (project_id: string, query: Parameters<typeof usageQuestion>[0]) =>
-    (await store().list(project_id, ask(query))).map((event) => event.trace_id)
+    (await store().list(project_id, ask(query))).data.map((event) => event.trace_id)
 
   test('§8.2.3 an event comes back as it went in', async () => {
     const project_id = await projectIn(db())
     const event = usageEvent(project_id, { cluster_id: 'byc_1', session_id: 'ses_1', ttft_ms: null, attempts: [] })
     await store().insert(event)
-    expect(await store().list(project_id, ask({}))).toEqual([event])
+    expect((await store().list(project_id, ask({}))).data).toEqual([event])
     expect(await store().find(project_id, event.trace_id)).toEqual(event)
     const tried = usageEvent(project_id)
     await store().insert(tried)
@@ -45,7 +43,7 @@ withDb((db) => {
       await usageStore(tx).insert(usageEvent(project_id, { trace_id: 'trc_once', charged_micros: 999 }))
     })
     await expect(settling).rejects.toThrow()
-    expect((await store().list(project_id, ask({}))).map((event) => event.charged_micros)).toEqual([300])
+    expect((await store().list(project_id, ask({}))).data.map((event) => event.charged_micros)).toEqual([300])
   })
 
   test('R11 newest first, and no more than asked for', async () => {
@@ -81,13 +79,13 @@ withDb((db) => {
     ['session_id', 'ses_left'],
   ])('§8.2.3 %s=%s finds what it names, in lists, in groups, and together with a trace id', async (filter, value) => {
     const project_id = await used(LEFT, {})
-    const [left, right] = (await store().list(project_id, ask({}))).sort((a) => (a.key_id === 'key_left' ? -1 : 1))
+    const [left, right] = (await store().list(project_id, ask({}))).data.sort((a) => (a.key_id === 'key_left' ? -1 : 1))
     const query = { [filter]: value }
     expect(await traces(project_id, query)).toEqual([left?.trace_id])
     expect(await traces(project_id, { ...query, trace_id: left!.trace_id })).toEqual([left?.trace_id])
     expect(await traces(project_id, { ...query, trace_id: right!.trace_id })).toEqual([])
     expect(await traces(project_id, { [filter]: "' OR '1'='1" })).toEqual([])
-    const [group, ...more] = await store().grouped(project_id, ask({ ...query, group_by: 'key_id' }))
+    const [group, ...more] = (await store().grouped(project_id, ask({ ...query, group_by: 'key_id' }))).data
     expect([group?.key_id, group?.events, more]).toEqual(['key_left', 1, []])
   })
 
@@ -96,13 +94,13 @@ withDb((db) => {
     expect(await traces(project_id, { trace_id: 'trc_mine' })).toEqual(['trc_mine'])
     expect(await traces(project_id, { trace_id: 'trc_mine', to: rfc3339(NOON) })).toEqual([])
     expect(await traces(project_id, { trace_id: 'trc_mine', from: rfc3339(NOON + 1) })).toEqual([])
-    const [group] = await store().grouped(project_id, ask({ trace_id: 'trc_mine', group_by: 'day' }))
+    const [group] = (await store().grouped(project_id, ask({ trace_id: 'trc_mine', group_by: 'day' }))).data
     expect(group?.events).toBe(1)
   })
 
   test('§8.2.3 grouped by day: the latest first, each figure the sum of its events', async () => {
     const project_id = await used({}, { hours: 1, charged_micros: 1_000 }, { hours: 24, input_tokens: 7 })
-    const groups = await store().grouped(project_id, ask({ group_by: 'day' }))
+    const groups = (await store().grouped(project_id, ask({ group_by: 'day' }))).data
     expect(groups).toEqual([
       {
         object: 'usage_group',
@@ -131,7 +129,7 @@ withDb((db) => {
       { resolved_model: 'dear', charged_micros: 2 },
       { resolved_model: 'cheap', charged_micros: 1, hours: 24 },
     )
-    const groups = await store().grouped(project_id, ask({ group_by: 'cluster_id,day,model' }))
+    const groups = (await store().grouped(project_id, ask({ group_by: 'cluster_id,day,model' }))).data
     expect(
       groups.map(({ day, model, cluster_id, charged_micros }) => [day, model, cluster_id, charged_micros]),
     ).toEqual([
@@ -140,7 +138,8 @@ withDb((db) => {
       ['2026-11-15', 'dear', null, 2],
       ['2026-11-15', 'cheap', null, 1],
     ])
-    expect(await store().grouped(project_id, ask({ group_by: 'day,model', limit: '1' }))).toHaveLength(1)
+    const first = await store().grouped(project_id, ask({ group_by: 'day,model', limit: '1' }))
+    expect([first.data.length, first.has_more]).toEqual([1, true])
   })
 
   test('R43 whatever the grouping, the sums are those of all events', async () => {
@@ -157,7 +156,7 @@ withDb((db) => {
     const total = events.reduce((sum, event) => sum + event.charged_micros, 0)
     for (let mask = 1; mask < 2 ** GROUPS.length; mask++) {
       const names = GROUPS.filter((_, at) => mask & (2 ** at))
-      const groups = await store().grouped(project_id, ask({ group_by: names.join(',') }))
+      const groups = (await store().grouped(project_id, ask({ group_by: names.join(',') }))).data
       const keys = groups.map((group) => JSON.stringify(names.map((name) => group[name])))
       expect(new Set(keys).size).toBe(groups.length)
       expect(groups.reduce((sum, group) => sum + group.charged_micros, 0)).toBe(total)
@@ -169,9 +168,9 @@ withDb((db) => {
   test('§5.8 another project sees nothing of it', async () => {
     const project_id = await used({ trace_id: 'trc_theirs' })
     const stranger = await projectIn(db())
-    expect(await store().list(stranger, ask({}))).toEqual([])
+    expect((await store().list(stranger, ask({}))).data).toEqual([])
     expect(await traces(stranger, { trace_id: 'trc_theirs' })).toEqual([])
-    expect(await store().grouped(stranger, ask({ group_by: 'day' }))).toEqual([])
+    expect((await store().grouped(stranger, ask({ group_by: 'day' }))).data).toEqual([])
     expect(await traces(project_id, { from: rfc3339(NOON - DAY_MS) })).toEqual(['trc_theirs'])
   })
 })

@@ -1,0 +1,6 @@
+-- Which events no roll-up has in it yet. An event and its line here are written together, and whoever rolls it up takes
+-- the line away in the same transaction: roll-ups and what is listed here are all there is, at any moment.
+CREATE TABLE usage_unrolled (trace_id TEXT PRIMARY KEY) WITHOUT ROWID;
+INSERT INTO usage_unrolled (trace_id) SELECT trace_id FROM usage_event;
+CREATE TRIGGER usage_event_unrolled AFTER INSERT ON usage_event
+  BEGIN INSERT INTO usage_unrolled (trace_id) VALUES (NEW.trace_id); END;

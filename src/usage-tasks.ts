@@ -1,0 +1,37 @@
+// Usage without a request: rolled up every few seconds, months made ahead of time, old events let go of.
+import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS } from './core/clock.ts'
+import type { Task } from './housekeeping.ts'
+import type { OpenDb } from './storage/db.ts'
+import { usageArchive } from './usage/usage-archive-store.ts'
+import { usageRollups } from './usage/usage-rollup-store.ts'
+
+const ROLL_MS = 5 * SECOND_MS
+const BATCHES_MAX = 1_000 // of a turn; what is left waits for the next one
+
+export function usageTasks(db: OpenDb, clock: Clock, retention_days: number | undefined): Task[] {
+  const archive = usageArchive(db)
+  const rollups = usageRollups(db)
+
+  async function rollUp(): Promise<void> {
+    for (let batch = 0; batch < BATCHES_MAX; batch++) {
+      const rolled = await rollups.rollBatch()
+      if (rolled === 'busy' || rolled === 0) return
+      await breath()
+    }
+  }
+
+  async function expire(days: number): Promise<void> {
+    for (let step = 0; step < BATCHES_MAX && (await archive.expire(days, clock.now())); step++) await breath()
+  }
+
+  return [
+    { name: 'roll up usage', every_ms: ROLL_MS, run: rollUp },
+    { name: 'make months for usage', every_ms: HOUR_MS, run: async () => void (await archive.makeMonths(clock.now())) },
+    ...(retention_days === undefined
+      ? []
+      : [{ name: 'let old usage go', every_ms: 10 * MINUTE_MS, run: () => expire(retention_days) }]),
+  ]
+}
+
+/** Requests first: what has come in meanwhile is served before the next step. */
+const breath = () => new Promise((turn) => setImmediate(turn))

@@ -1,0 +1,44 @@
+// How long generations took, in few numbers: counts over buckets that are exact below 16 ms and a sixteenth of their
+// value wide above. Histograms add up; what they say of a percentile is within 3.2 % of it.
+
+/** How many values fell into each bucket; buckets without any are left out. */
+export type Histogram = Record<string, number>
+
+const PARTS = 16 // of each power of two
+const LARGEST_MS = 2 ** 30 // twelve days: whatever took longer counts as this
+
+export function bucketOf(value_ms: number): number {
+  const value = Math.min(Math.max(0, Math.round(value_ms)), LARGEST_MS)
+  if (value < PARTS) return value
+  const shift = 27 - Math.clz32(value) // leaves the five leading bits
+  return PARTS * shift + (value >> shift)
+}
+
+/** The middle of a bucket. */
+export function middleOf(bucket: number): number {
+  if (bucket < 2 * PARTS) return bucket
+  const shift = Math.floor(bucket / PARTS) - 1
+  const lowest = (bucket - PARTS * shift) * 2 ** shift
+  return Math.floor(lowest + (2 ** shift - 1) / 2)
+}
+
+export function count(histogram: Histogram, value_ms: number): void {
+  const bucket = bucketOf(value_ms)
+  histogram[bucket] = (histogram[bucket] ?? 0) + 1
+}
+
+export function merge(into: Histogram, other: Histogram): void {
+  for (const [bucket, counted] of Object.entries(other)) into[bucket] = (into[bucket] ?? 0) + counted
+}
+
+/** The value that `percent` of all values do not exceed (nearest rank); null where there is none. */
+export function percentile(histogram: Histogram, percent: number): number | null {
+  const buckets = Object.entries(histogram) // JavaScript keeps whole numbers in their order
+  const total = buckets.reduce((sum, [, counted]) => sum + counted, 0)
+  let rest = Math.ceil((total * percent) / 100)
+  for (const [bucket, counted] of buckets) {
+    rest -= counted
+    if (rest <= 0) return middleOf(Number(bucket))
+  }
+  return null
+}

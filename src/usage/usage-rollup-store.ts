@@ -1,0 +1,150 @@
+// Rolls usage up, off the path of generations: takes events that no roll-up has in it yet, adds them to the roll-ups,
+// and strikes them off, all in one transaction. So a crash half way undoes it, and no event is ever in both or neither.
+import { type Db, joined, type Sql, type SqlValue, sql, type Tx } from '../storage/db.ts'
+import { mergeSpread, type Rollup, rollUp, type Unrolled } from './usage-rollup.ts'
+
+const BATCH = 250 // bounds how long the embedded store is kept from other writes
+const STRUCK_AT_ONCE = 250
+const ADDED_AT_ONCE = 40 // a statement is prepared for each number up to this
+
+export type UsageRollups = ReturnType<typeof usageRollups>
+
+export function usageRollups(db: Db) {
+  return {
+    /** Rolls up a batch, oldest ids first. Returns how many events; 'busy' while another process does so. */
+    rollBatch: (size = BATCH): Promise<number | 'busy'> =>
+      db.transaction(async (tx) => {
+        if (!(await tx.tryLock('switchyard usage roll-up'))) return 'busy'
+        const events = await unrolled(tx, size)
+        await strikeOff(tx, events)
+        await addAll(tx, rollUp(events))
+        return events.length
+      }),
+
+    /** How many events wait to be rolled up. */
+    async waiting(): Promise<number> {
+      const [row] = await db.rows<{ waiting: number }>(sql`SELECT COUNT(*) AS waiting FROM usage_unrolled`)
+      return row?.waiting ?? 0
+    },
+  }
+}
+
+/** CROSS JOIN: SQLite then begins with the short list, as PostgreSQL does by itself. */
+function unrolled(tx: Tx, size: number): Promise<Unrolled[]> {
+  return tx.rows<Unrolled>(sql`
+    SELECT e.trace_id, e.project_id, e.created_ms, e.key_id, e.resolved_model AS model, e.provider, e.profile,
+      COALESCE(e.cluster_id, '') AS cluster_id, e.status, e.duration_ms, e.ttft_ms, e.input_tokens, e.cached_tokens,
+      e.written_tokens, e.output_tokens, e.reasoning_tokens, e.repeated_tokens_est, e.missed_reuse_tokens,
+      e.charged_micros, e.direct_cost_micros, e.savings_micros, e.written_off_micros
+    FROM usage_unrolled u CROSS JOIN usage_event e
+    WHERE e.trace_id = u.trace_id ORDER BY u.trace_id LIMIT ${size}`)
+}
+
+/** By name, one and all: others may have come in between since they were read, and those are not ours. */
+async function strikeOff(tx: Tx, events: readonly Unrolled[]): Promise<void> {
+  let struck = 0
+  for (let at = 0; at < events.length; at += STRUCK_AT_ONCE) {
+    const names = events.slice(at, at + STRUCK_AT_ONCE).map(({ trace_id }) => trace_id)
+    while (names.length < STRUCK_AT_ONCE) names.push('') // one text for every number of names
+    const gone = await tx.rows(
+      joined(sql`DELETE FROM usage_unrolled WHERE trace_id IN (`, listed(names), sql`) RETURNING trace_id`),
+    )
+    struck += gone.length
+  }
+  if (struck !== events.length) throw new Error(`${events.length} events to roll up, but ${struck} struck off`)
+}
+
+const listed = (values: readonly SqlValue[]): Sql => ({
+  text: ['', ...values.slice(1).map(() => ', '), ''],
+  values,
+})
+
+async function addAll(tx: Tx, rollups: readonly Rollup[]): Promise<void> {
+  const known = new Map<string, Map<string, string>>()
+  for (const rollup of rollups) {
+    const { project_id, cube, start_ms } = rollup
+    const place = JSON.stringify([project_id, cube, start_ms])
+    const spreads = known.get(place) ?? (await spreadsAt(tx, rollup))
+    known.set(place, spreads)
+    const before = spreads.get(combination(rollup))
+    if (before) mergeSpread(rollup.spread, JSON.parse(before))
+  }
+  for (let at = 0; at < rollups.length; at += ADDED_AT_ONCE) await add(tx, rollups.slice(at, at + ADDED_AT_ONCE))
+}
+
+async function spreadsAt(tx: Tx, { project_id, cube, start_ms }: Rollup): Promise<Map<string, string>> {
+  const rows = await tx.rows<Omit<Rollup, 'spread'> & { spread: string }>(sql`
+    SELECT key_id, model, provider, profile, cluster_id, spread FROM usage_rollup
+    WHERE project_id = ${project_id} AND cube = ${cube} AND start_ms = ${start_ms}`)
+  return new Map(rows.map((row) => [combination(row), row.spread]))
+}
+
+const combination = ({ key_id, model, provider, profile, cluster_id }: Omit<Rollup, 'spread'>) =>
+  JSON.stringify([key_id, model, provider, profile, cluster_id])
+
+/** Sums grow where they are; only whoever has the lock writes here, so the spread may be put back whole. */
+async function add(tx: Tx, rollups: readonly Rollup[]): Promise<void> {
+  await tx.rows({ text: addingTo(rollups.length), values: rollups.flatMap(valuesOf) })
+}
+
+/** A long text is put together once for each number of rows. */
+const ADDING: (readonly string[] | undefined)[] = []
+
+function addingTo(rows: number): readonly string[] {
+  let text = ADDING[rows]
+  if (!text) {
+    const row: Sql = { text: ['(', ...Array.from({ length: COLUMNS - 1 }, () => ', '), ')'], values: [] }
+    text = joined(INTO, row, ...Array.from({ length: rows - 1 }, () => joined(sql`, `, row)), GROWING).text
+    ADDING[rows] = text
+  }
+  return text
+}
+
+const INTO = sql`
+  INSERT INTO usage_rollup AS old (project_id, cube, start_ms, day, key_id, model, provider, profile, cluster_id,
+    events, input_tokens, cached_tokens, written_tokens, output_tokens, reasoning_tokens, repeated_tokens_est,
+    missed_reuse_tokens, charged_micros, direct_cost_micros, savings_micros, written_off_micros, spread)
+  VALUES `
+
+const COLUMNS = 22
+
+const valuesOf = (r: Rollup): SqlValue[] => [
+  r.project_id,
+  r.cube,
+  r.start_ms,
+  r.day,
+  r.key_id,
+  r.model,
+  r.provider,
+  r.profile,
+  r.cluster_id,
+  r.events,
+  r.input_tokens,
+  r.cached_tokens,
+  r.written_tokens,
+  r.output_tokens,
+  r.reasoning_tokens,
+  r.repeated_tokens_est,
+  r.missed_reuse_tokens,
+  r.charged_micros,
+  r.direct_cost_micros,
+  r.savings_micros,
+  r.written_off_micros,
+  JSON.stringify(r.spread),
+]
+
+const GROWING = sql`
+  ON CONFLICT (project_id, cube, start_ms, key_id, model, provider, profile, cluster_id) DO UPDATE SET
+    events = old.events + excluded.events,
+    input_tokens = old.input_tokens + excluded.input_tokens,
+    cached_tokens = old.cached_tokens + excluded.cached_tokens,
+    written_tokens = old.written_tokens + excluded.written_tokens,
+    output_tokens = old.output_tokens + excluded.output_tokens,
+    reasoning_tokens = old.reasoning_tokens + excluded.reasoning_tokens,
+    repeated_tokens_est = old.repeated_tokens_est + excluded.repeated_tokens_est,
+    missed_reuse_tokens = old.missed_reuse_tokens + excluded.missed_reuse_tokens,
+    charged_micros = old.charged_micros + excluded.charged_micros,
+    direct_cost_micros = old.direct_cost_micros + excluded.direct_cost_micros,
+    savings_micros = old.savings_micros + excluded.savings_micros,
+    written_off_micros = old.written_off_micros + excluded.written_off_micros,
+    spread = excluded.spread`

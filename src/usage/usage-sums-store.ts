@@ -1,0 +1,92 @@
+// Usage of any time range out of roll-ups where they have it, and out of events where they do not: the hours and days
+// that lie whole in the range, events at its two ends, and events that are not rolled up yet. One statement reads all
+// of it, so that nothing is counted twice or left out while somebody rolls up.
+import { joined, type Sql, sql } from '../storage/db.ts'
+import type { UsageFilter } from './usage-query.ts'
+import { type Cube, type Cuts, cubeName, DIMENSIONS, type Dimension } from './usage-rollup.ts'
+
+/** How one line of the whole is read: out of a roll-up, and out of an event `e`. The columns must be alike. */
+export interface Reading {
+  rollup: Sql
+  event: Sql
+}
+
+export interface Asked {
+  project_id: string
+  filter: UsageFilter
+  cube: Cube
+  cuts: Cuts
+}
+
+/** What roll-ups are by, among what is filtered by. */
+export const filteredBy = (filter: UsageFilter): Dimension[] => DIMENSIONS.filter((name) => filter[name] !== null)
+
+/** Only events know sessions and trace ids. */
+export const needsEvents = ({ session_id, trace_id }: UsageFilter) => session_id !== null || trace_id !== null
+
+/** All parts of the answer, as rows; no two of them overlap. */
+export function fromRollups({ rollup, event }: Reading, { project_id, filter, cube, cuts }: Asked): Sql {
+  const [byDay, byHour] = [cubeName('day', cube), cubeName('hour', cube)]
+  const only = rollupsWhere(filter)
+  const events = eventsWhere(project_id, filter)
+  return joined(
+    sql`SELECT `,
+    rollup,
+    sql` FROM usage_rollup WHERE project_id = ${project_id} AND cube = ${byDay}
+      AND start_ms >= ${cuts.days} AND start_ms < ${cuts.days_end}`,
+    only,
+    sql` UNION ALL SELECT `,
+    rollup,
+    sql` FROM usage_rollup WHERE project_id = ${project_id} AND cube = ${byHour}
+      AND start_ms >= ${cuts.hours} AND start_ms < ${cuts.days}`,
+    only,
+    sql` UNION ALL SELECT `,
+    rollup,
+    sql` FROM usage_rollup WHERE project_id = ${project_id} AND cube = ${byHour}
+      AND start_ms >= ${cuts.days_end} AND start_ms < ${cuts.hours_end}`,
+    only,
+    // CROSS JOIN: SQLite then begins with the short list, as PostgreSQL does by itself.
+    sql` UNION ALL SELECT `,
+    event,
+    sql` FROM usage_unrolled u CROSS JOIN usage_event e WHERE e.trace_id = u.trace_id AND `,
+    events,
+    within(cuts.hours, cuts.hours_end),
+    sql` UNION ALL SELECT `,
+    event,
+    sql` FROM usage_event e WHERE `,
+    events,
+    within(cuts.from, cuts.hours),
+    sql` UNION ALL SELECT `,
+    event,
+    sql` FROM usage_event e WHERE `,
+    events,
+    within(cuts.hours_end, cuts.to),
+  )
+}
+
+/** Only what is asked for stands in the statement, so that each engine can tell which index serves it. */
+export function eventsWhere(project_id: string, f: UsageFilter): Sql {
+  const parts = [sql`e.project_id = ${project_id}`]
+  if (f.key_id !== null) parts.push(sql` AND e.key_id = ${f.key_id}`)
+  if (f.model !== null) parts.push(sql` AND e.resolved_model = ${f.model}`)
+  if (f.provider !== null) parts.push(sql` AND e.provider = ${f.provider}`)
+  if (f.profile !== null) parts.push(sql` AND e.profile = ${f.profile}`)
+  if (f.cluster_id !== null) parts.push(sql` AND e.cluster_id = ${f.cluster_id}`)
+  if (f.session_id !== null) parts.push(sql` AND e.session_id = ${f.session_id}`)
+  if (f.trace_id !== null) parts.push(sql` AND e.trace_id = ${f.trace_id}`)
+  return joined(...parts)
+}
+
+export const within = (from_ms: number, to_ms: number) =>
+  sql` AND e.created_ms >= ${from_ms} AND e.created_ms < ${to_ms}`
+
+function rollupsWhere(f: UsageFilter): Sql {
+  const parts: Sql[] = []
+  if (f.key_id !== null) parts.push(sql` AND key_id = ${f.key_id}`)
+  if (f.model !== null) parts.push(sql` AND model = ${f.model}`)
+  if (f.provider !== null) parts.push(sql` AND provider = ${f.provider}`)
+  if (f.profile !== null) parts.push(sql` AND profile = ${f.profile}`)
+  // An empty text is how a roll-up says that there was no cluster; to an event it is the name of none.
+  if (f.cluster_id !== null) parts.push(sql` AND cluster_id = ${f.cluster_id} AND cluster_id <> ''`)
+  return joined(...parts)
+}

@@ -1,0 +1,109 @@
+// §8.2.3: usage by steps of time, out of roll-ups over long ranges, and exactly out of events over short ones.
+import { type Db, joined, type Sql, sql } from '../storage/db.ts'
+import { AMOUNTS, type Amounts, type Countable, countSpread, cubeWith, cut, noSpread } from './usage-rollup.ts'
+import { eventsWhere, filteredBy, fromRollups, type Reading, within } from './usage-sums-store.ts'
+import { fillSteps, type Percentiles, type StepPart, type TimelineQuestion, type UsageStep } from './usage-timeline.ts'
+
+export function usageTimeline(db: Db) {
+  async function outOfRollups(project_id: string, question: TimelineQuestion): Promise<UsageStep[]> {
+    const { filter, step } = question
+    const cube = cubeWith(filteredBy(filter))
+    const grains = step === 'day' ? cube.grains : (['hour'] as const)
+    const cuts = cut(filter.from_ms, filter.to_ms, grains)
+    const rows = await db.rows<PartRow>(fromRollups(READING, { project_id, filter, cube, cuts }))
+    return fillSteps(question, rows.map(partFrom))
+  }
+
+  async function outOfEvents(project_id: string, question: TimelineQuestion): Promise<UsageStep[]> {
+    const { filter, step_ms } = question
+    const events = joined(eventsWhere(project_id, filter), within(filter.from_ms, filter.to_ms))
+    const sums = await db.rows<SumRow>(sumsOf(events, step_ms))
+    const ranks = await db.rows<RankRow>(ranksOf(events, step_ms))
+    return fillSteps(question, sums.map(sumFrom), percentilesFrom(ranks))
+  }
+
+  return {
+    steps: (project_id: string, question: TimelineQuestion): Promise<UsageStep[]> =>
+      question.source === 'rollups' ? outOfRollups(project_id, question) : outOfEvents(project_id, question),
+  }
+}
+
+const fixed = (text: string): Sql => ({ text: [text], values: [] })
+
+/** Of a roll-up there is a spread; of an event, what goes into one. */
+type PartRow = Countable & { time_ms: number; events: number; spread: string | null }
+
+const READING: Reading = {
+  rollup: fixed(
+    `start_ms AS time_ms, events, ${AMOUNTS.join(', ')}, spread, '' AS status, 0 AS duration_ms, 0 AS ttft_ms`,
+  ),
+  event: fixed(
+    `e.created_ms AS time_ms, 1 AS events, ${AMOUNTS.map((name) => `e.${name}`).join(', ')}, NULL AS spread, ` +
+      'e.status, e.duration_ms, e.ttft_ms',
+  ),
+}
+
+function partFrom({ spread: rolled, ...row }: PartRow): StepPart {
+  if (rolled !== null) return { ...row, spread: JSON.parse(rolled) }
+  const spread = noSpread()
+  countSpread(spread, row)
+  return { ...row, spread }
+}
+
+type SumRow = Amounts & { time_ms: number; status: string; events: number }
+
+const sumsOf = (events: Sql, step_ms: number): Sql =>
+  joined(
+    sql`SELECT e.created_ms - e.created_ms % CAST(${step_ms} AS BIGINT) AS time_ms, e.status, COUNT(*) AS events, `,
+    fixed(AMOUNTS.map((name) => `CAST(SUM(e.${name}) AS BIGINT) AS ${name}`).join(', ')),
+    sql` FROM usage_event e WHERE `,
+    events,
+    sql` GROUP BY 1, 2`,
+  )
+
+const sumFrom = (row: SumRow): StepPart => ({
+  ...row,
+  spread: { ...noSpread(), status: { [row.status]: row.events } },
+})
+
+interface RankRow {
+  kind: 'duration' | 'ttft'
+  time_ms: number
+  p50: number
+  p95: number
+}
+
+/** Nearest rank: the smallest value that at least so many percent of the values do not exceed. */
+function ranksOf(events: Sql, step_ms: number): Sql {
+  const ranked = (kind: Sql, value: Sql) =>
+    joined(
+      sql`SELECT `,
+      kind,
+      sql` AS kind, e.created_ms - e.created_ms % CAST(${step_ms} AS BIGINT) AS time_ms, `,
+      value,
+      sql` AS value FROM usage_event e WHERE `,
+      events,
+      sql` AND `,
+      value,
+      sql` IS NOT NULL`,
+    )
+  return joined(
+    sql`SELECT kind, time_ms, MIN(CASE WHEN place >= (total * 50 + 99) / 100 THEN value END) AS p50,
+          MIN(CASE WHEN place >= (total * 95 + 99) / 100 THEN value END) AS p95
+        FROM (SELECT kind, time_ms, value, ROW_NUMBER() OVER (PARTITION BY kind, time_ms ORDER BY value) AS place,
+                COUNT(*) OVER (PARTITION BY kind, time_ms) AS total
+              FROM (`,
+    ranked(sql`'duration'`, sql`e.duration_ms`),
+    sql` UNION ALL `,
+    ranked(sql`'ttft'`, sql`e.ttft_ms`),
+    sql`) AS taken) AS ranked GROUP BY kind, time_ms`,
+  )
+}
+
+function percentilesFrom(rows: readonly RankRow[]): Map<number, Percentiles> {
+  const steps = new Map<number, Percentiles>()
+  const none = { duration_p50_ms: null, duration_p95_ms: null, ttft_p50_ms: null, ttft_p95_ms: null }
+  for (const { kind, time_ms, p50, p95 } of rows)
+    steps.set(time_ms, { ...none, ...steps.get(time_ms), [`${kind}_p50_ms`]: p50, [`${kind}_p95_ms`]: p95 })
+  return steps
+}
