@@ -1,6 +1,6 @@
 // §2: ids and sequences. What a raw key looks like is tested in keys/key.test.ts.
 import { expect, test } from 'vitest'
-import { base62, newId, nextSequence, randomBase62 } from './ids.ts'
+import { base62, newId, newTraceId, nextSequence, randomBase62, traceIdsFrom } from './ids.ts'
 
 test.each(['key', 'byc', 'prj', 'usr', 'req'] as const)('§2 a %s id carries its prefix and 20 letters', (prefix) => {
   expect(newId(prefix)).toMatch(new RegExp(`^${prefix}_[0-9A-Za-z]{20}$`))
@@ -8,6 +8,17 @@ test.each(['key', 'byc', 'prj', 'usr', 'req'] as const)('§2 a %s id carries its
 
 test('§2 a hundred thousand ids are all different', () => {
   expect(new Set(Array.from({ length: 100_000 }, () => newId('byc'))).size).toBe(100_000)
+})
+
+test('§2 trace ids stand in the order of their times, whichever they are, and are all different', () => {
+  const times = [0, 1, 61, 62, 1_789_999_999_999, 1_790_000_000_000, 3_500_000_000_000, 9_000_000_000_000]
+  const ids = times.map(newTraceId)
+  expect(ids).toEqual([...ids].sort())
+  for (const [n, id] of ids.entries()) {
+    expect(id).toMatch(/^trc_[0-9A-Za-z]{20}$/)
+    expect(id >= traceIdsFrom(times[n] as number) && id < traceIdsFrom((times[n] as number) + 1)).toBe(true)
+  }
+  expect(new Set(Array.from({ length: 10_000 }, () => newTraceId(1_790_000_000_000))).size).toBe(10_000)
 })
 
 /** Chi-squared over 62 letters: 61 degrees of freedom, so above 120 happens to a fair source once in 10^5 runs. */

@@ -69,6 +69,60 @@ withService((service) => {
     expect((await home.get(USAGE, { accept: 'application/json, text/csv' })).headers['content-type']).toContain('json')
   })
 
+  test('R10 200: pages of events by cursor, each event once, and has_more says whether there are more', async () => {
+    const home = await service().newProject()
+    const made = await used(home, ...Array.from({ length: 7 }, () => ({}))) // all within one millisecond
+    const newestFirst = made.map(({ trace_id }) => trace_id).reverse()
+    const page = async (query: string) => {
+      const { data, has_more } = (await home.get(`${USAGE}?limit=3${query}`)).body
+      return { ids: data.map(({ id }: UsageEvent) => id), has_more }
+    }
+    expect(await page('')).toEqual({ ids: newestFirst.slice(0, 3), has_more: true })
+    expect(await page(`&after=${newestFirst[2]}`)).toEqual({ ids: newestFirst.slice(3, 6), has_more: true })
+    expect(await page(`&after=${newestFirst[5]}`)).toEqual({ ids: newestFirst.slice(6), has_more: false })
+    expect(await page(`&after=${newestFirst[6]}`)).toEqual({ ids: [], has_more: false })
+    expect(await page(`&before=${newestFirst[6]}`)).toEqual({ ids: newestFirst.slice(3, 6), has_more: true })
+    expect(await page(`&before=${newestFirst[3]}`)).toEqual({ ids: newestFirst.slice(0, 3), has_more: false })
+    expect((await home.get(USAGE)).body.has_more).toBe(false)
+    const [stranger] = await used(await service().newProject(), {})
+    for (const wrong of [`after=${stranger?.id}`, 'before=trc_none'])
+      expect((await home.get(`${USAGE}?${wrong}`)).body.error.message).toContain('trace id of a usage event')
+  })
+
+  test('§8.2.3 200: a timeline, also of a project without usage', async () => {
+    const home = await service().newProject()
+    await used(home, {}, { status: 'client_left', ttft_ms: null })
+    const { get } = service().as(await home.keyWith('read'))
+    const range = 'from=2026-11-15T00:00:00Z&to=2026-11-16T00:00:00Z'
+    const { data } = (await get(`${USAGE}/timeline?${range}`)).body
+    expect(data).toHaveLength(24)
+    expect(data[0]).toMatchObject({
+      object: 'usage_step',
+      start: '2026-11-15T00:00:00.000Z',
+      requests: 0,
+      by_status: {},
+    })
+    const [step] = data.filter(({ requests }: { requests: number }) => requests > 0)
+    expect(step).toMatchObject({ requests: 2, errors: 1, by_status: { completed: 1, client_left: 1 } })
+    expect([step.charged_micros, step.ttft_p95_ms > 200]).toEqual([600, true])
+  })
+
+  test.each([
+    ['', 'from'],
+    ['from=2026-11-15T00:00:00Z', 'to'],
+    ['from=2026-11-15T00:00:00Z&to=2026-11-15T00:00:00Z', 'to'],
+    ['from=2026-11-15T00:00:00Z&to=2026-11-16T00:00:00Z&step=week', 'step'],
+    ['from=2026-11-01T00:00:00Z&to=2026-11-15T00:00:00Z&step=minute', 'step'],
+    ['from=0001-01-01T00:00:00Z&to=9999-01-01T00:00:00Z&step=day', 'step'],
+    ['from=2026-11-01T00:00:00Z&to=2026-11-15T00:00:00Z&key_id=a&model=b', 'step'],
+    ['from=2026-11-15T00:00:00Z&to=2026-11-16T00:00:00Z&model=%00', 'model'],
+  ])('R9 400 on timeline?%s, naming it', async (query, field) => {
+    const { get } = await service().newProject()
+    const answer = await get(`${USAGE}/timeline?${query}`)
+    expect(identity(answer)).toEqual([400, 'invalid_request_error', undefined])
+    expect(answer.body.error.message).toContain(`'${field}'`)
+  })
+
   test.each([
     ['from=yesterday', 'from'],
     ['to=2026-11-15', 'to'],
@@ -83,6 +137,11 @@ withService((service) => {
     ['group_by=day;DROP TABLE usage_event', 'group_by'],
     ['model=a&model=b', 'model'],
     ['model=%00', 'model'],
+    ['after=', 'after'],
+    ['after=trc_none', 'after'],
+    ['after=trc_a&before=trc_b', 'before'],
+    ['after=trc_a&group_by=day', 'after'],
+    ['before=%00', 'before'],
   ])('R9 400 on ?%s, naming it', async (query, field) => {
     const { get } = await service().newProject()
     for (const headers of [{}, { accept: 'text/csv' }]) {

@@ -1,0 +1,143 @@
+// GET /v2/usage/timeline against what the events say, out of events and out of roll-ups.
+import { expect, test } from 'vitest'
+import { NOON } from '../../test/support/clock.ts'
+import { withDb } from '../../test/support/databases.ts'
+import { projectIn } from '../../test/support/projects.ts'
+import { rollEverything, rollSome } from '../../test/support/usage-answers.ts'
+import { usageEvent } from '../../test/support/usage-events.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, rfc3339 } from '../core/clock.ts'
+import type { UsageEvent } from './usage-event.ts'
+import { usageStore } from './usage-store.ts'
+import { timelineQuestion } from './usage-timeline.ts'
+import { usageTimeline } from './usage-timeline-store.ts'
+
+const DAYS = 3
+
+/** One event every 37 minutes over three days; one in seven failed, and has no first token. */
+const busy = (project_id: string): UsageEvent[] =>
+  Array.from({ length: Math.floor((DAYS * DAY_MS) / (37 * MINUTE_MS)) }, (_, n) =>
+    usageEvent(project_id, {
+      created_at: rfc3339(NOON + n * 37 * MINUTE_MS),
+      key_id: `key_${n % 2}`,
+      resolved_model: `m${n % 3}`,
+      status: n % 7 ? 'completed' : 'upstream_failed',
+      ttft_ms: n % 7 ? 100 + n : null,
+      duration_ms: 1_000 + n * 13,
+      charged_micros: n,
+    }),
+  )
+
+const rank = (values: number[], percent: number) =>
+  values.sort((a, b) => a - b)[Math.ceil((values.length * percent) / 100) - 1] ?? null
+
+withDb((db) => {
+  const ask = (project_id: string, query: Parameters<typeof timelineQuestion>[0]) =>
+    usageTimeline(db()).steps(project_id, timelineQuestion(query))
+
+  async function used(): Promise<{ project_id: string; events: UsageEvent[] }> {
+    const project_id = await projectIn(db())
+    const events = busy(project_id)
+    for (const event of events) await usageStore(db()).insert(event)
+    return { project_id, events }
+  }
+
+  function expected(events: readonly UsageEvent[], step_ms: number, from: number, to: number) {
+    const first = from - (from % step_ms)
+    return Array.from({ length: Math.ceil((to - first) / step_ms) }, (_, n) => {
+      const start = first + n * step_ms
+      const inside = events.filter(({ created_at }) => {
+        const at = Date.parse(created_at)
+        return at >= Math.max(from, start) && at < Math.min(to, start + step_ms)
+      })
+      const ttfts = inside.flatMap(({ ttft_ms }) => ttft_ms ?? [])
+      return {
+        start: rfc3339(start),
+        requests: inside.length,
+        errors: inside.filter(({ status }) => status !== 'completed').length,
+        charged_micros: inside.reduce((sum, event) => sum + event.charged_micros, 0),
+        p: [50, 95].flatMap((p) => [
+          rank(
+            inside.map((event) => event.duration_ms),
+            p,
+          ),
+          rank([...ttfts], p),
+        ]),
+      }
+    })
+  }
+
+  const sums = (steps: readonly { start: string; requests: number; errors: number; charged_micros: number }[]) =>
+    steps.map(({ start, requests, errors, charged_micros }) => ({ start, requests, errors, charged_micros }))
+
+  test.each([
+    ['minute', MINUTE_MS, NOON + 90_000, NOON + 5 * HOUR_MS + 1],
+    ['hour', HOUR_MS, NOON + 90_000, NOON + 6 * HOUR_MS],
+  ] as const)(
+    '§8.2.3 by %s over a short range everything is exact, and empty steps are there',
+    async (step, ms, from, to) => {
+      const { project_id, events } = await used()
+      const steps = await ask(project_id, { from: rfc3339(from), to: rfc3339(to), step })
+      const right = expected(events, ms, from, to)
+      expect(sums(steps)).toEqual(sums(right))
+      const shown = steps.map((s) => [s.duration_p50_ms, s.ttft_p50_ms, s.duration_p95_ms, s.ttft_p95_ms])
+      expect(shown).toEqual(right.map(({ p }) => p))
+      expect(steps.some(({ requests }) => requests === 0)).toBe(step === 'minute')
+    },
+  )
+
+  test.each([
+    ['hour', HOUR_MS, NOON + 90_000, NOON + 2 * DAY_MS + 12_345],
+    ['hour', HOUR_MS, NOON - DAY_MS, NOON + DAYS * DAY_MS],
+    ['day', DAY_MS, NOON + 90_000, NOON + 2 * DAY_MS + 12_345],
+    ['day', DAY_MS, NOON - DAY_MS, NOON + 5 * DAY_MS],
+  ] as const)(
+    '§8.2.3 by %s over a long range sums are exact, percentiles near, rolled up or not',
+    async (step, ms, from, to) => {
+      const { project_id, events } = await used()
+      const right = expected(events, ms, from, to)
+      const look = async () => {
+        const steps = await ask(project_id, { from: rfc3339(from), to: rfc3339(to), step })
+        expect(sums(steps)).toEqual(sums(right))
+        for (const [n, { p }] of right.entries()) {
+          const s = steps[n]
+          for (const [at, is] of [s?.duration_p50_ms, s?.ttft_p50_ms, s?.duration_p95_ms, s?.ttft_p95_ms].entries())
+            if (p[at] === null) expect(is).toBe(null)
+            else expect(Math.abs((is ?? 0) - (p[at] ?? 0))).toBeLessThanOrEqual((p[at] ?? 0) * 0.032)
+        }
+      }
+      await look()
+      await rollSome(db(), 40)
+      await look()
+      await rollEverything(db())
+      await look()
+    },
+  )
+
+  test('§8.2.3 filters apply, out of events and out of roll-ups', async () => {
+    const { project_id, events } = await used()
+    await rollEverything(db())
+    const range = { from: rfc3339(NOON), to: rfc3339(NOON + DAYS * DAY_MS) }
+    for (const query of [{ key_id: 'key_1' }, { model: 'm2' }, { key_id: 'key_1', model: 'm2' }, { profile: 'byok' }])
+      for (const step of ['hour', 'day'] as const) {
+        const steps = await ask(project_id, { ...range, step, ...query })
+        const right = events.filter(
+          ({ key_id, resolved_model, profile }) =>
+            (query.key_id ?? key_id) === key_id &&
+            (query.model ?? resolved_model) === resolved_model &&
+            (query.profile ?? profile) === profile,
+        )
+        expect(steps.reduce((sum, { requests }) => sum + requests, 0)).toBe(right.length)
+        expect(steps.reduce((sum, { charged_micros }) => sum + charged_micros, 0)).toBe(
+          right.reduce((sum, { charged_micros }) => sum + charged_micros, 0),
+        )
+      }
+  })
+
+  test('§5.8 another project sees zeros', async () => {
+    await used()
+    await rollEverything(db())
+    const steps = await ask(await projectIn(db()), { from: rfc3339(NOON), to: rfc3339(NOON + DAY_MS) })
+    expect(steps).toHaveLength(24 + (NOON % HOUR_MS ? 1 : 0))
+    expect(steps.every(({ requests, duration_p50_ms }) => requests === 0 && duration_p50_ms === null)).toBe(true)
+  })
+})
