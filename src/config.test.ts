@@ -90,6 +90,7 @@ const BAD: [keyof typeof SETTINGS, string][] = [
   ['SWITCHYARD_PUBLIC_URL', 'https://example.com/switchyard'],
   ['SWITCHYARD_SIGN_UP', 'closed'],
   ['SMTP_URL', 'mail.example.com:25'],
+  ['SWITCHYARD_USAGE_RETENTION_DAYS', '0'],
   ['SWITCHYARD_DRAIN_MS', '60001'],
   ['SWITCHYARD_DRAIN_MS', '1s'],
   ['SWITCHYARD_STOP_MS', '3600001'],

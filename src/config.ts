@@ -129,7 +129,7 @@ export const SETTINGS = {
   },
   SWITCHYARD_USAGE_RETENTION_DAYS: {
     meaning:
-      'How long single usage events are kept at least, 1 to 36,500 days. What they add up to stays for ever, and so does what was spent.',
+      'Days that single usage events are kept at least, 1 to 36500. What they add up to, and what was spent, stays.',
     default: 'for ever',
     read: (text) => (text === undefined ? undefined : integer(text, 1, 36_500)),
   },

@@ -38,7 +38,8 @@ export function usageStore(db: Db) {
   /** Where an event stands in the list. */
   async function place(project_id: string, trace_id: string): Promise<Place | undefined> {
     const [row] = await db.rows<Place>(sql`
-      SELECT created_ms, sequence, trace_id FROM usage_event WHERE trace_id = ${trace_id} AND project_id = ${project_id}`)
+      SELECT created_ms, sequence, trace_id FROM usage_event
+      WHERE trace_id = ${trace_id} AND project_id = ${project_id}`)
     return row
   }
 
