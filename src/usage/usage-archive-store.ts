@@ -61,8 +61,8 @@ const PATIENCE = "SET LOCAL lock_timeout = '200ms'"
 /** As migration 0010 has them for what is in no month. */
 const INDEXES = [
   ['by_time', '(project_id, created_ms, sequence)'],
-  ['by_key', '(key_id, created_ms)'],
-  ['by_session', '(project_id, session_id, created_ms) WHERE session_id IS NOT NULL'],
+  ['by_key', '(key_id, created_ms, sequence)'],
+  ['by_session', '(project_id, session_id, created_ms, sequence) WHERE session_id IS NOT NULL'],
 ] as const
 
 /** What was written before its month was made lies in `rest`, and moves over. */

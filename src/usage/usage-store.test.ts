@@ -1,10 +1,11 @@
 // §8.2.3: usage at rest, on whichever engine this run is for.
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
-import { withDb } from '../../test/support/databases.ts'
+import { ENGINE, withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { DAY_MS, HOUR_MS, rfc3339 } from '../core/clock.ts'
+import type { Sql } from '../storage/db.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { GROUPS, usageQuestion } from './usage-query.ts'
 import { usageStore } from './usage-store.ts'
@@ -51,6 +52,27 @@ withDb((db) => {
     const project_id = await used(...[2, 0, 3, 1].map((hours, at) => ({ hours, trace_id: names[at] as string })))
     expect(await traces(project_id, {})).toEqual([names[2], names[0], names[3], names[1]])
     expect(await traces(project_id, { limit: '2' })).toEqual([names[2], names[0]])
+  })
+
+  // Without statistics SQLite chooses by rules, and a page that reads the whole project looks the same as one that does not.
+  test.runIf(ENGINE === 'sqlite').each([
+    ['a page of a project', {}, 'usage_event_by_time'],
+    ['a page of a key', { key_id: 'key_1' }, 'usage_event_by_key'],
+    ['a page of a session', { session_id: 'ses_1' }, 'usage_event_by_session'],
+    ['a page of a key and a model', { key_id: 'key_1', model: 'm' }, 'usage_event_by_key'],
+  ])('R11 %s comes by the index that is made for it, in its order', async (_case, query, index) => {
+    const asked: Sql[] = []
+    const watched = { ...db(), rows: <R>(statement: Sql) => db().rows<R>(asked[asked.push(statement) - 1] as Sql) }
+    const place = { created_ms: NOON, sequence: 1, trace_id: 'trc_x' }
+    for (const from of [{}, { after: place }, { before: place }])
+      await usageStore(watched).list('prj_1', ask(query), from)
+    for (const { text, values } of asked) {
+      const [first = '', ...rest] = text
+      const plan = await db().rows<{ detail: string }>({ text: [`EXPLAIN QUERY PLAN ${first}`, ...rest], values })
+      expect(plan.map(({ detail }) => detail).join('; ')).toMatch(
+        new RegExp(`^SEARCH e USING INDEX ${index} .*created_ms.*; USE TEMP B-TREE FOR LAST TERM OF ORDER BY$`),
+      )
+    }
   })
 
   test('§8.2.3 from is inclusive, to is not, in whichever zone they are written', async () => {

@@ -66,8 +66,12 @@ export function fromRollups({ rollup, event }: Reading, { project_id, filter, cu
 
 /** Only what is asked for stands in the statement, so that each engine can tell which index serves it. */
 export function eventsWhere(project_id: string, f: UsageFilter): Sql {
-  const parts = [sql`e.project_id = ${project_id}`]
-  if (f.key_id !== null) parts.push(sql` AND e.key_id = ${f.key_id}`)
+  // A key's events have an index of their own. SQLite, which knows no statistics, would take the project's, which is
+  // as good by its rules: what is computed from the column it cannot look up.
+  const parts =
+    f.key_id === null
+      ? [sql`e.project_id = ${project_id}`]
+      : [sql`e.key_id = ${f.key_id} AND e.project_id || '' = ${project_id}`]
   if (f.model !== null) parts.push(sql` AND e.resolved_model = ${f.model}`)
   if (f.provider !== null) parts.push(sql` AND e.provider = ${f.provider}`)
   if (f.profile !== null) parts.push(sql` AND e.profile = ${f.profile}`)

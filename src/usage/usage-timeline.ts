@@ -104,9 +104,10 @@ export function fillSteps(
   for (const part of parts) {
     const sum = sums.get(stepOf(part.time_ms, step_ms))
     if (!sum) throw new Error(`usage of ${part.time_ms} is in no step`)
+    if (sum.events === 0) sum.spread = part.spread
+    else mergeSpread(sum.spread, part.spread)
     sum.events += part.events
     addAmounts(sum, part)
-    mergeSpread(sum.spread, part.spread)
   }
   return [...sums].map(([start, { events, spread, ...figures }]) => ({
     object: 'usage_step',

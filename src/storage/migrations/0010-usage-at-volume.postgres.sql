@@ -11,8 +11,8 @@ INSERT INTO usage_event SELECT * FROM usage_event_whole;
 DROP TABLE usage_event_whole;
 ALTER TABLE usage_event_rest ADD PRIMARY KEY (trace_id);
 CREATE INDEX usage_event_rest_by_time ON usage_event_rest (project_id, created_ms, sequence);
-CREATE INDEX usage_event_rest_by_key ON usage_event_rest (key_id, created_ms);
-CREATE INDEX usage_event_rest_by_session ON usage_event_rest (project_id, session_id, created_ms)
+CREATE INDEX usage_event_rest_by_key ON usage_event_rest (key_id, created_ms, sequence);
+CREATE INDEX usage_event_rest_by_session ON usage_event_rest (project_id, session_id, created_ms, sequence)
   WHERE session_id IS NOT NULL;
 
 -- Which events no roll-up has in it yet. An event and its line here are written together, and whoever rolls it up takes
