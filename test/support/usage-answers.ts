@@ -1,5 +1,4 @@
 // What GET /v2/usage must answer, worked out from the events themselves: no SQL, no roll-up.
-import { HOUR_MS, rfc3339 } from '../../src/core/clock.ts'
 import type { OpenDb } from '../../src/storage/db.ts'
 import type { UsageEvent } from '../../src/usage/usage-event.ts'
 import { type Group, matches, type UsageGroup, type UsageQuestion } from '../../src/usage/usage-query.ts'
@@ -50,6 +49,3 @@ export const canonical = (group: object) => JSON.stringify(Object.entries(group)
 
 export const shownGroups = (groups: readonly UsageGroup[]) =>
   groups.map(({ object: _object, ...group }) => canonical(group)).sort()
-
-/** The start of the hour, or so many hours later, as a text. */
-export const hoursFrom = (start_ms: number, hours: number) => rfc3339(start_ms + hours * HOUR_MS)
