@@ -7,25 +7,22 @@ export type SqlValue = string | number | null | Uint8Array
 export interface Sql {
   readonly text: readonly string[]
   readonly values: readonly SqlValue[]
+  /** Put together for this one use. It is not kept prepared: there may be thousands of such texts. */
+  readonly once?: true
 }
 
 export function sql(text: TemplateStringsArray, ...values: SqlValue[]): Sql {
   return { text, values }
 }
 
-const texts = new Map<string, readonly string[]>()
-
-/** One statement out of parts. The same parts give the same text object, by which adapters find what they prepared. */
+/** One statement out of parts. */
 export function joined(...parts: readonly Sql[]): Sql {
   const text = ['']
   for (const { text: part } of parts) {
     text[text.length - 1] += part[0] ?? ''
     text.push(...part.slice(1))
   }
-  const whole = text.join('?')
-  const known = texts.get(whole) ?? text
-  texts.set(whole, known)
-  return { text: known, values: parts.flatMap(({ values }) => values) }
+  return { text, values: parts.flatMap(({ values }) => values), once: true }
 }
 
 export interface Db {

@@ -106,10 +106,13 @@ function transactionOn(client: PoolClient): Tx {
 const prepared = new WeakMap<readonly string[], { name: string; text: string }>()
 let preparedCount = 0
 
-async function run<Row>(on: Pool | PoolClient, { text, values }: Sql): Promise<Row[]> {
+const numbered = (text: readonly string[]) => text.reduce((before, after, n) => `${before}$${n}${after}`)
+
+async function run<Row>(on: Pool | PoolClient, { text, values, once }: Sql): Promise<Row[]> {
+  if (once) return (await on.query({ text: numbered(text), values: [...values] })).rows as Row[]
   let statement = prepared.get(text)
   if (!statement) {
-    statement = { name: `s${++preparedCount}`, text: text.reduce((before, after, n) => `${before}$${n}${after}`) }
+    statement = { name: `s${++preparedCount}`, text: numbered(text) }
     prepared.set(text, statement)
   }
   return (await on.query({ ...statement, values: [...values] })).rows as Row[]

@@ -92,7 +92,8 @@ function connect(path: string): Connection {
   const prepared = new WeakMap<readonly string[], StatementSyncInstance>()
   return {
     connection,
-    run<Row>({ text, values }: Sql): Row[] {
+    run<Row>({ text, values, once }: Sql): Row[] {
+      if (once) return connection.prepare(text.join('?')).all(...values) as Row[]
       let statement = prepared.get(text)
       if (!statement) {
         statement = connection.prepare(text.join('?'))

@@ -46,18 +46,22 @@ async function strikeOff(tx: Tx, events: readonly Unrolled[]): Promise<void> {
   for (let at = 0; at < events.length; at += STRUCK_AT_ONCE) {
     const names = events.slice(at, at + STRUCK_AT_ONCE).map(({ trace_id }) => trace_id)
     while (names.length < STRUCK_AT_ONCE) names.push('') // one text for every number of names
-    const gone = await tx.rows(
-      joined(sql`DELETE FROM usage_unrolled WHERE trace_id IN (`, listed(names), sql`) RETURNING trace_id`),
-    )
+    const gone = await tx.rows({ text: STRIKING, values: names })
     struck += gone.length
   }
   if (struck !== events.length) throw new Error(`${events.length} events to roll up, but ${struck} struck off`)
 }
 
-const listed = (values: readonly SqlValue[]): Sql => ({
-  text: ['', ...values.slice(1).map(() => ', '), ''],
-  values,
+const listOf = (values: number): Sql => ({
+  text: ['(', ...Array.from({ length: values - 1 }, () => ', '), ')'],
+  values: [],
 })
+
+const STRIKING = joined(
+  sql`DELETE FROM usage_unrolled WHERE trace_id IN `,
+  listOf(STRUCK_AT_ONCE),
+  sql` RETURNING trace_id`,
+).text
 
 async function addAll(tx: Tx, rollups: readonly Rollup[]): Promise<void> {
   const known = new Map<string, Map<string, string>>()
@@ -93,7 +97,7 @@ const ADDING: (readonly string[] | undefined)[] = []
 function addingTo(rows: number): readonly string[] {
   let text = ADDING[rows]
   if (!text) {
-    const row: Sql = { text: ['(', ...Array.from({ length: COLUMNS - 1 }, () => ', '), ')'], values: [] }
+    const row = listOf(COLUMNS)
     text = joined(INTO, row, ...Array.from({ length: rows - 1 }, () => joined(sql`, `, row)), GROWING).text
     ADDING[rows] = text
   }
