@@ -31,9 +31,9 @@ export const usageRoutes: Routes = async (app) => {
         tags,
         summary: 'What generations used and cost, newest first',
         description:
-          'One event for each generation, under its trace id. At most `limit` rows come back; `has_more` says if there ' +
-          'are more, and `after` with the last trace id of a page gives the next one. With `group_by`, events are ' +
-          'added up, the latest day first, then the dearest. `Accept: text/csv` gives a table.',
+          'One event for each generation, under its trace id. At most `limit` rows come back; `has_more` says ' +
+          'whether there are more, and `after` with the last trace id of a page gives the next one. With `group_by`, ' +
+          'events are added up, the latest day first, then the dearest. `Accept: text/csv` gives a table.',
         querystring: UsageQuery,
         response: { 200: Answer },
       },
