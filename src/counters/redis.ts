@@ -130,7 +130,7 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
       string,
     ]
     const store_s = Math.floor(store_ms / 1_000)
-    ahead_ms = Number.NEGATIVE_INFINITY
+    if (turn === 'meeting') ahead_ms = Number.NEGATIVE_INFINITY
     setAhead(store_ms, anyTime())
     const outcome = era === '' ? 'first' : found === era ? 'same' : 'forgotten'
     if (outcome !== 'same') {
