@@ -15,7 +15,7 @@ const ALERTS = 'deploy/prometheus/alerts.yaml'
 const DASHBOARD = 'deploy/grafana/switchyard.json'
 const NGINX = 'deploy/nginx/nginx.conf'
 /** Settings that are not this server's own, or that only a cluster has. */
-const OTHER_VARIABLES = ['REDIS_URL', 'NODE_ENV']
+const OTHER_VARIABLES = ['NODE_ENV']
 
 interface Metric {
   name: string
