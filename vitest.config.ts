@@ -30,6 +30,7 @@ export default defineConfig({
           name: 'fast',
           include: [
             ...spec,
+            'bench/**/*.test.ts',
             'console/**/*.test.ts',
             'test/tidy.test.ts',
             'test/tidy/**/*.test.ts',

@@ -1,24 +1,43 @@
 // `npm run bench`: ratios to a bare reference in the same run. Machines are noisy; ratios hold, rates do not.
 import { parseArgs } from 'node:util'
+import { compare } from './compare.ts'
+import { chatStreams, chatWhole } from './gateway.ts'
+import { growth } from './growth.ts'
+import { cleanUpOnSignals, letGoOfAll, wasInterrupted } from './held.ts'
+import { latency } from './latency.ts'
 import type { Conditions } from './measure.ts'
-import { proxyStreams, proxyWhole } from './proxy.ts'
+import { keepOffTheServersCore } from './processes.ts'
+import { profile } from './profile.ts'
 import { replicas } from './replicas.ts'
+import { circumstances, writeReport } from './report.ts'
+import { soak } from './soak.ts'
 import { usage } from './usage.ts'
 import { writes } from './writes.ts'
 
-const SCENARIOS: Record<string, (conditions: Conditions) => Promise<string>> = {
+type Scenario = (conditions: Conditions, operands: string[]) => Promise<string>
+
+const SCENARIOS: Record<string, Scenario> = {
+  chat: chatWhole,
+  streams: chatStreams,
   writes,
-  chat: proxyWhole,
-  streams: proxyStreams,
   replicas,
+  usage: () => usage({ events: Number(values.events), engine: values.engine === 'postgres' ? 'postgres' : 'sqlite' }),
+  latency,
+  compare,
+  growth,
+  soak,
+  profile,
 }
+const USUAL = ['chat', 'streams', 'writes']
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
-    connections: { type: 'string', default: '32' },
+    connections: { type: 'string', default: '64' },
+    'warm-seconds': { type: 'string', default: '20' },
+    minutes: { type: 'string', default: '10' },
     events: { type: 'string', default: '1000000' },
     engine: { type: 'string', default: 'sqlite' },
   },
@@ -27,17 +46,26 @@ const conditions: Conditions = {
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),
   connections: Number(values.connections),
+  warm_seconds: Number(values['warm-seconds']),
+  minutes: Number(values.minutes),
 }
-/** Takes long and measures no server, so it runs only when it is named. */
-const named: typeof SCENARIOS = {
-  usage: () => usage({ events: Number(values.events), engine: values.engine === 'postgres' ? 'postgres' : 'sqlite' }),
+// Several scenarios may be named; every other word is for them: a revision, a kind of profile, part of a name.
+const named = positionals.filter((name) => name in SCENARIOS)
+const operands = positionals.filter((name) => !(name in SCENARIOS))
+
+cleanUpOnSignals()
+keepOffTheServersCore()
+try {
+  if (positionals.length > 0 && named.length === 0)
+    throw new Error(`no scenario '${positionals[0]}'; there are: ${Object.keys(SCENARIOS).join(', ')}`)
+  process.stdout.write(`${circumstances()}\n`)
+  for (const name of named.length > 0 ? named : USUAL)
+    process.stdout.write(`${await SCENARIOS[name]?.(conditions, operands)}\n`)
+  const report = writeReport(process.argv.slice(2))
+  if (report) process.stdout.write(`\nThe whole report: ${report}\n`)
+} catch (error) {
+  if (!wasInterrupted()) process.stderr.write(`bench: ${(error as Error).stack ?? String(error)}\n`)
+  process.exitCode = 1
 }
-const wanted = positionals.length > 0 ? positionals : Object.keys(SCENARIOS)
-for (const name of wanted) {
-  const scenario = SCENARIOS[name] ?? named[name]
-  if (!scenario)
-    throw new Error(
-      `no scenario '${name}'; there are: ${[...Object.keys(SCENARIOS), ...Object.keys(named)].join(', ')}`,
-    )
-  process.stdout.write(`${await scenario(conditions)}\n`)
-}
+await letGoOfAll()
+process.exit(wasInterrupted() ? 130 : process.exitCode)

@@ -1,67 +1,103 @@
-// Servers under test, each a process of its own, pinned to one core where the machine can pin; the load runs on another.
+// Servers under test, each a process of its own, pinned to one core where the machine can; the load runs on another.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { holdUntilEnd, wasInterrupted } from './held.ts'
 
-const canPin = spawnSync('taskset', ['--version']).status === 0
-const TICKS_PER_SECOND = Number(spawnSync('getconf', ['CLK_TCK']).stdout?.toString()) || 100
+export const canPin = availableParallelism() > 1 && spawnSync('taskset', ['--version']).status === 0
+export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 export const SERVER_CORE = '0'
 export const LOAD_CORE = '1'
 
+const STOP_WITHIN_MS = 15_000
+const READY_WITHIN_TRIES = 400
+const TSX = import.meta.resolve('tsx')
+
+export interface Times {
+  /** Processor time of all its threads. */
+  cpu_us: number
+  /** How long its main thread was ready to run and others had the core. */
+  waited_us: number
+}
+
 export interface ServerProcess {
   name: string
   url: string
-  /** Processor time used so far, in microseconds, from the process's own counters. */
+  pid: number
+  times(): Times
+  /** Processor time used so far, in microseconds. */
   cpuMicros(): number
   rssBytes(): number
+  /** Open files, sockets among them. */
+  openFiles(): number
+  signal(name: NodeJS.Signals): void
   stop(): Promise<void>
 }
 
 export interface Start {
   name: string
   script: string
+  /** For Node itself, before the script. */
+  node_args?: string[]
   args?: string[]
   env?: Record<string, string>
   core?: string
+  /** Where it runs; the checkout unless told. */
+  cwd?: string
   ready: string
 }
 
-/** Starts a script that prints its address, and waits until `ready` answers. */
-export async function startProcess({
-  name,
-  script,
-  args = [],
-  env = {},
-  core = SERVER_CORE,
-  ready,
-}: Start): Promise<ServerProcess> {
-  const node = [process.execPath, ...(script.endsWith('.ts') ? ['--import', 'tsx'] : []), script, ...args]
+/** This process and whatever it starts without a core of its own, a database for one, keeps off the server's core. */
+export function keepOffTheServersCore(): void {
+  if (canPin) spawnSync('taskset', ['-a', '-c', '-p', LOAD_CORE, String(process.pid)])
+}
+
+/** Starts a script that listens on env.PORT, and waits until `ready` answers. It ends with the run at the latest. */
+export async function startProcess(start: Start): Promise<ServerProcess> {
+  const { name, env = {}, core = SERVER_CORE, ready } = start
+  const loader = start.script.endsWith('.ts') ? ['--import', TSX] : []
+  const node = [process.execPath, ...loader, ...(start.node_args ?? []), start.script, ...(start.args ?? [])]
   const [command = '', ...rest] = canPin ? ['taskset', '-c', core, ...node] : node
-  const child = spawn(command, rest, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(command, rest, {
+    cwd: start.cwd ?? ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   child.stdout?.resume()
+  const stop = holdUntilEnd(() => end(child))
   const url = `http://127.0.0.1:${env.PORT}`
   await untilReady(`${url}${ready}`, child)
+  return { name, url, stop, ...watch(child.pid as number), signal: (signal) => void child.kill(signal) }
+}
+
+/** What the system counts about a process. */
+export function watch(pid: number): Omit<ServerProcess, 'name' | 'url' | 'signal' | 'stop'> {
   return {
-    name,
-    url,
-    cpuMicros: () => cpuMicros(child.pid as number),
-    rssBytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024,
-    stop: () => stop(child),
+    pid,
+    times: () => times(pid),
+    cpuMicros: () => times(pid).cpu_us,
+    rssBytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024,
+    openFiles: () => readdirSync(`/proc/${pid}/fd`).length,
   }
 }
 
-export function cpuMicros(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ')
-  return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1e6
+/** The scheduler counts in nanoseconds; the usual counters tick a hundred times a second, too coarse for a round. */
+function times(pid: number): Times {
+  const sum: Times = { cpu_us: 0, waited_us: 0 }
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    const [ran, waited] = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')
+    sum.cpu_us += Number(ran) / 1_000
+    if (Number(task) === pid) sum.waited_us = Number(waited) / 1_000
+  }
+  return sum
 }
 
 async function untilReady(url: string, child: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < READY_WITHIN_TRIES; tries++) {
     if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(' ')} ended with ${child.exitCode}`)
     const ok = await fetch(url).then(
       (answer) => answer.ok,
@@ -73,13 +109,19 @@ async function untilReady(url: string, child: ChildProcess): Promise<void> {
   throw new Error(`${url} did not become ready`)
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+export async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
   const exited = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGTERM')
+  child.kill(wasInterrupted() ? 'SIGKILL' : 'SIGTERM')
+  const late = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS)
   await exited
+  clearTimeout(late)
 }
 
+/** A folder that is gone with the run at the latest. */
 export function temporaryFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'switchyard-bench-'))
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+  const remove = () => rmSync(path, { recursive: true, force: true })
+  holdUntilEnd(remove)
+  return { path, remove }
 }

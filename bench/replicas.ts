@@ -1,17 +1,15 @@
 // What it costs to be a cluster: whole chat answers through one process on SQLite, then through one, two and three
 // replicas on one PostgreSQL. Each replica gets its own load, from a project of its own.
-import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { globSync } from 'tinyglobby'
 import { freePort, ownPostgresServer } from '../test/support/postgres-server.ts'
 import { foundProjects } from '../test/torture/replica-scene.ts'
-import type { LoadPlan, LoadResult } from './load.ts'
-import { type Conditions, type Round, summarize, table } from './measure.ts'
-import { cpuMicros, type ServerProcess, startProcess, temporaryFolder } from './processes.ts'
+import type { LoadPlan, LoadResult } from './load-plan.ts'
+import { type Load, startLoad } from './load-process.ts'
+import type { Conditions } from './measure.ts'
+import { type ServerProcess, startProcess, temporaryFolder, watch } from './processes.ts'
 
-const run = promisify(execFile)
 const KEY = `svc_live_${'b'.repeat(42)}`
 const REPLICAS_MAX = 3
 const ANY_CORE = '0-1' // servers, database and load share the machine: what holds is processor time, not the rate
@@ -61,52 +59,59 @@ export async function replicas(conditions: Conditions): Promise<string> {
       storeMicros: () => familyMicros(postgres.pid?.()),
     })),
   ]
-  const { rounds, store } = await measureAll(contenders, conditions)
+  const lines = await measureAll(contenders, conditions)
   await Promise.all([upstream, embedded, ...servers].map((server) => server.stop()))
   await postgres.stop()
   folder.remove()
   const title = `Replicas, whole chat answers, ${conditions.connections} connections in all, everything on the same cores`
-  return `${table(title, summarize(rounds))}\n${store}`
+  return `\n${title}\n${lines.join('\n')}`
 }
 
-async function measureAll(contenders: readonly Contender[], conditions: Conditions) {
-  const rounds: Round[][] = []
-  const store = new Map<string, number[]>()
-  for (let at = -1; at < conditions.rounds; at++) {
-    const round: Round[] = []
-    for (const contender of contenders) {
-      const before = contender.storeMicros()
-      const { requests, ...measured } = await oneRound(contender, at < 0 ? { ...conditions, seconds: 1 } : conditions)
-      round.push(measured)
-      if (at < 0) continue // warm up
-      const spent = (contender.storeMicros() - before) / Math.max(1, requests)
-      store.set(contender.name, [...(store.get(contender.name) ?? []), spent])
-    }
-    if (at >= 0) rounds.push(round)
-  }
-  const lines = [...store].slice(1).map(([name, spent]) => {
-    const median = spent.sort((a, b) => a - b)[Math.floor(spent.length / 2)] ?? 0
-    return `  ${name.padEnd(18)} ${median.toFixed(0)} µs a request beside that in PostgreSQL`
+interface Round {
+  cpu_us: number
+  store_us: number
+  per_second: number
+  p50_ms: number
+  p99_ms: number
+  failures: number
+}
+
+const WARM_UP_SECONDS = 8
+
+async function measureAll(contenders: readonly Contender[], conditions: Conditions): Promise<string[]> {
+  const loads = Array.from({ length: REPLICAS_MAX }, startLoad)
+  const rounds = new Map<string, Round[]>(contenders.map(({ name }) => [name, []]))
+  for (const contender of contenders) await oneRound(contender, loads, { ...conditions, seconds: WARM_UP_SECONDS })
+  for (let at = 0; at < conditions.rounds; at++)
+    for (const contender of contenders) rounds.get(contender.name)?.push(await oneRound(contender, loads, conditions))
+  return [...rounds].map(([name, own]) => {
+    const median = (value: keyof Round) => own.map((round) => round[value]).sort((x, y) => x - y)[own.length >> 1] ?? 0
+    const shown = (value: keyof Round, digits: number) => median(value).toFixed(digits).padStart(8)
+    return `  ${name.padEnd(22)} ${shown('cpu_us', 0)} µs a request, and ${shown('store_us', 0)} µs in PostgreSQL; \
+${shown('per_second', 0)} requests/s, p50 ${shown('p50_ms', 1)} ms, p99 ${shown('p99_ms', 1)} ms, failures ${sum(own.map((round) => round.failures))}`
   })
-  return { rounds, store: lines.join('\n') }
 }
 
-async function oneRound({ name, servers, keys }: Contender, { seconds, connections }: Conditions) {
+async function oneRound(contender: Contender, loads: readonly Load[], conditions: Conditions): Promise<Round> {
+  const { servers, keys, storeMicros } = contender
   const before = servers.map((server) => server.cpuMicros())
-  const each = Math.max(1, Math.floor(connections / servers.length))
-  const loads = servers.map(async ({ url }, n) => {
-    const plan: LoadPlan = {
-      ...{ port: Number(new URL(url).port), path: '/v1/chat/completions', body: BODY, connections: each, seconds },
-      headers: { authorization: `Bearer ${keys[n % keys.length]}`, 'content-type': 'application/json' },
-    }
-    const { stdout } = await run(process.execPath, ['--import', 'tsx', 'bench/load.ts', JSON.stringify(plan)])
-    return JSON.parse(stdout) as LoadResult
-  })
-  const results = await Promise.all(loads)
-  const requests = sum(results.map((one) => one.requests))
+  const store_before = storeMicros()
+  const connections = Math.max(1, Math.floor(conditions.connections / servers.length))
+  const results: LoadResult[] = await Promise.all(
+    servers.map(({ url }, n) => {
+      const plan: LoadPlan = {
+        ...{ port: Number(new URL(url).port), path: '/v1/chat/completions', body: BODY, connections },
+        seconds: conditions.seconds,
+        headers: { authorization: `Bearer ${keys[n % keys.length]}`, 'content-type': 'application/json' },
+      }
+      return (loads[n] as Load).run(plan)
+    }),
+  )
+  const requests = Math.max(1, sum(results.map((one) => one.requests)))
   const spent = sum(servers.map((server, n) => server.cpuMicros() - (before[n] ?? 0)))
   return {
-    ...{ name, requests, cpu_us: spent / Math.max(1, requests) },
+    cpu_us: spent / requests,
+    store_us: (storeMicros() - store_before) / requests,
     per_second: sum(results.map((one) => one.requests / one.seconds)),
     p50_ms: Math.max(...results.map((one) => one.p50_ms)),
     p99_ms: Math.max(...results.map((one) => one.p99_ms)),
@@ -129,7 +134,7 @@ function familyMicros(parent: number | undefined): number {
       return [] // it ended while we looked
     }
   })
-  return sum([parent, ...children].map(cpuMicros))
+  return sum([parent, ...children].map((pid) => watch(pid).cpuMicros()))
 }
 
 function settingsFile(folder: string, upstream: ServerProcess): Record<string, string> {
