@@ -26,6 +26,7 @@ async function withoutVolume(db: OpenDb): Promise<void> {
   for (const table of ['usage_event', 'usage_unrolled', 'usage_rollup']) await plain(db, `DROP TABLE ${table}`)
   if (ENGINE === 'postgres') await plain(db, 'DROP FUNCTION usage_event_unrolled()')
   for (const statement of before.filter((text) => text.trim() !== '')) await plain(db, statement)
+  await plain(db, 'ALTER TABLE usage_event ADD COLUMN trace TEXT') // of a later file, which stays applied
   await plain(db, "DELETE FROM schema_migration WHERE name LIKE '0010-usage-at-volume%'")
 }
 
