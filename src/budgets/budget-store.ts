@@ -6,7 +6,7 @@ import { type Db, sql } from '../storage/db.ts'
 import { type Hold, type HoldOutcome, type Settlement, settlementOf } from './budget.ts'
 import { type Period, windowEnd } from './budget-window.ts'
 import { carveStore, holdOfChild, releaseOfChild, settleOfChild } from './carve-store.ts'
-import { DoesNotFit, lowerHeld, moveKey, moveProject, raiseKey, raiseProject } from './ledger-store.ts'
+import { DoesNotFit, lowerHeld, Moves, moveKey, moveProject, raiseKey, raiseProject } from './ledger-store.ts'
 
 /** A process that has not said that it lives for this long is dead, and its holds go back. */
 const DEAD_AFTER_MS = MINUTE_MS
@@ -16,6 +16,12 @@ export interface Spender {
   project_id: string
   /** R64: of a child key. */
   parent_id?: string | undefined
+}
+
+export interface Owing {
+  spender: Spender
+  hold: Hold | undefined
+  cost_micros: number
 }
 
 export type BudgetStore = ReturnType<typeof budgetStore>
@@ -68,6 +74,24 @@ export function budgetStore(db: Db, process: string) {
         await moveKey(db, key_id, { held: -held, spent }, now)
       }
       return settlement
+    },
+
+    /** The same for several at once, in the order in which they are given. Each row that carries money moves once. */
+    async settleAll(charges: readonly Owing[], now: number): Promise<Settlement[]> {
+      const settlements: Settlement[] = []
+      const moves = new Moves()
+      for (const { spender, hold, cost_micros } of charges) {
+        if (spender.parent_id !== undefined) {
+          settlements.push(await this.settle(spender, hold, cost_micros, now))
+          continue
+        }
+        const held_micros = hold && (await takeHold(db, hold.id))
+        const settlement = settlementOf(cost_micros, hold && (held_micros ?? 0))
+        moves.add(spender, { held: -(held_micros ?? 0), spent: settlement.charged_micros })
+        settlements.push(settlement)
+      }
+      await moves.write(db, now)
+      return settlements
     },
 
     /** Gives a hold back. A second time changes nothing. */

@@ -84,3 +84,28 @@ export interface Moved {
   /** Set where the key is a child whose money has gone back to its parent. */
   returned_at: number | null
 }
+
+/** What several charges come to, row by row, in the order in which rows are taken. */
+export class Moves {
+  readonly #projects = new Map<string, Movement>()
+  readonly #keys = new Map<string, Movement>()
+
+  add({ project_id, key_id }: { project_id: string; key_id: string }, movement: Movement): void {
+    addTo(this.#projects, project_id, movement)
+    addTo(this.#keys, key_id, movement)
+  }
+
+  async write(tx: Db, now: number): Promise<void> {
+    for (const [id, movement] of inOrder(this.#projects)) await moveProject(tx, id, movement)
+    for (const [id, movement] of inOrder(this.#keys)) await moveKey(tx, id, movement, now)
+  }
+}
+
+function addTo(sums: Map<string, Movement>, id: string, { held, spent }: Movement): void {
+  const sum = sums.get(id)
+  if (!sum) return void sums.set(id, { held, spent })
+  sum.held += held
+  sum.spent += spent
+}
+
+const inOrder = (sums: Map<string, Movement>) => [...sums].sort(([a], [b]) => (a < b ? -1 : 1))

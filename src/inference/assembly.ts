@@ -19,6 +19,7 @@ import { inference } from './inference.ts'
 import { listedModels } from './listed-models.ts'
 import { records } from './records.ts'
 import { routingSnapshots } from './routing-snapshot.ts'
+import { settleTogether } from './settle-together.ts'
 
 export interface PathParts {
   db: Db
@@ -57,6 +58,7 @@ export function inferencePath(parts: PathParts) {
       usageOn: usageStore,
       subscriptionsOn: subscriptionStore,
       idempotencyOn,
+      settleTogether: settleTogether({ db, now: clock.now, budgetsOn, usageOn: usageStore }),
       onWriteOff: (micros) => metrics.writtenOff.inc(micros),
     },
   })

@@ -34,6 +34,8 @@ export interface Stages {
   giveBack(got: Dispatched): Promise<void>
   /** Whether the whole stream is needed afterwards. */
   wantsBody(call: Call): boolean
+  /** Whether `also` has anything to write. */
+  leavesMore(call: Call): boolean
   /** What is written together with the charge, such as the session's line. */
   also(ended: Ended, tx: Db): Promise<void>
   /** The body that the client gets, once it is known what it cost. */
@@ -105,7 +107,9 @@ async function answerWhole(run: Run, { content_type, body }: Whole): Promise<voi
   })
   const also = (tx: Db, money: Money) => stages.also(ended(money), tx)
   const produced = await producedOf(run, 'completed', tokens)
-  const answer = told(await stages.settle(call, got, produced, { reservation, kept: told, also }))
+  const answer = told(
+    await stages.settle(call, got, produced, { reservation, leaves_more: stages.leavesMore(call), kept: told, also }),
+  )
   client.send(answer.status, answer.headers, answer.body)
 }
 
@@ -143,7 +147,12 @@ async function answerStream(
   const kept = (money: Money) => keptStream({ ...headers, ...moneyHeaders(money) }, body)
   const also = (tx: Db, money: Money) => stages.also({ call, got, facts, body, tokens, money }, tx)
   const produced = await producedOf(run, 'completed', tokens)
-  const money = await stages.settleDelivered(call, got, produced, { reservation, kept, also })
+  const money = await stages.settleDelivered(call, got, produced, {
+    reservation,
+    leaves_more: stages.leavesMore(call),
+    kept,
+    also,
+  })
   client.end(money ? moneyHeaders(money) : {})
 }
 

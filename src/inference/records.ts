@@ -14,7 +14,7 @@ import { keptForm } from './conversation.ts'
 import type { Gateway } from './gateway.ts'
 import type { Ended, Stages } from './pipeline.ts'
 
-export type Records = Pick<Stages, 'wantsBody' | 'also' | 'repeatedTokens' | 'finalBody'>
+export type Records = Pick<Stages, 'wantsBody' | 'leavesMore' | 'also' | 'repeatedTokens' | 'finalBody'>
 
 interface Needs {
   clock: Clock
@@ -68,6 +68,8 @@ export function records({ clock, seals, gateway }: Needs): Records {
 
   return {
     wantsBody: (call) => isStored(call) || (gateway.full_fidelity && hasLine(call)),
+
+    leavesMore: (call) => hasLine(call) || isStored(call),
 
     async also(ended, tx) {
       if (hasLine(ended.call)) await recordTurn(ended, tx)

@@ -1,5 +1,6 @@
 // The end of a generation, in one transaction (R21, R43): hold → charge, the usage event, the session's line, the kept
 // answer. All of it happens or none of it does.
+import type { Settlement } from '../budgets/budget.ts'
 import type { BudgetStore } from '../budgets/budget-store.ts'
 import { rfc3339 } from '../core/clock.ts'
 import { type Admission, type ExecutionMode, savings } from '../headers/agent-headers.ts'
@@ -14,6 +15,7 @@ import type { Call } from './call.ts'
 import { type Charge, chargeFor } from './charge.ts'
 import type { Dispatched } from './dispatch.ts'
 import { hintsHonored, targetMet } from './qos.ts'
+import type { SettleTogether } from './settle-together.ts'
 import type { Target } from './target.ts'
 import type { TokenCounts } from './token-counts.ts'
 
@@ -38,6 +40,8 @@ export interface Money {
 /** What else must happen together with the charge. */
 export interface Together {
   reservation: Reservation | undefined
+  /** Whether `also` has anything to write. */
+  leaves_more: boolean
   /** The answer to keep, once its cost is known. */
   kept(money: Money): KeptResponse
   also(tx: Db, money: Money): Promise<void>
@@ -50,7 +54,14 @@ export interface SettleNeeds {
   usageOn(db: Db): UsageStore
   subscriptionsOn(db: Db): SubscriptionStore
   idempotencyOn(db: Db): IdempotencyStore
+  /** For charges that leave nothing behind but their usage event. */
+  settleTogether: SettleTogether
   onWriteOff(micros: number): void
+}
+
+interface Settled {
+  money: Money
+  settlement: Settlement
 }
 
 export async function settle(
@@ -59,11 +70,38 @@ export async function settle(
   got: Dispatched,
   { produced, together }: { produced: Produced; together: Together | undefined },
 ): Promise<Money> {
-  const { db, now, budgetsOn, usageOn, subscriptionsOn, idempotencyOn, onWriteOff } = needs
-  const owed = produced.ending === 'completed' || produced.ending === 'client_left'
-  const settled = await db.transaction(async (tx) => {
+  const stands_alone = !together?.reservation && !together?.leaves_more && !got.target.subscription
+  const { money, settlement } = stands_alone
+    ? await settlePlain(needs, call, got, produced)
+    : await settleWith(needs, call, got, { produced, together })
+  if (settlement.written_off_micros > 0) needs.onWriteOff(settlement.written_off_micros)
+  return money
+}
+
+const isOwed = ({ ending }: Produced) => ending === 'completed' || ending === 'client_left'
+
+async function settlePlain(needs: SettleNeeds, call: Call, got: Dispatched, produced: Produced): Promise<Settled> {
+  const charge = isOwed(produced) ? chargeFor(got.target, produced.tokens, 0) : NOTHING
+  const { direct_cost_micros } = charge
+  const settlement = await needs.settleTogether({
+    spender: call.caller,
+    hold: got.hold,
+    cost_micros: charge.cost_micros,
+    event: (settled, now) => eventOf(call, got, produced, { direct_cost_micros, ...settled, now }),
+    facts: traceFacts(call, got, produced),
+  })
+  return { money: { charged_micros: settlement.charged_micros, direct_cost_micros }, settlement }
+}
+
+function settleWith(
+  { db, now, budgetsOn, usageOn, subscriptionsOn, idempotencyOn }: SettleNeeds,
+  call: Call,
+  got: Dispatched,
+  { produced, together }: { produced: Produced; together: Together | undefined },
+): Promise<Settled> {
+  return db.transaction(async (tx) => {
     const ended_at = now() // R65: the window that pays is the one that the usage event falls into
-    const charge = owed ? await chargeIn(subscriptionsOn(tx), call, got.target, produced.tokens) : NOTHING
+    const charge = isOwed(produced) ? await chargeIn(subscriptionsOn(tx), call, got.target, produced.tokens) : NOTHING
     const settlement = await budgetsOn(tx).settle(call.caller, got.hold, charge.cost_micros, ended_at)
     const money = { charged_micros: settlement.charged_micros, direct_cost_micros: charge.direct_cost_micros }
     const event = eventOf(call, got, produced, { ...money, ...settlement, now: ended_at })
@@ -75,8 +113,6 @@ export async function settle(
     }
     return { money, settlement }
   })
-  if (settled.settlement.written_off_micros > 0) onWriteOff(settled.settlement.written_off_micros)
-  return settled.money
 }
 
 async function chargeIn(

@@ -1,0 +1,113 @@
+// R43, §8.2: charges that are written together are charges all the same: each once, each with its event, none undone by
+// a neighbour.
+import { expect, test } from 'vitest'
+import { NOON } from '../../test/support/clock.ts'
+import { withDb } from '../../test/support/databases.ts'
+import { projectIn } from '../../test/support/projects.ts'
+import { usageEvent } from '../../test/support/usage-events.ts'
+import { budgetStore, type Spender } from '../budgets/budget-store.ts'
+import { createKey } from '../keys/key.ts'
+import { keyStore } from '../keys/key-store.ts'
+import { type Db, sql } from '../storage/db.ts'
+import { usageStore } from '../usage/usage-store.ts'
+import { type Owed, settleTogether } from './settle-together.ts'
+
+const FACTS = { stream: false, keyed: false, fallback_used: false } as Owed['facts']
+
+withDb((db) => {
+  const budgetsOn = (on: Db) => budgetStore(on, 'one')
+  const settling = (on: Db = db()) => settleTogether({ db: on, now: () => NOON, budgetsOn, usageOn: usageStore })
+
+  async function spenderIn(project_id: string): Promise<Spender> {
+    const minted = createKey(project_id, { name: 'k' }, NOON)
+    await keyStore(db()).insert(minted, NOON)
+    return { project_id, key_id: minted.api_key.id }
+  }
+
+  const owed = (spender: Spender, cost_micros: number, more: Partial<Owed> & { trace_id?: string } = {}): Owed => {
+    const { trace_id, ...rest } = more
+    const { project_id, key_id } = spender
+    const known = trace_id === undefined ? {} : { trace_id }
+    return {
+      spender,
+      hold: undefined,
+      cost_micros,
+      event: ({ charged_micros }) => usageEvent(project_id, { key_id, charged_micros, ...known }),
+      facts: FACTS,
+      ...rest,
+    }
+  }
+
+  async function booksOf({ key_id, project_id }: Spender) {
+    const [row] = await db().rows(sql`
+      SELECT k.spent_micros AS key_spent, k.held_micros AS key_held, p.spent_micros AS spent, p.held_micros AS held,
+        (SELECT COUNT(*) FROM usage_event u WHERE u.key_id = k.id) AS events,
+        (SELECT CAST(COALESCE(SUM(u.charged_micros), 0) AS BIGINT) FROM usage_event u WHERE u.key_id = k.id) AS charged
+      FROM api_key k JOIN project p ON p.id = k.project_id WHERE k.id = ${key_id} AND p.id = ${project_id}`)
+    return row
+  }
+
+  test('R43 of fifty at once each is charged once, with its own event and its own settlement', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const settle = settling()
+    const settled = await Promise.all(Array.from({ length: 50 }, (_, n) => settle(owed(spender, n))))
+    expect(settled.map((one) => one.charged_micros)).toEqual(Array.from({ length: 50 }, (_, n) => n))
+    const sum = (50 * 49) / 2
+    expect(await booksOf(spender)).toEqual({
+      key_spent: sum,
+      key_held: 0,
+      spent: sum,
+      held: 0,
+      events: 50,
+      charged: sum,
+    })
+  })
+
+  test('R43 they share transactions, and holds go with their charges', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const holds = await Promise.all(Array.from({ length: 20 }, () => budgetsOn(db()).hold(spender, 100, NOON)))
+    let transactions = 0
+    const counted: Db = {
+      rows: (statement) => db().rows(statement),
+      transaction: (work) => {
+        transactions++
+        return db().transaction(work)
+      },
+    }
+    const settle = settling(counted)
+    await Promise.all(
+      holds.map((outcome) => settle(owed(spender, 130, { hold: outcome.kind === 'held' ? outcome.hold : undefined }))),
+    )
+    expect(transactions).toBeLessThan(3)
+    expect(await booksOf(spender)).toEqual({
+      ...{ key_spent: 2_000, key_held: 0, spent: 2_000, held: 0, events: 20, charged: 2_000 },
+    })
+    expect(await db().rows(sql`SELECT id FROM budget_hold WHERE key_id = ${spender.key_id}`)).toEqual([])
+  })
+
+  test('§8.2 one that cannot be written fails alone', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const settle = settling()
+    await settle(owed(spender, 5, { trace_id: 'trc_twice' }))
+    const outcomes = await Promise.allSettled([
+      settle(owed(spender, 7)),
+      settle(owed(spender, 1_000, { trace_id: 'trc_twice' })),
+      settle(owed(spender, 11)),
+    ])
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await booksOf(spender)).toMatchObject({ key_spent: 23, spent: 23, events: 3, charged: 23 })
+  })
+
+  test('§8.2 planted: neighbours that are written again although the batch was not undone are found', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    // Every statement for itself: what was written before the failure stays.
+    const torn: Db = {
+      rows: (statement) => db().rows(statement),
+      transaction: (work) => work({ ...torn, tryLock: async () => true }),
+    }
+    const settle = settling(torn)
+    await settle(owed(spender, 5, { trace_id: 'trc_torn' }))
+    await Promise.allSettled([settle(owed(spender, 7)), settle(owed(spender, 1_000, { trace_id: 'trc_torn' }))])
+    expect(await booksOf(spender)).not.toMatchObject({ key_spent: 12, spent: 12, events: 2, charged: 12 })
+  })
+})

@@ -1,0 +1,78 @@
+// Charges of one project that come at the same moment are written in one transaction: they share its round trips, its
+// commit and the lock on the rows that carry the money, which every one of them needs. Each caller still waits until
+// its own charge is durable. What must be written together with more than its usage event does not come here.
+import type { Hold, Settlement } from '../budgets/budget.ts'
+import type { BudgetStore, Spender } from '../budgets/budget-store.ts'
+import type { Db } from '../storage/db.ts'
+import type { TraceFacts } from '../usage/trace.ts'
+import type { UsageEvent } from '../usage/usage-event.ts'
+import type { UsageStore } from '../usage/usage-store.ts'
+import { isAway } from './deferred-writes.ts'
+
+const BATCH_MAX = 256 // bounds how long one transaction keeps the project's row
+
+export interface Owed {
+  spender: Spender
+  hold: Hold | undefined
+  cost_micros: number
+  event(settlement: Settlement, now: number): UsageEvent
+  facts: TraceFacts
+}
+
+interface Needs {
+  db: Db
+  now(): number
+  budgetsOn(db: Db): Pick<BudgetStore, 'settleAll'>
+  usageOn(db: Db): Pick<UsageStore, 'insert'>
+}
+
+interface Waiting {
+  owed: Owed
+  resolve(settlement: Settlement): void
+  reject(reason: unknown): void
+}
+
+export type SettleTogether = ReturnType<typeof settleTogether>
+
+export function settleTogether({ db, now, budgetsOn, usageOn }: Needs) {
+  const queues = new Map<string, Waiting[]>()
+
+  const write = (all: readonly Waiting[]): Promise<Settlement[]> =>
+    db.transaction(async (tx) => {
+      const time_ms = now() // R65: the window that pays is the one that the usage event falls into
+      const owed = all.map((one) => one.owed)
+      const settlements = await budgetsOn(tx).settleAll(owed, time_ms)
+      const usage = usageOn(tx)
+      for (let at = 0; at < owed.length; at++) {
+        const { event, facts } = owed[at] as Owed
+        await usage.insert(event(settlements[at] as Settlement, time_ms), facts)
+      }
+      return settlements
+    })
+
+  async function settle(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const settlements = await write(batch)
+      batch.forEach(({ resolve }, at) => void resolve(settlements[at] as Settlement))
+    } catch (error) {
+      // One that cannot be written, such as a second event under its trace id, must not undo its neighbours.
+      if (batch.length > 1 && !isAway(error)) await Promise.all(batch.map((one) => settle([one])))
+      else for (const { reject } of batch) reject(error)
+    }
+  }
+
+  async function drain(project_id: string, queue: Waiting[]): Promise<void> {
+    while (queue.length > 0) await settle(queue.splice(0, BATCH_MAX))
+    queues.delete(project_id)
+  }
+
+  return (owed: Owed): Promise<Settlement> =>
+    new Promise((resolve, reject) => {
+      const { project_id } = owed.spender
+      const queue = queues.get(project_id)
+      if (queue) return void queue.push({ owed, resolve, reject })
+      const fresh = [{ owed, resolve, reject }]
+      queues.set(project_id, fresh)
+      setImmediate(() => void drain(project_id, fresh))
+    })
+}
