@@ -131,20 +131,11 @@ export function keyStore(db: Db) {
         WHERE previous_hash IS NOT NULL AND previous_expires_at <= ${now}`)
     },
 
-    /** One read, whatever the key is bound to (R60 to R64). A child has the rates of its parent. */
+    /** One read for a key's present secret; a second one only where that finds nothing (R61). */
     async findHolder(hash: string, now: number): Promise<Caller | undefined> {
-      const [row] = await db.rows<HolderRow>(sql`
-        SELECT k.id AS key_id, k.project_id, k.scopes, o.verified_at, k.budget_micros, p.cap_micros, p.routing_epoch,
-               k.window_limit_micros, k.parent_id, k.allowed_models, k.allowed_cidrs,
-               f.allowed_models AS parent_models, f.allowed_cidrs AS parent_cidrs,
-               CASE WHEN f.id IS NULL THEN k.requests_per_minute ELSE f.requests_per_minute END AS requests_per_minute,
-               CASE WHEN f.id IS NULL THEN k.tokens_per_minute ELSE f.tokens_per_minute END AS tokens_per_minute,
-               CASE WHEN f.id IS NULL THEN k.concurrent_streams ELSE f.concurrent_streams END AS concurrent_streams
-        FROM api_key k JOIN project p ON p.id = k.project_id JOIN person o ON o.id = p.owner_id
-             LEFT JOIN api_key f ON f.id = k.parent_id
-        WHERE k.hash = COALESCE((SELECT r.hash FROM api_key r
-                                 WHERE r.previous_hash = ${hash} AND r.previous_expires_at > ${now}), ${hash})
-          AND (k.expires_at IS NULL OR k.expires_at > ${now}) AND k.status = 'active'`)
+      const present = await db.rows<HolderRow>({ text: BY_HASH, values: [hash, now] })
+      const [row] =
+        present.length > 0 ? present : await db.rows<HolderRow>({ text: BY_PREVIOUS, values: [hash, now, now] })
       return row && holderOf(row)
     },
 
@@ -166,6 +157,21 @@ export function keyStore(db: Db) {
     },
   }
 }
+
+/** Whatever a key is bound to (R60 to R64). A child has the rates of its parent. */
+const HOLDER = `
+  SELECT k.id AS key_id, k.project_id, k.scopes, o.verified_at, k.budget_micros, p.cap_micros, p.routing_epoch,
+         k.window_limit_micros, k.parent_id, k.allowed_models, k.allowed_cidrs,
+         f.allowed_models AS parent_models, f.allowed_cidrs AS parent_cidrs,
+         CASE WHEN f.id IS NULL THEN k.requests_per_minute ELSE f.requests_per_minute END AS requests_per_minute,
+         CASE WHEN f.id IS NULL THEN k.tokens_per_minute ELSE f.tokens_per_minute END AS tokens_per_minute,
+         CASE WHEN f.id IS NULL THEN k.concurrent_streams ELSE f.concurrent_streams END AS concurrent_streams
+  FROM api_key k JOIN project p ON p.id = k.project_id JOIN person o ON o.id = p.owner_id
+       LEFT JOIN api_key f ON f.id = k.parent_id
+  WHERE `
+const AND_LIVES = [' AND (k.expires_at IS NULL OR k.expires_at > ', ") AND k.status = 'active'"]
+const BY_HASH = [`${HOLDER}k.hash = `, ...AND_LIVES]
+const BY_PREVIOUS = [`${HOLDER}k.previous_hash = `, ' AND k.previous_expires_at > ', ...AND_LIVES]
 
 const given = (value: unknown) => (value === undefined ? 0 : 1)
 
