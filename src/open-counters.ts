@@ -4,7 +4,6 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type Config, SettingError } from './config.ts'
 import type { Clock } from './core/clock.ts'
 import type { SharedCounters } from './counters/counters.ts'
-import { redisCounters } from './counters/redis.ts'
 import { slidingWindow } from './limits/sliding-window.ts'
 
 /** Undefined where this process is to count by itself. */
@@ -17,6 +16,7 @@ export async function openCounters(
   if (url && !database_url)
     throw new SettingError('REDIS_URL needs DATABASE_URL: the embedded store has one server, which counts by itself.')
   if (url) {
+    const { redisCounters } = await import('./counters/redis.ts') // a client that the embedded mode need not load
     return redisCounters({ url, rule: slidingWindow, process_id, clock }).catch((error) => {
       throw new SettingError(`REDIS_URL is refused by Redis: ${error.message}.`)
     })
