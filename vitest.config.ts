@@ -18,7 +18,13 @@ const thorough = [
 // Suites of what only a cluster has. They run with the other engine, since a quick check should need no Redis.
 const clustered = ['src/counters/redis*.test.ts', 'test/spec/redis-*.test.ts']
 // Threads without isolation: modules are loaded once, and the suites keep to their own databases.
-const shared = { pool: 'threads', isolate: false, testTimeout: 60_000, hookTimeout: 60_000 } as const
+const shared = {
+  pool: 'threads',
+  isolate: false,
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  expect: { poll: { timeout: 20_000 } }, // a busy machine may take a while
+} as const
 
 export default defineConfig({
   test: {
