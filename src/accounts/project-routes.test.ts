@@ -35,6 +35,13 @@ withService((service) => {
     expect((await get(PROJECT)).body).not.toHaveProperty('cap_micros')
   })
 
+  test('R8 200: a project is renamed, trimmed, and its people see it', async () => {
+    const { post, get } = await service().newProject()
+    const answer = await post(`${PROJECT}/name`, { name: '  harbour ' })
+    expect([answer.status, answer.body.name]).toEqual([200, 'harbour'])
+    expect((await get(PROJECT)).body).toEqual(answer.body)
+  })
+
   test('R40 200: regions are set, trimmed and each once, then lifted; each time the routing epoch is raised', async () => {
     const { post, get, project } = await service().newProject()
     const set = async (allowed_regions: unknown) => {
@@ -46,6 +53,10 @@ withService((service) => {
   })
 
   test.each([
+    ['no name', 'name', {}],
+    ['a blank name', 'name', { name: '  ' }],
+    ['a number for a name', 'name', { name: 7 }],
+    ['a name of 257', 'name', { name: 'n'.repeat(257) }],
     ['a negative cap', 'cap', { limit_usd: -1 }],
     ['a cap as text', 'cap', { limit_usd: '5' }],
     ['a cap finer than a micro', 'cap', { limit_usd: 0.1234567 }],
@@ -60,7 +71,7 @@ withService((service) => {
     const { post } = await service().newProject()
     const answer = await service().storingNothing(() => post(`${PROJECT}/${what}`, body))
     expect(identity(answer)).toEqual([400, 'invalid_request_error', undefined])
-    expect(answer.body.error.message).toMatch(/'(limit_usd|allowed_regions)/)
+    expect(answer.body.error.message).toMatch(/'(name|limit_usd|allowed_regions)/)
   })
 
   test('R3 403 on a key that may not manage, and nothing is stored', async () => {
@@ -68,6 +79,7 @@ withService((service) => {
     const { post, get } = service().as(await keyWith('inference'))
     expect((await get(PROJECT)).status).toBe(200)
     for (const [what, body] of [
+      ['name', { name: 'mine' }],
       ['cap', { limit_usd: 1 }],
       ['regions', { allowed_regions: null }],
     ] as const)

@@ -1,8 +1,9 @@
-// /v2/project: the project that the key belongs to, its cap and its regions.
+// /v2/project: the project that the key belongs to, its name, its cap and its regions.
+import { label } from '../core/shapes.ts'
 import { limitMicros, SpendingLimit } from '../core/spending-limit.ts'
 import { found, type Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
-import { allowedRegions, ProjectState, RegionPolicy } from './project.ts'
+import { allowedRegions, ProjectName, ProjectState, RegionPolicy } from './project.ts'
 import { projectStore } from './project-store.ts'
 
 const manage = { scope: 'admin', class: 'read' } as const
@@ -16,6 +17,18 @@ export const projectRoutes: Routes = async (app) => {
       schema: { tags, summary: 'Retrieve the project', response: { 200: ProjectState } },
     },
     async ({ caller, db }) => projectWith(db, caller.project_id),
+  )
+
+  app.post(
+    '/v2/project/name',
+    {
+      config: manage,
+      schema: { tags, summary: 'Rename the project', body: ProjectName, response: { 200: ProjectState } },
+    },
+    async ({ caller, body, db }) => {
+      await projectStore(db).rename(caller.project_id, label('name', body.name))
+      return projectWith(db, caller.project_id)
+    },
   )
 
   app.post(

@@ -1,4 +1,4 @@
-// A project's own row: its cap, its money, its regions.
+// A project's own row: its name, its cap, its money, its regions.
 import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
 import type { ProjectState } from './project.ts'
@@ -23,6 +23,10 @@ export function projectStore(db: Db) {
         SELECT p.id, p.name, p.created_at, o.verified_at, p.cap_micros, p.spent_micros, p.held_micros, p.allowed_regions
         FROM project p JOIN person o ON o.id = p.owner_id WHERE p.id = ${project_id}`)
       return row && fromRow(row)
+    },
+
+    async rename(project_id: string, name: string): Promise<void> {
+      await db.rows(sql`UPDATE project SET name = ${name} WHERE id = ${project_id}`)
     },
 
     /** Lowering it below what is spent is accepted: it then blocks. */

@@ -22,6 +22,8 @@ export const ProjectState = Type.Object(
 )
 export type ProjectState = Static<typeof ProjectState>
 
+export const ProjectName = Type.Object({ name: Label('What people call it.') }, { title: 'ProjectName' })
+
 export const RegionPolicy = Type.Object(
   {
     allowed_regions: orNull(

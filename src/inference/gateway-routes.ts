@@ -72,7 +72,7 @@ const GatewayView = Type.Object(
   },
   { title: 'Gateway' },
 )
-type GatewayView = Static<typeof GatewayView>
+export type GatewayView = Static<typeof GatewayView>
 
 interface Needs {
   version: string

@@ -1,4 +1,5 @@
-// GET /v1/models (§8.2, R53): what a request of this project may name. Sorted by code point.
+// GET /v1/models (§8.2, R53): what a request of this project may name. Sorted by code point. /v2/models is the same
+// list for the native surface, where browsers with a session may ask too.
 import { Type } from 'typebox'
 import type { Caller } from '../core/caller.ts'
 import { listOf } from '../core/shapes.ts'
@@ -9,7 +10,7 @@ import type { Snapshot } from './choose-route.ts'
 import { bookedModels, isConfigured } from './gateway.ts'
 import type { Snapshots } from './routing-snapshot.ts'
 
-const Model = Type.Object(
+export const Model = Type.Object(
   {
     id: Type.String(),
     object: Type.Literal('model'),
@@ -20,15 +21,19 @@ const Model = Type.Object(
 )
 
 const config = { scope: 'read', class: 'read' } as const
-const tags = ['Inference (OpenAI-compatible)']
+const tags = ['Inference (OpenAI-compatible)'] as const
 const CREATED_S = Date.parse(PRICES_AS_OF) / 1_000
 
 export const modelRoutes: Routes<{ snapshots: Snapshots }> = async (app, { snapshots }) => {
-  app.get(
-    '/v1/models',
-    { config, schema: { tags, summary: 'List models', response: { 200: listOf(Model) } } },
-    async ({ caller }) => list(modelsOf(await snapshots.of(caller), caller)),
-  )
+  for (const [url, tag] of [
+    ['/v1/models', tags[0]],
+    ['/v2/models', 'Routing'],
+  ] as const)
+    app.get(
+      url,
+      { config, schema: { tags: [tag], summary: 'List models', response: { 200: listOf(Model) } } },
+      async ({ caller }) => list(modelsOf(await snapshots.of(caller), caller)),
+    )
 
   app.get(
     '/v1/models/*', // ids may contain slashes

@@ -43,6 +43,7 @@ const CHANGES: Record<string, Change> = {
   'POST /v2/byoc/clusters': { body: { name: 'atlas', region: 'eu' } },
   'DELETE /v2/byoc/clusters/:cluster_id': { make: newCluster },
   'POST /v2/project/cap': { body: { limit_usd: 5 } },
+  'POST /v2/project/name': { body: { name: 'harbour' } },
   'POST /v2/project/regions': { body: { allowed_regions: ['eu'] } },
   'POST /v2/members/invitations': { body: { email: 'guest@example.com', role: 'viewer' } },
   'POST /v2/members/:person_id/role': { make: newMember, body: { role: 'viewer' } },

@@ -56,15 +56,16 @@ withScene((scene) => {
       expect(await ask(['fast'], stage.model)).toBe(404)
     })
 
-    test('R62 GET /v1/models lists what the key may name, and knows nothing else', async () => {
+    test('R62 GET /v1/models, and /v2/models, list what the key may name, and know nothing else', async () => {
       const stage = await scene().stage()
       await alias(stage, 'fast')
       const { id, key } = await make(stage, { allowed_models: ['fast', stage.both] })
-      const listed = async () => {
-        const { json } = await stage.ask('/v1/models', { method: 'GET', headers: as(key) })
+      const listed = async (surface = 'v1') => {
+        const { json } = await stage.ask(`/${surface}/models`, { method: 'GET', headers: as(key) })
         return json.data.map((model: { id: string }) => model.id)
       }
       expect(await listed()).toEqual([stage.both, 'fast'])
+      expect(await listed('v2')).toEqual([stage.both, 'fast'])
       const one = (model: string) => stage.ask(`/v1/models/${model}`, { method: 'GET', headers: as(key) })
       expect([(await one('fast')).status, (await one(stage.model)).status]).toEqual([200, 404])
       await stage.patch(`${KEYS}/${id}`, { allowed_models: null })
