@@ -8,6 +8,7 @@ import './styles/controls.css'
 import './styles/shell.css'
 import './styles/data.css'
 import './styles/words.css'
+import './styles/workbench.css'
 
 applyTheme()
 const root = document.getElementById('root')

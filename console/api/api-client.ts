@@ -40,6 +40,8 @@ export const get = <T>(path: string, signal?: AbortSignal) => ask<T>('GET', path
 export const post = <T>(path: string, body?: unknown, idempotency_key?: string) =>
   ask<T>('POST', path, { body, ...(idempotency_key !== undefined && { idempotency_key }) })
 
+export const patch = <T>(path: string, body: unknown) => ask<T>('PATCH', path, { body })
+
 export const del = <T>(path: string) => ask<T>('DELETE', path, {})
 
 async function ask<T>(method: string, path: string, { body, idempotency_key, signal }: Asking): Promise<T> {
@@ -64,7 +66,7 @@ async function ask<T>(method: string, path: string, { body, idempotency_key, sig
   })) as T
 }
 
-const unreachable = (timed_out: boolean) =>
+export const unreachable = (timed_out: boolean) =>
   new ApiError(0, {
     type: 'unreachable',
     message: timed_out
@@ -72,7 +74,7 @@ const unreachable = (timed_out: boolean) =>
       : 'The server cannot be reached. Check your connection and try again.',
   })
 
-async function refusalOf(answer: Response, path: string): Promise<ApiError> {
+export async function refusalOf(answer: Response, path: string): Promise<ApiError> {
   const told = (await answer.json().catch(() => undefined)) as Partial<Envelope> | undefined
   if (answer.status === 401 && path.startsWith('/v2/')) for (const listener of signedOutListeners) listener()
   const wait_s = answer.headers.get('retry-after')

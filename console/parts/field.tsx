@@ -50,16 +50,17 @@ export function Field({ label, hint, error, onChange, before, after, ...input }:
   )
 }
 
-/** The service begins with the field's name in quotes; beside the field itself, the rest is enough. */
-function errorAt(error: ApiError | undefined, name: string): string | undefined {
-  if (error?.field !== name) return undefined
+/** The service begins with the field's name in quotes; beside the field itself, the rest is enough. Of an entry of a
+ * list the whole list is the field. */
+export function errorAt(error: ApiError | undefined, name: string): string | undefined {
+  if (error?.field?.replace(/\[\d+\]$/, '') !== name) return undefined
   const rest = error.message.replace(/^'[^']+' /, '')
   return rest.charAt(0).toUpperCase() + rest.slice(1)
 }
 
 /** What went wrong where no field of this form is meant. */
 export function FormError({ error, fields }: { error: ApiError | undefined; fields: readonly string[] }) {
-  if (!error || (error.field !== undefined && fields.includes(error.field))) return null
+  if (!error || fields.some((name) => errorAt(error, name) !== undefined)) return null
   return (
     <p role="alert" className="notice notice-danger">
       {error.message}
