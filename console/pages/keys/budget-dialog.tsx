@@ -1,56 +1,45 @@
-// R6: set, raise, lower or lift a key's spending limit.
+// R6, R65: set, raise, lower or lift a key's spending limits.
 import { useState } from 'react'
 import { setBudget } from '../../api/key-calls.ts'
 import { money } from '../../parts/amounts.ts'
-import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Field, FormError } from '../../parts/field.tsx'
+import { FormError } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
 import { useToast } from '../../parts/toasts.tsx'
-import { typedNumber } from '../../parts/typed-number.ts'
 import { useSubmission } from '../../state/submission.ts'
+import { BUDGETS, BudgetFields, type BudgetTexts, budgetTexts, isUnlimited, typedBudget } from './budget-fields.tsx'
 import type { DeedProps } from './key-actions.tsx'
 
 export function BudgetDialog({ api_key, onClose, onChanged }: DeedProps) {
-  const { budget_micros, spent_micros } = api_key
-  const [text, setText] = useState(budget_micros === undefined ? '' : String(budget_micros / 1_000_000))
+  const [texts, setTexts] = useState(budgetTexts(api_key))
   const say = useToast()
-  const sending = useSubmission(async (limit: string) => {
-    await setBudget(api_key.id, { limit_usd: typedNumber('limit_usd', limit) ?? null })
-    say(`The spending limit of ${api_key.name} is ${limit.trim() === '' ? 'lifted' : 'set'}.`)
+  const sending = useSubmission(async (typed: BudgetTexts) => {
+    const budget = typedBudget(typed)
+    await setBudget(api_key.id, budget)
+    say(`The spending limit of ${api_key.name} is ${isUnlimited(budget) ? 'lifted' : 'set'}.`)
     onChanged()
     onClose()
   })
+  const lifts = texts.limit_usd.trim() === '' && texts.period === 'none'
   return (
     <Dialog title={`Spending limit of ${api_key.name}`} onClose={onClose}>
-      <form
-        className="stack"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          void sending.submit(text)
-        }}
+      <Form
+        action={lifts ? 'Lift limit' : 'Set limit'}
+        busy={sending.busy}
+        onSubmit={() => void sending.submit(texts)}
+        onCancel={onClose}
       >
-        <p className="muted">{money(spent_micros)} spent so far. Calls that would go over the limit are refused.</p>
-        <Field
-          label="Limit"
-          name="limit_usd"
-          inputMode="decimal"
-          autoComplete="off"
-          before="$"
-          after="USD"
-          value={text}
-          onChange={setText}
+        <p className="muted">
+          {money(api_key.spent_micros)} spent so far. Calls that would go over a limit are refused.
+        </p>
+        <BudgetFields
+          texts={texts}
+          onChange={setTexts}
           error={sending.error}
           hint="Empty lifts the limit. 0 blocks every generation."
         />
-        <FormError error={sending.error} fields={['limit_usd']} />
-        <div className="dialog-actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" busy={sending.busy}>
-            {text.trim() === '' ? 'Lift limit' : 'Set limit'}
-          </Button>
-        </div>
-      </form>
+        <FormError error={sending.error} fields={BUDGETS} />
+      </Form>
     </Dialog>
   )
 }

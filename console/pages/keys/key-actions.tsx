@@ -1,32 +1,69 @@
-// What an owner can do with a key. Each deed is a button here and a dialog of its own.
-import { useState } from 'react'
+// What an owner can do with a key. Each deed is a button here and a dialog of its own; a secret that one of them made
+// is shown once, after it.
+import { type ComponentType, useState } from 'react'
 import type { ApiKey } from '../../api/key-calls.ts'
 import { Button } from '../../parts/button.tsx'
 import { BudgetDialog } from './budget-dialog.tsx'
+import { ChildDialog } from './child-dialog.tsx'
+import { EditDialog } from './edit-dialog.tsx'
+import type { KeyState } from './key-family.ts'
 import { LimitsDialog } from './limits-dialog.tsx'
+import { NewKeyDialog, type ShownKey } from './new-key-dialog.tsx'
 import { RevokeDialog } from './revoke-dialog.tsx'
+import { RotateDialog } from './rotate-dialog.tsx'
 
 export interface DeedProps {
   api_key: ApiKey
+  /** How many keys end with this one. */
+  live_children: number
   onClose(): void
   onChanged(): void
+  onShown(shown: ShownKey): void
 }
 
-const DEEDS = [
-  { label: 'Spending limit', look: 'plain', Deed: BudgetDialog },
-  { label: 'Rate limits', look: 'plain', Deed: LimitsDialog },
-  { label: 'Revoke', look: 'danger', Deed: RevokeDialog },
-] as const
+interface Deed {
+  label: string
+  look: 'plain' | 'danger'
+  Deed: ComponentType<DeedProps>
+  /** Left out where the service would refuse it. */
+  fits?(is: { child: boolean; state: KeyState }): boolean
+}
 
-export function KeyActions({ api_key, onChanged }: Omit<DeedProps, 'onClose'>) {
+const DEEDS: readonly Deed[] = [
+  { label: 'Edit', look: 'plain', Deed: EditDialog },
+  { label: 'Spending limit', look: 'plain', Deed: BudgetDialog, fits: ({ child }) => !child },
+  { label: 'Rate limits', look: 'plain', Deed: LimitsDialog, fits: ({ child }) => !child },
+  { label: 'Rotate', look: 'plain', Deed: RotateDialog, fits: ({ state }) => state === 'active' },
+  { label: 'Child key', look: 'plain', Deed: ChildDialog, fits: ({ child, state }) => !child && state === 'active' },
+  { label: 'Revoke', look: 'danger', Deed: RevokeDialog },
+]
+
+interface KeyActionsProps extends Pick<DeedProps, 'api_key' | 'live_children' | 'onChanged'> {
+  state: KeyState
+}
+
+export function KeyActions({ api_key, live_children, state, onChanged }: KeyActionsProps) {
   const [open, setOpen] = useState<string>()
-  const close = () => setOpen(undefined)
-  return DEEDS.map(({ label, look, Deed }) => (
-    <span key={label}>
-      <Button look={look} onClick={() => setOpen(label)}>
-        {label}
-      </Button>
-      {open === label && <Deed api_key={api_key} onClose={close} onChanged={onChanged} />}
-    </span>
-  ))
+  const [shown, setShown] = useState<ShownKey>()
+  const is = { child: api_key.parent_id !== undefined, state }
+  const deed = {
+    api_key,
+    live_children,
+    onChanged,
+    onShown: setShown,
+    onClose: () => setOpen(undefined),
+  }
+  return (
+    <>
+      {DEEDS.filter(({ fits }) => fits?.(is) ?? true).map(({ label, look, Deed }) => (
+        <span key={label}>
+          <Button look={look} onClick={() => setOpen(label)}>
+            {label}
+          </Button>
+          {open === label && <Deed {...deed} />}
+        </span>
+      ))}
+      {shown && <NewKeyDialog shown={shown} onClose={() => setShown(undefined)} />}
+    </>
+  )
 }

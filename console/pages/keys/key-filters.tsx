@@ -1,17 +1,18 @@
 // Which of the keys are shown: by what somebody remembers of them, and by state.
 import { type RefObject, useId } from 'react'
-import type { ApiKey } from '../../api/key-calls.ts'
-import { budgetLevel } from '../../parts/budget-bar.tsx'
 import type { RowFilter } from '../../parts/data-table.tsx'
+import { type KeyRow, levelOf } from './key-family.ts'
 
-const STATES = ['all', 'active', 'revoked', 'near'] as const
+const STATES = ['all', 'active', 'expired', 'revoked', 'near', 'children'] as const
 type StateFilter = (typeof STATES)[number]
 
 const NAMES: Record<StateFilter, string> = {
   all: 'All states',
   active: 'Active',
+  expired: 'Expired',
   revoked: 'Revoked',
   near: 'Near or over budget',
+  children: 'Child keys',
 }
 
 export interface KeyFilter {
@@ -21,16 +22,18 @@ export interface KeyFilter {
 
 export const NO_FILTER: KeyFilter = { text: '', state: 'all' }
 
-export function keyFilter({ text, state }: KeyFilter): RowFilter<ApiKey> {
+export function keyFilter({ text, state }: KeyFilter): RowFilter<KeyRow> {
   const wanted = text.trim().toLowerCase()
-  const isNamed = ({ name, masked, id }: ApiKey) => [name, masked, id].some((one) => one.toLowerCase().includes(wanted))
+  const isNamed = ({ name, masked, id, parent_name = '' }: KeyRow) =>
+    [name, masked, id, parent_name].some((one) => one.toLowerCase().includes(wanted))
   return { of: `${state} ${wanted}`, matches: (key) => inState(key, state) && isNamed(key) }
 }
 
-function inState({ status, spent_micros, budget_micros }: ApiKey, state: StateFilter): boolean {
-  if (state === 'all') return true
-  if (state !== 'near') return status === state
-  return status === 'active' && ['near', 'reached'].includes(budgetLevel({ spent_micros, limit_micros: budget_micros }))
+function inState(key: KeyRow, asked: StateFilter): boolean {
+  if (asked === 'all') return true
+  if (asked === 'children') return key.parent_id !== undefined
+  if (asked !== 'near') return key.state === asked
+  return key.state === 'active' && ['near', 'reached'].includes(levelOf(key))
 }
 
 interface KeyFiltersProps {

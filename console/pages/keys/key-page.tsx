@@ -1,34 +1,38 @@
-// One key: what it is, what it spent and when, and what can be done with it.
+// One key: what it is and may do, what it spent and when, its family, and what can be done with it.
 import { useCallback } from 'react'
-import { type ApiKey, findKey } from '../../api/key-calls.ts'
+import { type ApiKey, type Family, findFamily } from '../../api/key-calls.ts'
 import { money } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
-import { BudgetBar } from '../../parts/budget-bar.tsx'
 import { Card, Stat, Stats } from '../../parts/card.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
+import { TimeUntil } from '../../parts/time-until.tsx'
+import { useNow } from '../../state/browser-clock.ts'
+import { Link } from '../../state/navigation.tsx'
 import { useResource } from '../../state/resource.ts'
 import { useMay } from '../../state/session.tsx'
 import { KeyActions } from './key-actions.tsx'
+import { KeyBudget } from './key-budget.tsx'
+import { KeyChildren } from './key-children.tsx'
+import { carvedOf, type KeyState, STATE_TONES, stateOf } from './key-family.ts'
 import { KeyUsage } from './key-usage.tsx'
 
 const POLL_MS = 10_000
 const UP = { to: '/keys', label: 'Keys' }
 
 export default function KeyPage({ id = '' }: { id?: string }) {
-  const key = useResource(
-    useCallback((signal) => findKey(id, signal), [id]),
+  const family = useResource(
+    useCallback((signal) => findFamily(id, signal), [id]),
     { poll_ms: POLL_MS },
   )
-  const may_manage = useMay('admin')
-  const { state } = key
+  const { state } = family
   if (state.kind === 'failed')
     return (
       <>
         <PageHeader title="Key" up={UP} />
-        <LoadFailure what="The key" error={state.error} onRetry={key.reload} />
+        <LoadFailure what="The key" error={state.error} onRetry={family.reload} />
       </>
     )
   if (state.kind === 'loading')
@@ -42,48 +46,94 @@ export default function KeyPage({ id = '' }: { id?: string }) {
     )
   return (
     <>
-      <PageHeader
-        title={state.value.name}
-        up={UP}
-        lead={<Identity api_key={state.value} />}
-        actions={
-          may_manage && state.value.status === 'active' && <KeyActions api_key={state.value} onChanged={key.reload} />
-        }
-      />
-      <StaleNotice error={state.stale} onRetry={key.reload} />
-      <Facts api_key={state.value} />
+      <KeyHeader family={state.value} onChanged={family.reload} />
+      <StaleNotice error={state.stale} onRetry={family.reload} />
+      <Facts family={state.value} />
+      {state.value.children.length > 0 && <KeyChildren keys={state.value.children} />}
       <KeyUsage key_id={id} />
     </>
   )
 }
 
-const Identity = ({ api_key }: { api_key: ApiKey }) => (
+function KeyHeader({ family, onChanged }: { family: Family; onChanged(): void }) {
+  const { api_key, children } = family
+  const now = useNow()
+  const may_manage = useMay('admin')
+  const state = stateOf(api_key, now)
+  return (
+    <PageHeader
+      title={api_key.name}
+      up={UP}
+      lead={<Identity api_key={api_key} state={state} />}
+      actions={
+        may_manage &&
+        state !== 'revoked' && (
+          <KeyActions
+            api_key={api_key}
+            live_children={carvedOf(children, now).live_children}
+            state={state}
+            onChanged={onChanged}
+          />
+        )
+      }
+    />
+  )
+}
+
+const Identity = ({ api_key, state }: { api_key: ApiKey; state: KeyState }) => (
   <span className="row">
-    <Badge tone={api_key.status === 'active' ? 'good' : 'calm'}>{api_key.status}</Badge>
+    <Badge tone={STATE_TONES[state]}>{state}</Badge>
     <code>{api_key.masked}</code>
     <code className="muted">{api_key.id}</code>
     <CopyButton text={api_key.id} what="key id" look="quiet" />
   </span>
 )
 
-/** Whatever else the service tells of a key belongs here. */
-function Facts({ api_key }: { api_key: ApiKey }) {
-  const { spent_micros, budget_micros, scopes, last_used_at, created_at } = api_key
+function Facts({ family: { api_key, parent, children } }: { family: Family }) {
+  const now = useNow()
+  const { spent_micros, budget_micros } = api_key
+  const carved = carvedOf(children, now)
   return (
-    <Card title="Spending">
-      <BudgetBar spent_micros={spent_micros} limit_micros={budget_micros} />
+    <Card title="Spending and terms">
+      <KeyBudget {...api_key} {...carved} />
       <Stats>
         <Stat label="Left">
-          {budget_micros === undefined ? 'no limit' : money(Math.max(0, budget_micros - spent_micros))}
+          {budget_micros === undefined
+            ? 'no limit'
+            : money(Math.max(0, budget_micros - spent_micros - carved.carved_micros))}
         </Stat>
-        <Stat label="Scope">{scopes.join(', ')}</Stat>
+        <Stat label="Scope">{api_key.scopes.join(', ')}</Stat>
         <Stat label="Last used">
-          <TimeAgo at={last_used_at} />
+          <TimeAgo at={api_key.last_used_at} />
         </Stat>
         <Stat label="Created">
-          <TimeAgo at={created_at} />
+          <TimeAgo at={api_key.created_at} />
         </Stat>
+        <Terms api_key={api_key} parent={parent} />
       </Stats>
     </Card>
   )
 }
+
+/** What the key is bound to. What it is not bound to takes no place. */
+const Terms = ({ api_key, parent }: { api_key: ApiKey; parent: ApiKey | undefined }) => (
+  <>
+    {api_key.expires_at && (
+      <Stat label="Expires">
+        <TimeUntil at={api_key.expires_at} />
+      </Stat>
+    )}
+    {api_key.previous_expires_at && (
+      <Stat label="Old secret ends">
+        <TimeUntil at={api_key.previous_expires_at} />
+      </Stat>
+    )}
+    {parent && (
+      <Stat label="Child of">
+        <Link to={`/keys/${parent.id}`}>{parent.name}</Link>
+      </Stat>
+    )}
+    {api_key.allowed_models && <Stat label="Allowed models">{api_key.allowed_models.join(', ')}</Stat>}
+    {api_key.allowed_cidrs && <Stat label="Allowed networks">{api_key.allowed_cidrs.join(', ')}</Stat>}
+  </>
+)

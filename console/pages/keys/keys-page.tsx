@@ -1,7 +1,7 @@
 // All keys of the project: what each may do, what it has spent of its limit, and when it was last used.
 import { useCallback, useRef, useState } from 'react'
 import { theProject } from '../../api/account-calls.ts'
-import { type ApiKey, listKeys } from '../../api/key-calls.ts'
+import { listKeys } from '../../api/key-calls.ts'
 import { count } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { BudgetBar } from '../../parts/budget-bar.tsx'
@@ -9,19 +9,25 @@ import { Button, LinkButton } from '../../parts/button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
+import { TimeUntil } from '../../parts/time-until.tsx'
 import { useToast } from '../../parts/toasts.tsx'
+import { nowMs } from '../../state/browser-clock.ts'
 import { Link } from '../../state/navigation.tsx'
 import { useResource } from '../../state/resource.ts'
 import { useMay, useMe } from '../../state/session.tsx'
 import { useShortcut } from '../../state/shortcuts.ts'
 import { CreateKeyDialog } from './create-key-dialog.tsx'
+import { KeyBudget } from './key-budget.tsx'
+import { families, type KeyRow, STATE_TONES } from './key-family.ts'
 import { type KeyFilter, KeyFilters, keyFilter, NO_FILTER } from './key-filters.tsx'
 import { NewKeyDialog, type ShownKey } from './new-key-dialog.tsx'
 
 const POLL_MS = 10_000
 
+const listFamilies = async (signal: AbortSignal) => families(await listKeys(signal), nowMs())
+
 export default function KeysPage() {
-  const keys = useResource<readonly ApiKey[]>(listKeys, { poll_ms: POLL_MS })
+  const keys = useResource<readonly KeyRow[]>(listFamilies, { poll_ms: POLL_MS })
   const [filter, setFilter] = useState<KeyFilter>(NO_FILTER)
   const [creating, setCreating] = useState(false)
   const [shown, setShown] = useState<ShownKey>()
@@ -70,15 +76,16 @@ export default function KeysPage() {
   )
 }
 
-const COLUMNS: readonly Column<ApiKey>[] = [
+const COLUMNS: readonly Column<KeyRow>[] = [
   {
     id: 'name',
     header: 'Name',
     sortBy: ({ name }) => name.toLowerCase(),
-    cell: ({ id, name, masked }) => (
-      <span className="two-lines">
+    cell: ({ id, name, masked, parent_name }) => (
+      <span className="two-lines" data-child={parent_name !== undefined || undefined}>
         <Link to={`/keys/${id}`}>{name}</Link>
         <code className="muted">{masked}</code>
+        {parent_name !== undefined && <span className="muted">child of {parent_name}</span>}
       </span>
     ),
   },
@@ -87,7 +94,7 @@ const COLUMNS: readonly Column<ApiKey>[] = [
     id: 'budget',
     header: 'Spending',
     sortBy: ({ spent_micros }) => spent_micros,
-    cell: ({ spent_micros, budget_micros }) => <BudgetBar spent_micros={spent_micros} limit_micros={budget_micros} />,
+    cell: (key) => <KeyBudget {...key} dense />,
   },
   {
     id: 'used',
@@ -105,7 +112,21 @@ const COLUMNS: readonly Column<ApiKey>[] = [
   {
     id: 'status',
     header: 'State',
-    cell: ({ status }) => <Badge tone={status === 'active' ? 'good' : 'calm'}>{status}</Badge>,
+    cell: ({ state, expires_at, previous_expires_at }) => (
+      <span className="two-lines">
+        <Badge tone={STATE_TONES[state]}>{state}</Badge>
+        {state === 'active' && previous_expires_at && (
+          <span className="muted">
+            old secret ends <TimeUntil at={previous_expires_at} />
+          </span>
+        )}
+        {state === 'active' && expires_at && (
+          <span className="muted">
+            expires <TimeUntil at={expires_at} />
+          </span>
+        )}
+      </span>
+    ),
   },
 ]
 
@@ -128,12 +149,12 @@ function WhyNot() {
 }
 
 /** What the project as a whole has spent, and what is held for generations under way. */
-function ProjectSpending({ keys }: { keys: readonly ApiKey[] | undefined }) {
+function ProjectSpending({ keys }: { keys: readonly KeyRow[] | undefined }) {
   const project = useResource(
     useCallback((signal) => theProject(signal), []),
     { poll_ms: POLL_MS },
   )
-  const active = keys?.filter(({ status }) => status === 'active').length
+  const active = keys?.filter(({ state }) => state === 'active').length
   return (
     <div className="spending">
       <span>

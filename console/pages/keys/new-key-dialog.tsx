@@ -11,6 +11,8 @@ export interface ShownKey {
   secret: Secret
   /** What was to be set along with it, and was not. */
   problems: readonly string[]
+  /** What else to know of it. */
+  note?: string
 }
 
 export function NewKeyDialog({ shown, onClose }: { shown: ShownKey; onClose(): void }) {
@@ -28,6 +30,7 @@ export function NewKeyDialog({ shown, onClose }: { shown: ShownKey; onClose(): v
           <code>{raw}</code>
           <CopyButton text={raw} what="key" look={copied ? 'plain' : 'primary'} onCopied={() => setCopied(true)} />
         </div>
+        {shown.note && <p>{shown.note}</p>}
         {shown.problems.map((problem) => (
           <p key={problem} role="alert" className="notice notice-warn">
             {problem} Set it on the key’s page before you use the key.

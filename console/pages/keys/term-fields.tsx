@@ -1,0 +1,66 @@
+// What a key is bound to beyond its scope: until when (R60), for which models (R62), from which networks (R63).
+import type { ApiError } from '../../api/api-client.ts'
+import type { ApiKey, KeyChanges } from '../../api/key-calls.ts'
+import { Field } from '../../parts/field.tsx'
+import { TextAreaField, typedLines } from '../../parts/text-area-field.tsx'
+import { localInput, typedInstant } from '../../parts/time-until.tsx'
+
+export const TERMS = ['expires_at', 'allowed_models', 'allowed_cidrs'] as const
+export type TermTexts = Record<(typeof TERMS)[number], string>
+
+export const NO_TERMS: TermTexts = { expires_at: '', allowed_models: '', allowed_cidrs: '' }
+
+export const termTexts = ({ expires_at, allowed_models, allowed_cidrs }: ApiKey): TermTexts => ({
+  expires_at: localInput(expires_at),
+  allowed_models: allowed_models?.join('\n') ?? '',
+  allowed_cidrs: allowed_cidrs?.join('\n') ?? '',
+})
+
+/** Null lifts what nothing was typed for. */
+export const typedTerms = (texts: TermTexts): Required<Pick<KeyChanges, (typeof TERMS)[number]>> => ({
+  expires_at: typedInstant(texts.expires_at),
+  allowed_models: typedLines(texts.allowed_models),
+  allowed_cidrs: typedLines(texts.allowed_cidrs),
+})
+
+interface TermFieldsProps {
+  texts: TermTexts
+  onChange(texts: TermTexts): void
+  error: ApiError | undefined
+  /** A child ends when it was made to. */
+  fixed_end?: boolean
+}
+
+export const TermFields = ({ texts, onChange, error, fixed_end = false }: TermFieldsProps) => (
+  <>
+    {!fixed_end && (
+      <Field
+        label="Expires"
+        name="expires_at"
+        type="datetime-local"
+        value={texts.expires_at}
+        onChange={(expires_at) => onChange({ ...texts, expires_at })}
+        error={error}
+        hint="In your time zone. From then on it is answered like a key that nobody knows."
+      />
+    )}
+    <TextAreaField
+      label="Allowed models"
+      name="allowed_models"
+      value={texts.allowed_models}
+      onChange={(allowed_models) => onChange({ ...texts, allowed_models })}
+      error={error}
+      placeholder={'Any model'}
+      hint="One a line. A * at the end stands for whatever follows; an alias needs its own name."
+    />
+    <TextAreaField
+      label="Allowed networks"
+      name="allowed_cidrs"
+      value={texts.allowed_cidrs}
+      onChange={(allowed_cidrs) => onChange({ ...texts, allowed_cidrs })}
+      error={error}
+      placeholder={'Any address'}
+      hint="CIDRs, one a line, such as 203.0.113.0/24. From anywhere else the key is refused."
+    />
+  </>
+)
