@@ -4,11 +4,14 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
 import { type ConsoleScene, consoleScene, type Visit } from './console-scene.ts'
 
-/** One server and one browser for a suite. */
-export function withConsole(suite: (scene: () => ConsoleScene) => void): void {
+/** One server and one browser for a suite; `settings` are the server's, where they are not those of an empty machine. */
+export function withConsole(
+  suite: (scene: () => ConsoleScene) => void,
+  settings: () => Promise<Readonly<Record<string, string>>> = async () => ({}),
+): void {
   let scene: ConsoleScene
   beforeAll(async () => {
-    scene = await consoleScene()
+    scene = await consoleScene(await settings())
   }, 300_000) // a machine without Chromium installs it first
   afterAll(() => scene?.stop())
   suite(() => scene)

@@ -27,13 +27,15 @@ export type ConsoleScene = Awaited<ReturnType<typeof consoleScene>>
 
 let addresses = 0
 
-export async function consoleScene() {
+/** `env`: settings beyond those of an empty machine. */
+export async function consoleScene(env: Readonly<Record<string, string>> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-console-'))
   const config = readConfig({
     SWITCHYARD_DATA_DIR: folder,
     PORT: '0',
     LOG_LEVEL: 'silent',
     SWITCHYARD_TRUSTED_PROXIES: '127.0.0.0/8',
+    ...env,
   })
   let store: Store | undefined
   const open: typeof openStore = async (...settings) => {
