@@ -17,16 +17,23 @@ export const OPEN_PAGES: readonly Page[] = [
   { path: '/accept-invitation', Page: lazy(() => import('./pages/accounts/accept-invitation-page.tsx')) },
 ]
 
+const settings = lazy(() => import('./pages/settings/settings-page.tsx')) as ComponentType<Record<string, string>>
+
 /** For whoever is signed in. What stands behind a colon is handed to the page. */
 export const PROJECT_PAGES: readonly Page[] = [
   { path: '/', Page: lazy(() => import('./pages/start/home-page.tsx')) },
   { path: '/start', Page: lazy(() => import('./pages/start/start-page.tsx')) },
   { path: '/keys', Page: lazy(() => import('./pages/keys/keys-page.tsx')) },
   { path: '/keys/:id', Page: lazy(() => import('./pages/keys/key-page.tsx')) as ComponentType<Record<string, string>> },
+  { path: '/playground', Page: lazy(() => import('./pages/playground/playground-page.tsx')) },
+  { path: '/settings', Page: settings },
+  { path: '/settings/:section', Page: settings },
 ]
 
 /** What the side lists, in this order, and the keys that go there. Only pages that exist. */
 export const NAVIGATION = [
   { to: '/start', label: 'Get started', keys: 'g s' },
   { to: '/keys', label: 'Keys', keys: 'g k' },
+  { to: '/playground', label: 'Playground', keys: 'g p' },
+  { to: '/settings', label: 'Settings', keys: 'g ,' },
 ] as const

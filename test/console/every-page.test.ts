@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { faults, overflow, seriousViolations, withConsole } from './checks.ts'
 import { seedKeys, seedOwner, seedUsage } from './seed.ts'
+import { seedSettings } from './seed-settings.ts'
 
 const BUILT = 'dist/console/assets'
 const FIRST_LOAD_MAX_BYTES = 120 * 1024 // the limit is 250 KB; this is what we hold ourselves to
@@ -18,6 +19,12 @@ const DIALOGS: [path: string, button: string][] = [
   ['/keys/:id', 'Spending limit'],
   ['/keys/:id', 'Rate limits'],
   ['/keys/:id', 'Revoke'],
+  ['/keys/:id', 'Edit'],
+  ['/keys/:id', 'Rotate'],
+  ['/keys/:id', 'Child key'],
+  ['/settings/members', 'Invite'],
+  ['/settings/credentials', 'Enter credential'],
+  ['/settings/subscriptions', 'Add subscription'],
   ['/keys', 'Keyboard shortcuts'],
 ]
 const LOOKS = [
@@ -29,11 +36,12 @@ withConsole((scene) => {
   async function seeded() {
     const owner = await seedOwner(scene().db())
     const keys = [
-      { name: 'ci', spent_micros: 9_000_000, budget_micros: 10_000_000 },
+      { name: 'ci', spent_micros: 9_000_000, budget_micros: 100_000_000 },
       { name: 'old', revoked: true },
     ]
     const [id = ''] = await seedKeys(scene().db(), owner.project_id, keys)
     await seedUsage(scene().db(), owner.project_id, id)
+    await seedSettings(scene(), owner.cookie, id)
     return { ...owner, id }
   }
 
@@ -62,6 +70,14 @@ withConsole((scene) => {
         ['/keys', cookie],
         ['/keys', empty.cookie],
         [`/keys/${id}`, cookie],
+        ['/playground', cookie],
+        ['/settings', cookie],
+        ['/settings/members', cookie],
+        ['/settings/credentials', cookie],
+        ['/settings/subscriptions', cookie],
+        ['/settings/gateway', cookie],
+        ['/settings/audit', cookie],
+        ['/settings/account', cookie],
         ['/nowhere', cookie],
       ] as const) {
         const visit = await scene().visit(path, { ...options, cookie: who })

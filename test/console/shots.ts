@@ -2,7 +2,9 @@
 import { mkdirSync } from 'node:fs'
 import { HOUR_MS } from '../../src/core/clock.ts'
 import { consoleScene, type Visit } from './console-scene.ts'
+import { modelUpstream } from './model-upstream.ts'
 import { type SeededKey, seedKeys, seedOwner, seedSpending, seedUsage } from './seed.ts'
+import { seedSettings } from './seed-settings.ts'
 
 const FOLDER = 'docs/console'
 const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 360, height: 740 } }
@@ -58,19 +60,53 @@ const shotsOf = (key_id: string): Shot[] => [
     ready: 'stops working at once',
     act: ({ page }) => page.getByRole('button', { name: 'Revoke' }).click(),
   },
+  {
+    name: 'key-edit',
+    path: `/keys/${key_id}`,
+    signed_in: true,
+    ready: 'Allowed networks',
+    act: ({ page }) => page.getByRole('button', { name: 'Edit' }).click(),
+  },
+  {
+    name: 'key-rotate',
+    path: `/keys/${key_id}`,
+    signed_in: true,
+    ready: 'Both secrets work for',
+    act: ({ page }) => page.getByRole('button', { name: 'Rotate' }).click(),
+  },
+  { name: 'playground', path: '/playground', signed_in: true, ready: 'agent-trace-id', act: chat },
+  { name: 'settings', path: '/settings', signed_in: true, ready: 'Set regions' },
+  { name: 'settings-members', path: '/settings/members', signed_in: true, ready: 'grace.of.atlas' },
+  { name: 'settings-credentials', path: '/settings/credentials', signed_in: true, ready: 'team key' },
+  { name: 'settings-subscriptions', path: '/settings/subscriptions', signed_in: true, ready: 'of 50M tokens' },
+  { name: 'settings-gateway', path: '/settings/gateway', signed_in: true, ready: 'Whole answer within' },
+  { name: 'settings-audit', path: '/settings/audit', signed_in: true, ready: 'Every change that only' },
+  { name: 'settings-account', path: '/settings/account', signed_in: true, ready: 'Sign out here' },
 ]
 
+async function chat({ page }: Visit): Promise<void> {
+  await page.getByLabel('System prompt').fill('You explain networks to engineers, briefly.')
+  await page.getByLabel('Class').selectOption('interactive')
+  await page.getByLabel('First token').fill('500')
+  await page.getByLabel('Message').fill('What does a router do?')
+  await page.keyboard.press('Enter')
+  await page.getByText('Charged', { exact: true }).waitFor()
+}
+
 mkdirSync(FOLDER, { recursive: true })
-const scene = await consoleScene()
+const upstream = await modelUpstream()
+const scene = await consoleScene(upstream.env)
 try {
   const { project_id, cookie } = await seedOwner(scene.db())
   const [key_id = ''] = await seedKeys(scene.db(), project_id, KEYS)
   await seedUsage(scene.db(), project_id, key_id)
   await seedSpending(scene.db(), project_id)
+  await seedSettings(scene, cookie, key_id)
   const only = process.argv.slice(2)
   for (const shot of shotsOf(key_id)) if (only.length === 0 || only.includes(shot.name)) await take(shot, cookie)
 } finally {
   await scene.stop()
+  await upstream.close()
 }
 
 async function take({ name, path, signed_in, act, ready }: Shot, cookie: string): Promise<void> {
@@ -83,7 +119,7 @@ async function take({ name, path, signed_in, act, ready }: Shot, cookie: string)
       await act?.(visit)
       await visit.page.getByText(ready).first().waitFor()
       await visit.page.waitForLoadState('networkidle')
-      const fullPage = size === 'narrow' && act === undefined
+      const fullPage = size === 'narrow' && (act === undefined || act === chat)
       await visit.page.screenshot({ path: `${FOLDER}/${name}-${size}-${colorScheme}.png`, fullPage })
       if (visit.heard.length > 0) process.stdout.write(`${name}: ${visit.heard.join('\n')}\n`)
       await visit.close()

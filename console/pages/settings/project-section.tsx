@@ -1,0 +1,142 @@
+// The project itself: its name, what all its keys together may spend, and where its requests may go.
+import { useCallback, useState } from 'react'
+import { theProject } from '../../api/account-calls.ts'
+import { type ProjectState, renameProject, setCap, setRegions } from '../../api/settings-calls.ts'
+import { money } from '../../parts/amounts.ts'
+import { BudgetBar } from '../../parts/budget-bar.tsx'
+import { Card } from '../../parts/card.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Field, FormError } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
+import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
+import { TextAreaField, typedLines } from '../../parts/text-area-field.tsx'
+import { useToast } from '../../parts/toasts.tsx'
+import { typedNumber } from '../../parts/typed-number.ts'
+import { useResource } from '../../state/resource.ts'
+import { useMay, useSession } from '../../state/session.tsx'
+import { useSubmission } from '../../state/submission.ts'
+
+const POLL_MS = 10_000
+const MICROS = 1_000_000
+
+export default function ProjectSection() {
+  const { state, reload, put } = useResource(
+    useCallback((signal) => theProject(signal), []),
+    { poll_ms: POLL_MS },
+  )
+  if (state.kind === 'failed') return <LoadFailure what="The project" error={state.error} onRetry={reload} />
+  if (state.kind === 'loading') return <div className="skeleton skeleton-chart" />
+  return (
+    <>
+      <StaleNotice error={state.stale} onRetry={reload} />
+      <NameCard project={state.value} onChanged={put} />
+      <CapCard project={state.value} onChanged={put} />
+      <RegionsCard project={state.value} onChanged={put} />
+    </>
+  )
+}
+
+interface CardProps {
+  project: ProjectState
+  onChanged(project: ProjectState): void
+}
+
+function NameCard({ project, onChanged }: CardProps) {
+  const [name, setName] = useState(project.name)
+  const { refresh } = useSession()
+  const may_manage = useMay('admin')
+  const say = useToast()
+  const sending = useSubmission(async (typed: string) => {
+    const changed = await renameProject({ name: typed })
+    setName(changed.name)
+    onChanged(changed)
+    say(`The project is called ${changed.name}.`)
+    await refresh() // the side shows its name
+  })
+  return (
+    <Card title="Name">
+      <p className="row muted">
+        <code>{project.id}</code>
+        <CopyButton text={project.id} what="project id" look="quiet" />
+      </p>
+      {may_manage ? (
+        <Form action="Rename" busy={sending.busy} onSubmit={() => void sending.submit(name)}>
+          <Field label="Project name" name="name" required value={name} onChange={setName} error={sending.error} />
+          <FormError error={sending.error} fields={['name']} />
+        </Form>
+      ) : (
+        <p>{project.name}</p>
+      )}
+    </Card>
+  )
+}
+
+function CapCard({ project, onChanged }: CardProps) {
+  const { cap_micros, spent_micros, held_micros } = project
+  const [text, setText] = useState(cap_micros === undefined ? '' : String(cap_micros / MICROS))
+  const may_manage = useMay('admin')
+  const say = useToast()
+  const sending = useSubmission(async (typed: string) => {
+    const changed = await setCap({ limit_usd: typedNumber('limit_usd', typed) ?? null })
+    onChanged(changed)
+    const { cap_micros: cap } = changed
+    say(cap === undefined ? 'The cap is lifted.' : `The cap is ${money(cap)}.`)
+  })
+  return (
+    <Card title="Spending cap">
+      <BudgetBar spent_micros={spent_micros} held_micros={held_micros} limit_micros={cap_micros} />
+      {may_manage && (
+        <Form
+          action={text.trim() === '' ? 'Lift cap' : 'Set cap'}
+          busy={sending.busy}
+          onSubmit={() => void sending.submit(text)}
+        >
+          <Field
+            label="Cap"
+            name="limit_usd"
+            inputMode="decimal"
+            autoComplete="off"
+            before="$"
+            after="USD"
+            value={text}
+            onChange={setText}
+            error={sending.error}
+            hint="For all keys and people of the project together. Empty lifts it, 0 blocks every generation."
+          />
+          <FormError error={sending.error} fields={['limit_usd']} />
+        </Form>
+      )}
+    </Card>
+  )
+}
+
+function RegionsCard({ project, onChanged }: CardProps) {
+  const [text, setText] = useState(project.allowed_regions?.join('\n') ?? '')
+  const may_manage = useMay('admin')
+  const say = useToast()
+  const sending = useSubmission(async (typed: string) => {
+    const changed = await setRegions({ allowed_regions: typedLines(typed) })
+    onChanged(changed)
+    say(changed.allowed_regions ? 'The allowed regions are set.' : 'Any region will do.')
+  })
+  return (
+    <Card title="Allowed regions">
+      {may_manage ? (
+        <Form action="Set regions" busy={sending.busy} onSubmit={() => void sending.submit(text)}>
+          <TextAreaField
+            label="Regions"
+            name="allowed_regions"
+            value={text}
+            onChange={setText}
+            error={sending.error}
+            placeholder="Any region"
+            hint="One a line, as providers and clusters name them. Requests go nowhere else; empty lifts that."
+          />
+          <FormError error={sending.error} fields={['allowed_regions']} />
+        </Form>
+      ) : (
+        <p>{project.allowed_regions?.join(', ') ?? 'Any region.'}</p>
+      )}
+    </Card>
+  )
+}
