@@ -89,6 +89,30 @@ withConsole((scene) => {
     await visit.close()
   })
 
+  test('R26 planted: with an idempotency key, a stopped answer would be finished and paid for', async () => {
+    const { page, visit } = await opened()
+    await page.addInitScript(() => {
+      const send = window.fetch
+      window.fetch = (input, init) => {
+        const keyed = { ...(init?.headers as Record<string, string>), 'agent-idempotency-key': 'kept' }
+        return send(input, input === '/v2/responses' ? { ...init, headers: keyed } : init)
+      }
+    })
+    await page.reload()
+    await page.getByText('List price').waitFor()
+    const gate: { open?: () => void } = {}
+    const opens = new Promise<void>((open) => Object.assign(gate, { open }))
+    upstream.behave({ ...upstream.SAYING, pace: (event) => (event === 4 ? opens : undefined) })
+    const before = upstream.requests.length
+    await say(page, 'Go on for ever.')
+    await answer(page).getByText('Routers').waitFor()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('stopped', { exact: true }).waitFor()
+    gate.open?.()
+    expect(await (await upstream.request(before + 1)).over).toBe('answered')
+    await visit.close()
+  })
+
   test('R44 past its deadline nothing is charged, and what was typed is still there', async () => {
     const { page, visit } = await opened()
     upstream.behave({ instead: 'silence' })
