@@ -9,6 +9,7 @@ import './styles/shell.css'
 import './styles/data.css'
 import './styles/words.css'
 import './styles/workbench.css'
+import './styles/fleet.css'
 
 applyTheme()
 const root = document.getElementById('root')

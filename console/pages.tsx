@@ -25,6 +25,11 @@ export const PROJECT_PAGES: readonly Page[] = [
   { path: '/start', Page: lazy(() => import('./pages/start/start-page.tsx')) },
   { path: '/keys', Page: lazy(() => import('./pages/keys/keys-page.tsx')) },
   { path: '/keys/:id', Page: lazy(() => import('./pages/keys/key-page.tsx')) as ComponentType<Record<string, string>> },
+  { path: '/clusters', Page: lazy(() => import('./pages/clusters/clusters-page.tsx')) },
+  { path: '/clusters/:id', Page: lazy(() => import('./pages/clusters/cluster-page.tsx')) as Page['Page'] },
+  { path: '/cache-planner', Page: lazy(() => import('./pages/cache-planner/cache-planner-page.tsx')) },
+  { path: '/routing', Page: lazy(() => import('./pages/routing/routing-page.tsx')) },
+  { path: '/routing/:name', Page: lazy(() => import('./pages/routing/alias-page.tsx')) as Page['Page'] },
   { path: '/playground', Page: lazy(() => import('./pages/playground/playground-page.tsx')) },
   { path: '/settings', Page: settings },
   { path: '/settings/:section', Page: settings },
@@ -34,6 +39,9 @@ export const PROJECT_PAGES: readonly Page[] = [
 export const NAVIGATION = [
   { to: '/start', label: 'Get started', keys: 'g s' },
   { to: '/keys', label: 'Keys', keys: 'g k' },
+  { to: '/clusters', label: 'Clusters', keys: 'g c' },
+  { to: '/cache-planner', label: 'Cache planner', keys: 'g h' },
+  { to: '/routing', label: 'Routing', keys: 'g r' },
   { to: '/playground', label: 'Playground', keys: 'g p' },
   { to: '/settings', label: 'Settings', keys: 'g ,' },
 ] as const

@@ -1,5 +1,5 @@
 // POST /v2/route-explain: where a request would go and why not elsewhere. Calls nobody and stores nothing.
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { newId } from '../core/ids.ts'
 import { Label } from '../core/shapes.ts'
 import type { Routes } from '../http/routes.ts'
@@ -14,6 +14,7 @@ const Question = Type.Object(
   },
   { title: 'RouteQuestion' },
 )
+export type RouteQuestion = Static<typeof Question>
 
 const Candidate = Type.Object({
   target: Type.String(),
@@ -33,6 +34,7 @@ const Explanation = Type.Object(
   },
   { title: 'RouteExplanation' },
 )
+export type RouteExplanation = Static<typeof Explanation>
 
 export const explainRoutes: Routes<{ path: Inference }> = async (app, { path }) => {
   app.post(

@@ -4,6 +4,7 @@ import { HOUR_MS } from '../../src/core/clock.ts'
 import { consoleScene, type Visit } from './console-scene.ts'
 import { modelUpstream } from './model-upstream.ts'
 import { type SeededKey, seedKeys, seedOwner, seedSpending, seedUsage } from './seed.ts'
+import { seedFleet, seedRouting } from './seed-fleet.ts'
 import { seedSettings } from './seed-settings.ts'
 
 const FOLDER = 'docs/console'
@@ -30,7 +31,7 @@ interface Shot {
   ready: string
 }
 
-const shotsOf = (key_id: string): Shot[] => [
+const shotsOf = (key_id: string, cluster_id: string): Shot[] => [
   { name: 'sign-in', path: '/sign-in', ready: 'Forgot your password?' },
   { name: 'sign-up', path: '/sign-up', ready: 'Sign in instead' },
   { name: 'forgot-password', path: '/forgot-password', ready: 'Send the link' },
@@ -82,6 +83,42 @@ const shotsOf = (key_id: string): Shot[] => [
   { name: 'settings-gateway', path: '/settings/gateway', signed_in: true, ready: 'Whole answer within' },
   { name: 'settings-audit', path: '/settings/audit', signed_in: true, ready: 'Every change that only' },
   { name: 'settings-account', path: '/settings/account', signed_in: true, ready: 'Sign out here' },
+  ...fleetShots(cluster_id),
+]
+
+const fleetShots = (cluster_id: string): Shot[] => [
+  { name: 'clusters', path: '/clusters', signed_in: true, ready: 'Last day' },
+  { name: 'cluster', path: `/clusters/${cluster_id}`, signed_in: true, ready: 'active → down' },
+  {
+    name: 'cluster-deregister',
+    path: `/clusters/${cluster_id}`,
+    signed_in: true,
+    ready: 'nothing goes to',
+    act: ({ page }) => page.getByRole('button', { name: 'Deregister' }).click(),
+  },
+  { name: 'cache-planner', path: '/cache-planner', signed_in: true, ready: 'How load moves the break-even' },
+  { name: 'routing', path: '/routing', signed_in: true, ready: 'release 2' },
+  {
+    name: 'alias',
+    path: '/routing/research%2Flong',
+    signed_in: true,
+    ready: 'goes to',
+    act: ({ page }) => page.getByRole('button', { name: 'Explain' }).click(),
+  },
+  {
+    name: 'alias-activate',
+    path: '/routing/research%2Flong',
+    signed_in: true,
+    ready: 'From the next request on',
+    act: ({ page }) => page.getByRole('button', { name: 'Activate' }).click(),
+  },
+  {
+    name: 'alias-create',
+    path: '/routing',
+    signed_in: true,
+    ready: 'Target 1',
+    act: ({ page }) => page.getByRole('button', { name: 'Create alias' }).click(),
+  },
 ]
 
 async function chat({ page }: Visit): Promise<void> {
@@ -102,8 +139,11 @@ try {
   await seedUsage(scene.db(), project_id, key_id)
   await seedSpending(scene.db(), project_id)
   await seedSettings(scene, cookie, key_id)
+  const cluster_id = (await seedFleet(scene.db(), project_id)).at(-1) ?? ''
+  await seedRouting(scene.db(), project_id, cluster_id)
   const only = process.argv.slice(2)
-  for (const shot of shotsOf(key_id)) if (only.length === 0 || only.includes(shot.name)) await take(shot, cookie)
+  for (const shot of shotsOf(key_id, cluster_id))
+    if (only.length === 0 || only.includes(shot.name)) await take(shot, cookie)
 } finally {
   await scene.stop()
   await upstream.close()

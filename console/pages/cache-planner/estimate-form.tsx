@@ -1,0 +1,182 @@
+// §4.9: what an estimate is made of: model, GPUs, how long the prefix is, which tiers there are, how busy they are.
+import { useId } from 'react'
+import type { ApiError } from '../../api/api-client.ts'
+import type { CacheFigures } from '../../api/cache-plan-calls.ts'
+import { ChoiceField } from '../../parts/choice-field.tsx'
+import { Field } from '../../parts/field.tsx'
+import {
+  COMPRESSIONS,
+  type EstimateDraft,
+  type EstimatedTierDraft,
+  LOAD_MAX_PCT,
+  type Precision,
+} from './estimate-draft.ts'
+
+interface EstimateFormProps {
+  figures: CacheFigures
+  draft: EstimateDraft
+  onChange(draft: EstimateDraft): void
+  error: ApiError | undefined
+}
+
+const same = (value: string) => ({ value, label: value })
+const PRECISIONS = [same('bf16'), same('fp8')]
+
+export function EstimateForm({ figures, draft, onChange, error }: EstimateFormProps) {
+  const put = (change: Partial<EstimateDraft>) => onChange({ ...draft, ...change })
+  return (
+    <div className="stack">
+      <div className="form-grid">
+        <ChoiceField
+          label="Model"
+          name="model"
+          value={draft.model}
+          options={figures.models.map(({ id }) => same(id))}
+          onChange={(model) => put({ model })}
+          error={error}
+        />
+        <ChoiceField
+          label="GPU"
+          name="gpu.type"
+          value={draft.gpu_type}
+          options={figures.gpus.map(({ type }) => same(type))}
+          onChange={(gpu_type) => put({ gpu_type })}
+          error={error}
+        />
+        <Field
+          label="GPUs"
+          name="gpu.count"
+          inputMode="numeric"
+          autoComplete="off"
+          required
+          value={draft.gpu_count}
+          onChange={(gpu_count) => put({ gpu_count })}
+          error={error}
+        />
+        <Field
+          label="Prefix"
+          name="prefix_tokens"
+          inputMode="numeric"
+          autoComplete="off"
+          required
+          after="tokens"
+          value={draft.prefix_tokens}
+          onChange={(prefix_tokens) => put({ prefix_tokens })}
+          error={error}
+        />
+        <ChoiceField
+          label="Weights"
+          name="gpu.precision"
+          value={draft.precision}
+          options={PRECISIONS}
+          onChange={(precision) => put({ precision: precision as Precision })}
+          error={error}
+        />
+        <ChoiceField
+          label="KV cache"
+          name="kv_bytes_per_value"
+          value={draft.kv_precision}
+          options={PRECISIONS}
+          onChange={(kv_precision) => put({ kv_precision: kv_precision as Precision })}
+          error={error}
+        />
+      </div>
+      <TierChoice figures={figures} tiers={draft.tiers} onChange={(tiers) => put({ tiers })} />
+      <LoadSlider value={draft.load_pct} onChange={(load_pct) => put({ load_pct })} />
+    </div>
+  )
+}
+
+interface TierChoiceProps {
+  figures: CacheFigures
+  tiers: readonly EstimatedTierDraft[]
+  onChange(tiers: readonly EstimatedTierDraft[]): void
+}
+
+function TierChoice({ figures, tiers, onChange }: TierChoiceProps) {
+  const change = (changed: EstimatedTierDraft) =>
+    onChange(tiers.map((one) => (one.kind === changed.kind ? changed : one)))
+  return (
+    <table className="table tier-choice">
+      <caption className="visually-hidden">Tiers that are estimated</caption>
+      <thead>
+        <tr>
+          <th scope="col">Tier</th>
+          <th scope="col">GB/s for one GPU</th>
+          <th scope="col">Packed with</th>
+        </tr>
+      </thead>
+      <tbody>
+        {tiers.map((tier) => (
+          <tr key={tier.kind}>
+            <td data-label="Tier">
+              <label className="check">
+                <input
+                  type="checkbox"
+                  checked={tier.used}
+                  onChange={(event) => change({ ...tier, used: event.target.checked })}
+                />
+                <code>{tier.kind}</code>
+              </label>
+            </td>
+            <td data-label="GB/s for one GPU">
+              {tier.kind === 'gpu_hbm' ? (
+                <span className="muted">there already</span>
+              ) : (
+                <input
+                  className="cell-input cell-number"
+                  inputMode="decimal"
+                  aria-label={`Bandwidth of ${tier.kind}, in GB/s`}
+                  placeholder={usualRate(figures, tier.kind)}
+                  value={tier.gigabytes_per_s}
+                  onChange={(event) => change({ ...tier, gigabytes_per_s: event.target.value })}
+                />
+              )}
+            </td>
+            <td data-label="Packed with">
+              <select
+                className="cell-input"
+                aria-label={`Compression of ${tier.kind}`}
+                value={tier.compression}
+                onChange={(event) =>
+                  change({ ...tier, compression: event.target.value as EstimatedTierDraft['compression'] })
+                }
+              >
+                {COMPRESSIONS.map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </select>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+const LINKS = { pcie: 'PCIe', nic: 'network' } as const
+
+function usualRate({ tiers }: CacheFigures, kind: EstimatedTierDraft['kind']): string {
+  const usual = tiers.find((one) => one.kind === kind)
+  if (usual?.share_of) return `${Math.round(usual.share_of.share * 100)}% of ${LINKS[usual.share_of.rate]}`
+  return usual?.gigabytes_per_s ? String(usual.gigabytes_per_s) : ''
+}
+
+function LoadSlider({ value, onChange }: { value: number; onChange(value: number): void }) {
+  const id = useId()
+  return (
+    <div className="slider">
+      <label htmlFor={id}>How busy the tiers are</label>
+      <input
+        id={id}
+        type="range"
+        min={0}
+        max={LOAD_MAX_PCT}
+        step={5}
+        value={value}
+        onChange={(event) => onChange(Number(event.target.value))}
+      />
+      <output htmlFor={id}>{value} %</output>
+    </div>
+  )
+}

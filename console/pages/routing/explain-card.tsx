@@ -1,0 +1,140 @@
+// R40: what POST /v2/route-explain says for a request: the places in order, and those left out with their reasons.
+import { type FormEvent, useId, useState } from 'react'
+import { EXPLAIN_PATH, explainRoute, type RouteExplanation, type RouteQuestion } from '../../api/routing-calls.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Card } from '../../parts/card.tsx'
+import { CodeBlock } from '../../parts/code-block.tsx'
+import { curlCommand } from '../../parts/curl-command.ts'
+import { Field, FormError } from '../../parts/field.tsx'
+import { useSubmission } from '../../state/submission.ts'
+
+interface ExplainCardProps {
+  /** What may be asked for, as suggestions. */
+  names: readonly string[]
+  model?: string
+}
+
+interface Explained {
+  question: RouteQuestion
+  answer: RouteExplanation
+}
+
+const SUGGESTIONS_MAX = 200
+
+export function ExplainCard({ names, model: first = '' }: ExplainCardProps) {
+  const id = useId()
+  const [model, setModel] = useState(first)
+  const [session_id, setSession] = useState('')
+  const [trace_id, setTrace] = useState('')
+  const [explained, setExplained] = useState<Explained>()
+  const asking = useSubmission(async (question: RouteQuestion) => {
+    setExplained(undefined)
+    setExplained({ question, answer: await explainRoute(question) })
+  })
+  function onSubmit(event: FormEvent) {
+    event.preventDefault()
+    void asking.submit({ model, ...(session_id && { session_id }), ...(trace_id && { trace_id }) })
+  }
+  const texts = [
+    { label: 'Model or alias', name: 'model', value: model, onChange: setModel, required: true, list: `${id}-names` },
+    {
+      label: 'Session',
+      name: 'session_id',
+      value: session_id,
+      onChange: setSession,
+      hint: 'Stays where its cache is.',
+    },
+    { label: 'Trace', name: 'trace_id', value: trace_id, onChange: setTrace, hint: 'Repeats its pick by weight.' },
+  ]
+  return (
+    <Card title="Where would a request go?">
+      <form className="stack" noValidate onSubmit={onSubmit}>
+        <div className="form-grid">
+          {texts.map((one) => (
+            <Field key={one.name} {...one} autoComplete="off" error={asking.error} />
+          ))}
+          <datalist id={`${id}-names`}>
+            {names.slice(0, SUGGESTIONS_MAX).map((name) => (
+              <option key={name} value={name} />
+            ))}
+          </datalist>
+        </div>
+        <FormError error={asking.error} fields={texts.map(({ name }) => name)} />
+        <span>
+          <Button type="submit" busy={asking.busy}>
+            Explain
+          </Button>
+        </span>
+      </form>
+      <div role="status">{explained && <Explanation {...explained} />}</div>
+    </Card>
+  )
+}
+
+function Explanation({ question, answer }: Explained) {
+  const { candidates, dropped, alias_release_id } = answer
+  return (
+    <div className="stack apart">
+      <p>
+        {candidates[0] ? (
+          <>
+            <strong>{question.model}</strong> goes to <strong>{candidates[0].provider}</strong>
+            {alias_release_id && (
+              <>
+                {' '}
+                by release <code>{alias_release_id}</code>
+              </>
+            )}
+            . Nobody was called, and nothing is stored.
+          </>
+        ) : (
+          <>
+            <strong>{question.model}</strong> goes nowhere now: every place is ruled out.
+          </>
+        )}
+      </p>
+      {candidates.length > 0 && <Candidates candidates={candidates} />}
+      {dropped.length > 0 && <Dropped dropped={dropped} />}
+      <details className="more">
+        <summary>The same as a request</summary>
+        <CodeBlock code={curlCommand(location.origin, EXPLAIN_PATH, question)} what="question as curl" />
+      </details>
+    </div>
+  )
+}
+
+const Candidates = ({ candidates }: Pick<RouteExplanation, 'candidates'>) => (
+  <ol className="candidates" aria-label="Where it goes, in order">
+    {candidates.map(({ target, profile, provider, model, region }, at) => (
+      <li key={`${target} ${profile} ${model}`}>
+        <span className="two-lines">
+          <span>
+            <strong>{provider}</strong> <code>{model}</code>
+          </span>
+          <span className="muted">
+            {target} · {region}
+          </span>
+        </span>
+        <span className="row">
+          <Badge tone={at === 0 ? 'good' : 'calm'}>{at === 0 ? 'first choice' : 'if that fails'}</Badge>
+          <code className="muted">{profile}</code>
+        </span>
+      </li>
+    ))}
+  </ol>
+)
+
+const Dropped = ({ dropped }: Pick<RouteExplanation, 'dropped'>) => (
+  <ul className="candidates" aria-label="Left out">
+    {dropped.map(({ target, reason }) => (
+      <li key={target}>
+        <span className="two-lines">
+          <span>{target}</span>
+          <span className="muted">{reason}</span>
+        </span>
+        <Badge tone="bad">left out</Badge>
+      </li>
+    ))}
+  </ul>
+)
