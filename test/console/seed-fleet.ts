@@ -85,6 +85,7 @@ export const seedFleet = (db: Db, project_id: string) =>
       reports: [
         ['active', 9 * HOUR_MS],
         ['draining', 4_000],
+        ['draining', -HOUR_MS], // ahead of time, so that the service's own sweep leaves it as it is
       ],
     },
     {
@@ -96,7 +97,7 @@ export const seedFleet = (db: Db, project_id: string) =>
         ['active', 50 * HOUR_MS],
         ['down', 14 * HOUR_MS],
         ['active', 13.2 * HOUR_MS],
-        ['active', 3_000],
+        ['active', -HOUR_MS],
       ],
     },
   ])

@@ -97,13 +97,33 @@ const fleetShots = (cluster_id: string): Shot[] => [
     act: ({ page }) => page.getByRole('button', { name: 'Deregister' }).click(),
   },
   { name: 'cache-planner', path: '/cache-planner', signed_in: true, ready: 'How load moves the break-even' },
+  {
+    name: 'cache-estimate',
+    path: '/cache-planner',
+    signed_in: true,
+    ready: 'How load moves the break-even',
+    async act({ page }) {
+      await page.getByText('How load moves the break-even').waitFor()
+      await page.getByRole('button', { name: 'Use these costs' }).evaluate((button) => button.scrollIntoView())
+    },
+  },
   { name: 'routing', path: '/routing', signed_in: true, ready: 'release 2' },
   {
     name: 'alias',
     path: '/routing/research%2Flong',
     signed_in: true,
-    ready: 'goes to',
-    act: ({ page }) => page.getByRole('button', { name: 'Explain' }).click(),
+    ready: 'Release 2 is active',
+  },
+  {
+    name: 'route-explain',
+    path: '/routing',
+    signed_in: true,
+    ready: 'left out',
+    async act({ page }) {
+      await page.getByLabel('Model or alias').fill('qwen3-32b')
+      await page.getByRole('button', { name: 'Explain' }).click()
+      await page.getByText('The same as a request').scrollIntoViewIfNeeded()
+    },
   },
   {
     name: 'alias-activate',

@@ -1,12 +1,18 @@
 // §4.9: recompute and fetch against the length of the prefix, with the break-even of each tier; and how load moves it.
 import type { CacheEstimate } from '../../api/cache-plan-calls.ts'
-import { count, shortCount } from '../../parts/amounts.ts'
+import { count } from '../../parts/amounts.ts'
 import { CurveChart, type Mark } from '../../parts/curve-chart.tsx'
 import { duration, percent } from '../../parts/measures.ts'
 import { winsWords } from './estimated-costs.tsx'
 
-const TOKENS = { label: 'tokens', format: shortCount, base: 4 }
 const RECOMPUTE = 'recompute'
+const KILO = 1_024
+
+/** As context lengths are written: 16k for 16,384. */
+const lengthWords = (tokens: number) =>
+  tokens >= KILO && tokens % KILO === 0 ? `${count(tokens / KILO)}k` : count(Math.round(tokens))
+
+const TOKENS = { label: 'tokens', format: lengthWords, base: 4 }
 
 export function EstimateCharts({ estimate }: { estimate: CacheEstimate }) {
   const { curve, load_curve, tiers, prefix_tokens } = estimate
@@ -33,7 +39,7 @@ export function EstimateCharts({ estimate }: { estimate: CacheEstimate }) {
         title="How load moves the break-even"
         at={load_curve.utilization}
         x={{ label: 'busy', format: percent }}
-        y={{ label: 'tokens from which on fetching wins', format: shortCount, base: 4 }}
+        y={{ label: 'tokens from which on fetching wins', format: lengthWords, base: 4 }}
         curves={load_curve.tiers.map(({ name, break_even_tokens }) => ({ name, values: break_even_tokens }))}
         about={(name) => lostAt(load_curve, name)}
       />

@@ -29,24 +29,24 @@ export interface EstimateDraft {
 }
 
 export const LOAD_MAX_PCT = 95
-const USED: readonly TierKind[] = ['host_ram', 'local_nvme', 'remote']
+const USED: readonly TierKind[] = ['host_ram', 'local_nvme', 'remote', 'remote_3fs']
 
-/** A large model on one node, as the tables know it; where they do not, the first of each. */
+/** What the tables know best, a small model on one GPU, where tiers both win and lose; else the first of each. */
 export function firstEstimate({ models, gpus, tiers }: CacheFigures): EstimateDraft {
   const known = <T>(wanted: T, all: readonly T[]) => (all.includes(wanted) ? wanted : all[0]) ?? wanted
   return {
     model: known(
-      'llama-3.3-70b',
+      'llama-3.1-8b',
       models.map(({ id }) => id),
     ),
     gpu_type: known(
       'h100_sxm',
       gpus.map(({ type }) => type),
     ),
-    gpu_count: '4',
+    gpu_count: '1',
     precision: 'bf16',
     kv_precision: 'bf16',
-    prefix_tokens: '8192',
+    prefix_tokens: '16384',
     load_pct: 30,
     tiers: tiers.map(({ kind }) => ({ kind, used: USED.includes(kind), gigabytes_per_s: '', compression: 'none' })),
   }

@@ -59,10 +59,12 @@ const TierLine = ({ tier }: { tier: EstimatedTier }) => (
     </td>
     <td data-label="Wins">{winsWords(tier)}</td>
     <td data-label="Worth a look from" data-align="right">
-      {tier.hit_rate_min === null ? <span className="muted">never</span> : `${percent(tier.hit_rate_min)} hits`}
+      {tier.hit_rate_min === null ? <span className="muted">never</span> : hitsWords(tier.hit_rate_min)}
     </td>
   </tr>
 )
+
+const hitsWords = (share: number) => (share < 0.01 ? 'under 1% hits' : `${percent(share)} hits`)
 
 export function winsWords({ wins }: Pick<EstimatedTier, 'wins'>): string {
   if (wins.length === 0) return 'at no length'

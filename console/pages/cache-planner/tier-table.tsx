@@ -25,7 +25,7 @@ export function TierTable({ draft, onChange, plan }: TierTableProps) {
             <tr>
               <th scope="col">Tier</th>
               {COSTS.map((cost) => (
-                <th key={cost} scope="col">
+                <th key={cost} scope="col" data-align="right">
                   {COST_NAMES[cost]}, ms
                 </th>
               ))}

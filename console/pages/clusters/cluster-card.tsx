@@ -1,6 +1,7 @@
 // One cluster at a glance: how it is, since when, what it serves and how hard it works.
 import { useCallback } from 'react'
 import { type Cluster, clusterTelemetry } from '../../api/cluster-calls.ts'
+import { TimeAgo } from '../../parts/time-ago.tsx'
 import { Link } from '../../state/navigation.tsx'
 import { useResource } from '../../state/resource.ts'
 import { CacheMeters, LoadStats, ServedModels } from './cluster-load.tsx'
@@ -21,7 +22,7 @@ export function ClusterCard({ cluster }: { cluster: Cluster }) {
   const { state } = useTelemetry(id)
   const transitions = useTransitions(id)
   return (
-    <li className="card cluster-card" data-status={status}>
+    <li className="card cluster-card" data-old={status === 'down' || undefined}>
       <header className="card-header">
         <h2>
           <Link to={`/clusters/${id}`}>{name}</Link>
@@ -38,12 +39,19 @@ export function ClusterCard({ cluster }: { cluster: Cluster }) {
         </div>
         <div>
           <dt>Models</dt>
-          <dd>{state.kind === 'ready' ? <ServedModels models={state.value.models} /> : '…'}</dd>
+          <dd>
+            {state.kind === 'ready' ? <ServedModels models={state.value.models} endpoint={cluster.endpoint} /> : '…'}
+          </dd>
         </div>
       </dl>
       {state.kind === 'failed' && <p className="muted">Its telemetry could not be loaded: {state.error.message}</p>}
       {state.kind === 'ready' && (
         <>
+          {status === 'down' && state.value.reported_at !== null && (
+            <p className="told-before">
+              As it was <TimeAgo at={state.value.reported_at} />:
+            </p>
+          )}
           <LoadStats telemetry={state.value} limit={STATS_SHOWN} />
           <CacheMeters telemetry={state.value} />
         </>

@@ -25,10 +25,7 @@ export function loadFacts({ load = {}, capacity = {} }: ClusterTelemetry): Fact[
     { label: 'First token, p50 / p95', text: joined([load.ttft_p50_ms, load.ttft_p95_ms], duration) },
     { label: 'Between tokens, p50', text: joined([load.itl_p50_ms], duration) },
     { label: 'Prefill', text: joined([load.prefill_tokens_per_s], (rate) => `${count(Math.round(rate))} tokens/s`) },
-    {
-      label: 'Replicas, ready / wanted',
-      text: joined([capacity.replicas_ready, capacity.replicas_desired], count),
-    },
+    { label: 'Replicas / wanted', text: joined([capacity.replicas_ready, capacity.replicas_desired], count) },
     { label: 'GPUs', text: gpus(capacity) },
     { label: 'Preemptions', text: joined([load.preemptions], count) },
   ]
@@ -55,16 +52,22 @@ export function LoadStats({ telemetry, limit }: { telemetry: ClusterTelemetry; l
 
 const METERS: readonly [keyof Load, string][] = [
   ['kv_utilization', 'KV cache in use'],
-  ['prefix_cache_hit_rate', 'Prefix hits on the GPU'],
-  ['external_prefix_cache_hit_rate', 'Prefix hits in tiers'],
+  ['prefix_cache_hit_rate', 'Prefix hits, GPU'],
+  ['external_prefix_cache_hit_rate', 'Prefix hits, tiers'],
 ]
 
-export function CacheMeters({ telemetry: { load = {}, cache_tiers = [] } }: { telemetry: ClusterTelemetry }) {
+interface CacheMetersProps {
+  telemetry: ClusterTelemetry
+  /** The hits of each tier too. */
+  detailed?: boolean
+}
+
+export function CacheMeters({ telemetry: { load = {}, cache_tiers = [] }, detailed = false }: CacheMetersProps) {
   const shares = METERS.flatMap(([field, label]) => {
     const share = load[field]
     return share === undefined ? [] : [{ label, share }]
   })
-  const tiers = cache_tiers.flatMap((tier) => tierMeter(tier) ?? [])
+  const tiers = cache_tiers.flatMap((tier) => tierMeter(tier, detailed) ?? [])
   if (shares.length + tiers.length === 0) return null
   return (
     <div className="meters">
@@ -75,17 +78,27 @@ export function CacheMeters({ telemetry: { load = {}, cache_tiers = [] } }: { te
   )
 }
 
-function tierMeter({ name, used_bytes, capacity_bytes, utilization, hit_rate }: CacheTier) {
+function tierMeter({ name, used_bytes, capacity_bytes, utilization, hit_rate }: CacheTier, detailed: boolean) {
   const full = used_bytes !== undefined && capacity_bytes ? used_bytes / capacity_bytes : utilization
   if (full === undefined) return undefined
   const of = used_bytes !== undefined && capacity_bytes ? `of ${size(capacity_bytes)}` : 'busy'
-  return { label: name, share: full, detail: hit_rate === undefined ? of : `${of}, ${percent(hit_rate)} hits` }
+  return {
+    label: name,
+    share: full,
+    detail: hit_rate === undefined || !detailed ? of : `${of}, ${percent(hit_rate)} hits`,
+  }
 }
 
 const SHOWN_MODELS = 3
 
-export function ServedModels({ models }: { models: ClusterTelemetry['models'] | undefined }) {
-  if (!models) return <span className="muted">asked of its endpoint</span>
+interface ServedModelsProps {
+  models: ClusterTelemetry['models'] | undefined
+  endpoint: string | null
+}
+
+/** R52: a cluster that tells none is asked for its list, where it can be. */
+export function ServedModels({ models, endpoint }: ServedModelsProps) {
+  if (!models) return <span className="muted">{endpoint === null ? 'none told' : 'asked of its endpoint'}</span>
   if (models.length === 0) return <span className="muted">none</span>
   const more = models.length - SHOWN_MODELS
   return (

@@ -25,7 +25,7 @@ export function TelemetryCard({ telemetry: { state, reload } }: { telemetry: Res
       {state.kind === 'ready' && (
         <>
           <LoadStats telemetry={state.value} />
-          <CacheMeters telemetry={state.value} />
+          <CacheMeters telemetry={state.value} detailed />
           {state.value.models && <Models models={state.value.models} />}
         </>
       )}

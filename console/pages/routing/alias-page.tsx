@@ -23,6 +23,7 @@ import { ActivateDialog, DeleteAliasDialog } from './alias-deeds.tsx'
 import { ExplainCard } from './explain-card.tsx'
 import { NewReleaseDialog } from './release-dialog.tsx'
 import { TargetList } from './target-list.tsx'
+import { sharesOf } from './target-shares.ts'
 
 const POLL_MS = 10_000
 const UP = { to: '/routing', label: 'Routing' }
@@ -81,7 +82,7 @@ function Found({ alias, onMoved, children }: FoundProps) {
       />
       {children}
       <Card title={current ? `Release ${current.version} is active` : 'Active release'}>
-        {current ? <TargetList targets={current.targets} destinations={destinations} /> : <span className="skeleton" />}
+        {current ? <Shares release={current} destinations={destinations} /> : <span className="skeleton" />}
       </Card>
       <Releases
         releases={releases}
@@ -89,7 +90,7 @@ function Found({ alias, onMoved, children }: FoundProps) {
         destinations={destinations}
         onActivate={may_manage ? (release) => setDeed({ kind: 'activate', release }) : undefined}
       />
-      <ExplainCard names={[alias.name]} model={alias.name} />
+      <ExplainCard names={[alias.name]} destinations={destinations} model={alias.name} />
       {deed?.kind === 'release' && current && (
         <NewReleaseDialog
           alias_name={alias.name}
@@ -116,6 +117,18 @@ function Found({ alias, onMoved, children }: FoundProps) {
     </>
   )
 }
+
+const Shares = ({ release: { targets }, destinations }: ReleaseProp & { destinations: Destinations | undefined }) => (
+  <>
+    <div className="strip shares" aria-hidden="true">
+      {sharesOf(targets).map(({ share }, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a release never changes, and may name a place twice
+        <span key={at} className="shares-part" style={{ flexGrow: share }} />
+      ))}
+    </div>
+    <TargetList targets={targets} destinations={destinations} />
+  </>
+)
 
 const Identity = ({ alias, current }: { alias: Alias; current: AliasRelease | undefined }) => (
   <span className="row">

@@ -1,6 +1,12 @@
 // R40: what POST /v2/route-explain says for a request: the places in order, and those left out with their reasons.
 import { type FormEvent, useId, useState } from 'react'
-import { EXPLAIN_PATH, explainRoute, type RouteExplanation, type RouteQuestion } from '../../api/routing-calls.ts'
+import {
+  type Destinations,
+  EXPLAIN_PATH,
+  explainRoute,
+  type RouteExplanation,
+  type RouteQuestion,
+} from '../../api/routing-calls.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
@@ -8,10 +14,13 @@ import { CodeBlock } from '../../parts/code-block.tsx'
 import { curlCommand } from '../../parts/curl-command.ts'
 import { Field, FormError } from '../../parts/field.tsx'
 import { useSubmission } from '../../state/submission.ts'
+import { placeName } from './target-shares.ts'
 
 interface ExplainCardProps {
-  /** What may be asked for, as suggestions. */
+  /** The aliases that may be asked for, as suggestions. */
   names: readonly string[]
+  /** By whose names the ids of targets are called; undefined while they are not known. */
+  destinations: Destinations | undefined
   model?: string
 }
 
@@ -22,7 +31,7 @@ interface Explained {
 
 const SUGGESTIONS_MAX = 200
 
-export function ExplainCard({ names, model: first = '' }: ExplainCardProps) {
+export function ExplainCard({ names, destinations, model: first = '' }: ExplainCardProps) {
   const id = useId()
   const [model, setModel] = useState(first)
   const [session_id, setSession] = useState('')
@@ -36,6 +45,8 @@ export function ExplainCard({ names, model: first = '' }: ExplainCardProps) {
     event.preventDefault()
     void asking.submit({ model, ...(session_id && { session_id }), ...(trace_id && { trace_id }) })
   }
+  const models = destinations?.providers.flatMap((provider) => provider.models.map(({ id }) => id)) ?? []
+  const suggestions = [...new Set([...names, ...models])]
   const texts = [
     { label: 'Model or alias', name: 'model', value: model, onChange: setModel, required: true, list: `${id}-names` },
     {
@@ -55,7 +66,7 @@ export function ExplainCard({ names, model: first = '' }: ExplainCardProps) {
             <Field key={one.name} {...one} autoComplete="off" error={asking.error} />
           ))}
           <datalist id={`${id}-names`}>
-            {names.slice(0, SUGGESTIONS_MAX).map((name) => (
+            {suggestions.slice(0, SUGGESTIONS_MAX).map((name) => (
               <option key={name} value={name} />
             ))}
           </datalist>
@@ -67,12 +78,12 @@ export function ExplainCard({ names, model: first = '' }: ExplainCardProps) {
           </Button>
         </span>
       </form>
-      <div role="status">{explained && <Explanation {...explained} />}</div>
+      <div role="status">{explained && <Explanation {...explained} destinations={destinations} />}</div>
     </Card>
   )
 }
 
-function Explanation({ question, answer }: Explained) {
+function Explanation({ question, answer, destinations }: Explained & Pick<ExplainCardProps, 'destinations'>) {
   const { candidates, dropped, alias_release_id } = answer
   return (
     <div className="stack apart">
@@ -95,7 +106,7 @@ function Explanation({ question, answer }: Explained) {
         )}
       </p>
       {candidates.length > 0 && <Candidates candidates={candidates} />}
-      {dropped.length > 0 && <Dropped dropped={dropped} />}
+      {dropped.length > 0 && <Dropped dropped={dropped} destinations={destinations} />}
       <details className="more">
         <summary>The same as a request</summary>
         <CodeBlock code={curlCommand(location.origin, EXPLAIN_PATH, question)} what="question as curl" />
@@ -125,13 +136,24 @@ const Candidates = ({ candidates }: Pick<RouteExplanation, 'candidates'>) => (
   </ol>
 )
 
-const Dropped = ({ dropped }: Pick<RouteExplanation, 'dropped'>) => (
+/** A target's id names its kind and, behind a colon, which one. */
+function calledOf(target: string, destinations: Destinations | undefined): string {
+  const [kind, id = target] = target.split(':')
+  if (kind === 'cluster') return placeName({ cluster_id: id, model: '', weight: 0 }, destinations)
+  return kind === 'credential' ? placeName({ credential_id: id, model: '', weight: 0 }, destinations) : id
+}
+
+type DroppedProps = Pick<RouteExplanation, 'dropped'> & Pick<ExplainCardProps, 'destinations'>
+
+const Dropped = ({ dropped, destinations }: DroppedProps) => (
   <ul className="candidates" aria-label="Left out">
     {dropped.map(({ target, reason }) => (
       <li key={target}>
         <span className="two-lines">
-          <span>{target}</span>
-          <span className="muted">{reason}</span>
+          <span>
+            <strong>{calledOf(target, destinations)}</strong> {reason}
+          </span>
+          <span className="muted">{target}</span>
         </span>
         <Badge tone="bad">left out</Badge>
       </li>

@@ -1,6 +1,6 @@
 // §9.4: the names that agents ask for and where they lead; and where a request would go now, and why not elsewhere.
 import { useCallback, useState } from 'react'
-import { type Alias, findRelease, listAliases } from '../../api/routing-calls.ts'
+import { type Alias, findRelease, listAliases, listDestinations } from '../../api/routing-calls.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
@@ -20,6 +20,8 @@ export default function RoutingPage() {
   const aliases = useResource<readonly Alias[]>(listAliases, { poll_ms: POLL_MS })
   const [creating, setCreating] = useState(false)
   const [wanted, setWanted] = useState('')
+  const { state } = useResource(useCallback((signal) => listDestinations(signal), []))
+  const destinations = state.kind === 'ready' ? state.value : undefined
   const may_manage = useMay('admin')
   const create = may_manage ? () => setCreating(true) : undefined
   useShortcut('c', 'Create an alias', () => create?.())
@@ -50,7 +52,7 @@ export default function RoutingPage() {
           empty={<NoAliases onCreate={create} />}
         />
       </Card>
-      <ExplainCard names={names} />
+      <ExplainCard names={names} destinations={destinations} />
       {creating && (
         <CreateAliasDialog onClose={() => setCreating(false)} onCreated={(name) => navigate(aliasPath(name))} />
       )}

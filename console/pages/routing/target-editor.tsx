@@ -1,11 +1,13 @@
 // §9.4: where a release sends requests, as one edits it: a place, its model, and a weight that becomes a share.
-import { useId } from 'react'
+import { useCallback, useId } from 'react'
 import type { ApiError } from '../../api/api-client.ts'
+import { clusterTelemetry } from '../../api/cluster-calls.ts'
 import type { Destinations } from '../../api/routing-calls.ts'
 import { Button } from '../../parts/button.tsx'
 import { ChoiceField } from '../../parts/choice-field.tsx'
 import { Field } from '../../parts/field.tsx'
 import { percent } from '../../parts/measures.ts'
+import { useResource } from '../../state/resource.ts'
 import {
   fieldsAt,
   firstPlace,
@@ -59,15 +61,14 @@ interface TargetFieldsProps {
 }
 
 const KINDS = [
-  { value: 'provider', label: 'Provider' },
-  { value: 'cluster', label: 'Cluster of yours' },
-  { value: 'credential', label: 'Credential of yours' },
+  { value: 'provider', label: 'A provider' },
+  { value: 'cluster', label: 'A cluster' },
+  { value: 'credential', label: 'A credential' },
 ]
 
 function TargetFields({ at, target, known, error, share, onChange, onRemove }: TargetFieldsProps) {
   const id = useId()
   const fields = fieldsAt(at, target.kind)
-  const models = known.providers.find((one) => one.id === target.place)?.models ?? []
   return (
     <fieldset className="target-fields">
       <legend>
@@ -95,9 +96,13 @@ function TargetFields({ at, target, known, error, share, onChange, onRemove }: T
           error={error}
         />
         <datalist id={`${id}-models`}>
-          {models.map((model) => (
-            <option key={model.id} value={model.id} />
-          ))}
+          {target.kind === 'cluster' ? (
+            <ClusterModels id={target.place} />
+          ) : (
+            known.providers
+              .find(({ id }) => id === target.place)
+              ?.models.map(({ id }) => <option key={id} value={id} />)
+          )}
         </datalist>
         <Field
           label="Weight"
@@ -117,6 +122,13 @@ function TargetFields({ at, target, known, error, share, onChange, onRemove }: T
       )}
     </fieldset>
   )
+}
+
+/** What the cluster last told that it serves; only suggestions, so nothing is said where it cannot be had. */
+function ClusterModels({ id }: { id: string }) {
+  const { state } = useResource(useCallback((signal) => clusterTelemetry(id, signal), [id]))
+  if (state.kind !== 'ready') return null
+  return state.value.models?.map((model) => <option key={model.id} value={model.id} />)
 }
 
 interface PlaceProps {
