@@ -54,6 +54,7 @@ withConsole((scene) => {
     await page.getByRole('tab', { name: 'Drain' }).click()
     await page.getByText('A status has one author').waitFor()
     expect((await sendCurl((await code.textContent()) ?? '', raw)).status).toBe(200)
+    await page.reload() // on a slow machine the page asks rarely
     await page.getByText('draining', { exact: true }).waitFor()
 
     await page.getByRole('button', { name: 'Deregister' }).click()

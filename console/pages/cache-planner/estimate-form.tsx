@@ -2,15 +2,9 @@
 import { useId } from 'react'
 import type { ApiError } from '../../api/api-client.ts'
 import type { CacheFigures } from '../../api/cache-plan-calls.ts'
-import { ChoiceField } from '../../parts/choice-field.tsx'
+import { ChoiceField, type Option } from '../../parts/choice-field.tsx'
 import { Field } from '../../parts/field.tsx'
-import {
-  COMPRESSIONS,
-  type EstimateDraft,
-  type EstimatedTierDraft,
-  LOAD_MAX_PCT,
-  type Precision,
-} from './estimate-draft.ts'
+import { COMPRESSIONS, type EstimateDraft, type EstimatedTierDraft, LOAD_MAX_PCT } from './estimate-draft.ts'
 
 interface EstimateFormProps {
   figures: CacheFigures
@@ -22,64 +16,40 @@ interface EstimateFormProps {
 const same = (value: string) => ({ value, label: value })
 const PRECISIONS = [same('bf16'), same('fp8')]
 
+type TextField = 'model' | 'gpu_type' | 'gpu_count' | 'prefix_tokens' | 'precision' | 'kv_precision'
+
+interface Asked {
+  /** As the draft calls it, and as the service does. */
+  field: TextField
+  name: string
+  label: string
+  /** Typed where there are none. */
+  options?: readonly Option[]
+  after?: string
+}
+
+const asked = ({ models, gpus }: CacheFigures): Asked[] => [
+  { field: 'model', name: 'model', label: 'Model', options: models.map(({ id }) => same(id)) },
+  { field: 'gpu_type', name: 'gpu.type', label: 'GPU', options: gpus.map(({ type }) => same(type)) },
+  { field: 'gpu_count', name: 'gpu.count', label: 'GPUs' },
+  { field: 'prefix_tokens', name: 'prefix_tokens', label: 'Prefix', after: 'tokens' },
+  { field: 'precision', name: 'gpu.precision', label: 'Weights', options: PRECISIONS },
+  { field: 'kv_precision', name: 'kv_bytes_per_value', label: 'KV cache', options: PRECISIONS },
+]
+
 export function EstimateForm({ figures, draft, onChange, error }: EstimateFormProps) {
   const put = (change: Partial<EstimateDraft>) => onChange({ ...draft, ...change })
   return (
     <div className="stack">
       <div className="form-grid">
-        <ChoiceField
-          label="Model"
-          name="model"
-          value={draft.model}
-          options={figures.models.map(({ id }) => same(id))}
-          onChange={(model) => put({ model })}
-          error={error}
-        />
-        <ChoiceField
-          label="GPU"
-          name="gpu.type"
-          value={draft.gpu_type}
-          options={figures.gpus.map(({ type }) => same(type))}
-          onChange={(gpu_type) => put({ gpu_type })}
-          error={error}
-        />
-        <Field
-          label="GPUs"
-          name="gpu.count"
-          inputMode="numeric"
-          autoComplete="off"
-          required
-          value={draft.gpu_count}
-          onChange={(gpu_count) => put({ gpu_count })}
-          error={error}
-        />
-        <Field
-          label="Prefix"
-          name="prefix_tokens"
-          inputMode="numeric"
-          autoComplete="off"
-          required
-          after="tokens"
-          value={draft.prefix_tokens}
-          onChange={(prefix_tokens) => put({ prefix_tokens })}
-          error={error}
-        />
-        <ChoiceField
-          label="Weights"
-          name="gpu.precision"
-          value={draft.precision}
-          options={PRECISIONS}
-          onChange={(precision) => put({ precision: precision as Precision })}
-          error={error}
-        />
-        <ChoiceField
-          label="KV cache"
-          name="kv_bytes_per_value"
-          value={draft.kv_precision}
-          options={PRECISIONS}
-          onChange={(kv_precision) => put({ kv_precision: kv_precision as Precision })}
-          error={error}
-        />
+        {asked(figures).map(({ field, options, ...one }) => {
+          const common = { ...one, value: draft[field], onChange: (text: string) => put({ [field]: text }), error }
+          return options ? (
+            <ChoiceField key={field} {...common} options={options} />
+          ) : (
+            <Field key={field} {...common} inputMode="numeric" autoComplete="off" required />
+          )
+        })}
       </div>
       <TierChoice figures={figures} tiers={draft.tiers} onChange={(tiers) => put({ tiers })} />
       <LoadSlider value={draft.load_pct} onChange={(load_pct) => put({ load_pct })} />
