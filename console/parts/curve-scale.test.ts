@@ -14,7 +14,8 @@ test('§console a logarithmic axis places powers evenly and marks them', () => {
 test('§console a wide axis has few marks, a narrow one has its ends, and nothing has none', () => {
   expect(scaleOf({ values: [1e-6, 1e12], base: 10 }).ticks.length).toBeLessThanOrEqual(7)
   expect(scaleOf({ values: [12, 40], base: 10 }).ticks).toEqual([12, 40])
-  expect(scaleOf({ values: [0, 0.95] }).ticks).toHaveLength(5)
+  expect(scaleOf({ values: [0, 0.95] }).ticks).toEqual([0, 0.25, 0.5, 0.75])
+  expect(scaleOf({ values: [7, 7] }).ticks.length).toBeLessThan(7)
   expect(scaleOf({ values: [] }).ticks).toEqual([])
   expect(scaleOf({ values: [0, 5, 10], base: 10 }).place(5)).toBe(0) // a logarithm knows no zero
 })

@@ -10,7 +10,7 @@ interface ScaleOf {
   base?: number | undefined
 }
 
-const LINEAR_TICKS = 5
+const LINEAR_STEPS = 4
 const TICKS_MAX = 7
 
 export function scaleOf({ values, base }: ScaleOf): Scale {
@@ -24,8 +24,18 @@ function linear(low: number, high: number): Scale {
   const span = high - low || 1
   return {
     place: (value) => (value - low) / span,
-    ticks: Array.from({ length: LINEAR_TICKS }, (_, at) => low + (span * at) / (LINEAR_TICKS - 1)),
+    ticks: roundTicks(low, high, span),
   }
+}
+
+const ROUND = [1, 2, 2.5, 5, 10]
+
+/** At steps that people count in: 0.25, 0.5, 0.75, and not 0.24, 0.48. */
+function roundTicks(low: number, high: number, span: number): number[] {
+  const power = 10 ** Math.floor(Math.log10(span / LINEAR_STEPS))
+  const step = power * (ROUND.find((one) => one * power >= span / LINEAR_STEPS) ?? 10)
+  const first = Math.ceil(low / step)
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, at) => (first + at) * step)
 }
 
 function logarithmic(low: number, high: number, base: number): Scale {

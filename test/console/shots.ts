@@ -103,7 +103,7 @@ const fleetShots = (cluster_id: string): Shot[] => [
     signed_in: true,
     ready: 'How load moves the break-even',
     async act({ page }) {
-      await page.getByText('How load moves the break-even').waitFor()
+      await page.getByText('How load moves the break-even').first().waitFor()
       await page.getByRole('button', { name: 'Use these costs' }).evaluate((button) => button.scrollIntoView())
     },
   },

@@ -26,7 +26,7 @@ export function EstimateCharts({ estimate }: { estimate: CacheEstimate }) {
         title="Against the length of the prefix"
         at={curve.prefix_tokens}
         x={TOKENS}
-        y={{ label: 'time, logarithmic', format: duration, base: 10 }}
+        y={{ label: 'time', format: duration, base: 10 }}
         curves={[
           { name: RECOMPUTE, values: curve.recompute_ms, reference: true },
           ...curve.tiers.map(({ name, total_ms }) => ({ name, values: total_ms })),
@@ -39,7 +39,7 @@ export function EstimateCharts({ estimate }: { estimate: CacheEstimate }) {
         title="How load moves the break-even"
         at={load_curve.utilization}
         x={{ label: 'busy', format: percent }}
-        y={{ label: 'tokens from which on fetching wins', format: lengthWords, base: 4 }}
+        y={{ label: 'in tokens', format: lengthWords, base: 4 }}
         curves={load_curve.tiers.map(({ name, break_even_tokens }) => ({ name, values: break_even_tokens }))}
         about={(name) => lostAt(load_curve, name)}
       />
