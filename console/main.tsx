@@ -10,6 +10,8 @@ import './styles/data.css'
 import './styles/words.css'
 import './styles/workbench.css'
 import './styles/fleet.css'
+import './styles/insight.css'
+import './styles/traces.css'
 
 applyTheme()
 const root = document.getElementById('root')

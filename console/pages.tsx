@@ -23,6 +23,13 @@ const settings = lazy(() => import('./pages/settings/settings-page.tsx')) as Com
 export const PROJECT_PAGES: readonly Page[] = [
   { path: '/', Page: lazy(() => import('./pages/start/home-page.tsx')) },
   { path: '/start', Page: lazy(() => import('./pages/start/start-page.tsx')) },
+  { path: '/overview', Page: lazy(() => import('./pages/overview/overview-page.tsx')) },
+  { path: '/usage', Page: lazy(() => import('./pages/usage/usage-page.tsx')) },
+  { path: '/traces', Page: lazy(() => import('./pages/traces/traces-page.tsx')) },
+  {
+    path: '/traces/:id',
+    Page: lazy(() => import('./pages/traces/trace-page.tsx')) as ComponentType<Record<string, string>>,
+  },
   { path: '/keys', Page: lazy(() => import('./pages/keys/keys-page.tsx')) },
   { path: '/keys/:id', Page: lazy(() => import('./pages/keys/key-page.tsx')) as ComponentType<Record<string, string>> },
   { path: '/clusters', Page: lazy(() => import('./pages/clusters/clusters-page.tsx')) },
@@ -38,6 +45,9 @@ export const PROJECT_PAGES: readonly Page[] = [
 /** What the side lists, in this order, and the keys that go there. Only pages that exist. */
 export const NAVIGATION = [
   { to: '/start', label: 'Get started', keys: 'g s' },
+  { to: '/overview', label: 'Overview', keys: 'g o' },
+  { to: '/usage', label: 'Usage', keys: 'g u' },
+  { to: '/traces', label: 'Traces', keys: 'g t' },
   { to: '/keys', label: 'Keys', keys: 'g k' },
   { to: '/clusters', label: 'Clusters', keys: 'g c' },
   { to: '/cache-planner', label: 'Cache planner', keys: 'g h' },

@@ -21,6 +21,7 @@ export class ApiError extends Error {
 }
 
 interface Asking {
+  accept?: string
   body?: unknown
   /** §11: the same for every try at the same thing. */
   idempotency_key?: string
@@ -37,6 +38,9 @@ export function onSignedOut(listener: () => void): () => void {
 
 export const get = <T>(path: string, signal?: AbortSignal) => ask<T>('GET', path, { signal })
 
+/** An answer that is no JSON, such as a table for spreadsheets. */
+export const getText = async (path: string, accept: string) => (await exchange('GET', path, { accept })).text()
+
 export const post = <T>(path: string, body?: unknown, idempotency_key?: string) =>
   ask<T>('POST', path, { body, ...(idempotency_key !== undefined && { idempotency_key }) })
 
@@ -44,13 +48,22 @@ export const patch = <T>(path: string, body: unknown) => ask<T>('PATCH', path, {
 
 export const del = <T>(path: string) => ask<T>('DELETE', path, {})
 
-async function ask<T>(method: string, path: string, { body, idempotency_key, signal }: Asking): Promise<T> {
+async function ask<T>(method: string, path: string, asking: Asking): Promise<T> {
+  const answer = await exchange(method, path, asking)
+  return (await answer.json().catch((cause: unknown) => {
+    if (asking.signal?.aborted) throw cause
+    throw unreachable(cause instanceof DOMException && cause.name === 'TimeoutError')
+  })) as T
+}
+
+async function exchange(method: string, path: string, asking: Asking): Promise<Response> {
+  const { body, idempotency_key, signal, accept = 'application/json' } = asking
   const bounded = AbortSignal.timeout(ANSWER_WITHIN_MS)
   const answer = await fetch(path, {
     method,
     credentials: 'same-origin',
     headers: {
-      accept: 'application/json',
+      accept,
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(idempotency_key !== undefined && { 'agent-idempotency-key': idempotency_key }),
     },
@@ -61,9 +74,7 @@ async function ask<T>(method: string, path: string, { body, idempotency_key, sig
     throw unreachable(bounded.aborted)
   })
   if (!answer.ok) throw await refusalOf(answer, path)
-  return (await answer.json().catch(() => {
-    throw unreachable(bounded.aborted)
-  })) as T
+  return answer
 }
 
 export const unreachable = (timed_out: boolean) =>

@@ -7,13 +7,25 @@ import { get } from './api-client.ts'
 
 export type { UsageEvent, UsageGroup }
 
-type Query = Omit<Static<typeof UsageQuery>, 'group_by'>
+export type UsageAsked = Omit<Static<typeof UsageQuery>, 'group_by'>
 
-const asked = (query: Record<string, string | undefined>) =>
+/** What usage can be narrowed down to. */
+export type UsageFilters = Omit<UsageAsked, 'from' | 'to' | 'limit'>
+
+export interface EventPage {
+  data: UsageEvent[]
+  has_more: boolean
+}
+
+export const asked = (query: Record<string, string | undefined>) =>
   new URLSearchParams(Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined))
 
-export const usageEvents = async (query: Query, signal?: AbortSignal) =>
+export const usageEvents = async (query: UsageAsked, signal?: AbortSignal) =>
   (await get<{ data: UsageEvent[] }>(`/v2/usage?${asked(query)}`, signal)).data
 
-export const usageGroups = async (query: Query & { group_by: string }, signal?: AbortSignal) =>
+export const usageGroups = async (query: UsageAsked & { group_by: string }, signal?: AbortSignal) =>
   (await get<{ data: UsageGroup[] }>(`/v2/usage?${asked(query)}`, signal)).data
+
+/** One page of events, the newest first; `after` is the last trace id of the page before. */
+export const usageEventPage = (query: UsageAsked & { after?: string | undefined }, signal?: AbortSignal) =>
+  get<EventPage>(`/v2/usage?${asked(query)}`, signal)

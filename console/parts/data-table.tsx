@@ -26,7 +26,7 @@ export interface RowFilter<Row> {
 interface DataTableProps<Row> {
   /** What the rows are, in the plural: it names the table and what could not be loaded. */
   what: string
-  resource: Resource<readonly Row[]>
+  resource: Pick<Resource<readonly Row[]>, 'state' | 'reload'>
   columns: readonly Column<Row>[]
   rowId(row: Row): string
   /** What stands there where there is nothing at all. */

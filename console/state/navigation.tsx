@@ -20,9 +20,13 @@ export const usePath = () => useSyncExternalStore(subscribe, currentPath)
 
 export const addressOf = (to: string) => `${BASE}${to === '/' ? '' : to}`
 
-export function navigate(to: string, { replace = false } = {}): void {
+/** What stands behind the question mark. */
+export const useSearch = () => useSyncExternalStore(subscribe, () => location.search.slice(1))
+
+/** `stay`: another view of the same page, which does not jump to its top. */
+export function navigate(to: string, { replace = false, stay = false } = {}): void {
   history[replace ? 'replaceState' : 'pushState'](null, '', addressOf(to))
-  window.scrollTo(0, 0)
+  if (!stay) window.scrollTo(0, 0)
   for (const listener of listeners) listener()
 }
 

@@ -89,6 +89,14 @@ function startLoading<T>({ load, poll_ms, show }: Loop<T>) {
   }
 }
 
+/** The same, seen as something else. */
+export function seenAs<T, U>(
+  { state, reload }: Resource<T>,
+  as: (value: T) => U,
+): Pick<Resource<U>, 'state' | 'reload'> {
+  return { reload, state: state.kind === 'ready' ? { ...state, value: as(state.value) } : state }
+}
+
 function failed<T>(before: Loaded<T>, cause: unknown): Loaded<T> {
   const error = asApiError(cause)
   return before.kind === 'ready' ? { ...before, stale: error } : { kind: 'failed', error }

@@ -7,6 +7,7 @@ import { faults, overflow, seriousViolations, withConsole } from './checks.ts'
 import { seedKeys, seedOwner, seedUsage } from './seed.ts'
 import { seedFleet, seedRouting } from './seed-fleet.ts'
 import { seedSettings } from './seed-settings.ts'
+import { seedRefusals, seedTrace } from './traffic.ts'
 
 const BUILT = 'dist/console/assets'
 const FIRST_LOAD_MAX_BYTES = 200 * 1024 // of all pages together, though each is loaded on demand
@@ -51,7 +52,8 @@ withConsole((scene) => {
     await seedSettings(scene(), owner.cookie, id)
     const cluster_id = (await seedFleet(scene().db(), owner.project_id)).at(-1) ?? ''
     await seedRouting(scene().db(), owner.project_id, cluster_id)
-    return { ...owner, id, cluster_id }
+    await seedRefusals(scene().db(), owner.project_id)
+    return { ...owner, id, cluster_id, trace_id: await seedTrace(scene().db(), owner.project_id, id) }
   }
 
   async function findings(page: Page): Promise<string[]> {
@@ -72,12 +74,21 @@ withConsole((scene) => {
     })
 
     test('§console the pages of a project keep nobody out', async () => {
-      const { cookie, id, cluster_id } = await seeded()
+      const { cookie, id, cluster_id, trace_id } = await seeded()
       const empty = await seedOwner(scene().db())
       for (const [path, who] of [
         ['/start', cookie],
         ['/keys', cookie],
         ['/keys', empty.cookie],
+        ['/overview', cookie],
+        ['/overview', empty.cookie],
+        ['/usage?compare=yes&range=custom&from=2026-02-02&to=2026-02-01', cookie],
+        ['/usage?compare=yes&by=key_id&model=gpt-4o', cookie],
+        ['/usage', empty.cookie],
+        ['/traces', cookie],
+        ['/traces', empty.cookie],
+        [`/traces/${trace_id}`, cookie],
+        ['/traces/trc_nowhere', cookie],
         [`/keys/${id}`, cookie],
         ['/playground', cookie],
         ['/settings', cookie],

@@ -6,6 +6,7 @@ import { modelUpstream } from './model-upstream.ts'
 import { type SeededKey, seedKeys, seedOwner, seedSpending, seedUsage } from './seed.ts'
 import { seedFleet, seedRouting } from './seed-fleet.ts'
 import { seedSettings } from './seed-settings.ts'
+import { seedRefusals, seedTrace, seedTraffic } from './traffic.ts'
 
 const FOLDER = 'docs/console'
 const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 360, height: 740 } }
@@ -31,7 +32,7 @@ interface Shot {
   ready: string
 }
 
-const shotsOf = (key_id: string, cluster_id: string): Shot[] => [
+const shotsOf = ({ key_id, cluster_id, trace_id }: Record<'key_id' | 'cluster_id' | 'trace_id', string>): Shot[] => [
   { name: 'sign-in', path: '/sign-in', ready: 'Forgot your password?' },
   { name: 'sign-up', path: '/sign-up', ready: 'Sign in instead' },
   { name: 'forgot-password', path: '/forgot-password', ready: 'Send the link' },
@@ -45,6 +46,10 @@ const shotsOf = (key_id: string, cluster_id: string): Shot[] => [
     ready: 'Waiting for your first request',
     act: ({ page }) => page.getByRole('button', { name: 'Make a key' }).click(),
   },
+  { name: 'overview', path: '/overview?range=7d', signed_in: true, ready: 'Time to first token' },
+  { name: 'usage', path: '/usage?compare=yes', signed_in: true, ready: 'claude-sonnet-4' },
+  { name: 'traces', path: '/traces', signed_in: true, ready: 'completed' },
+  { name: 'trace', path: `/traces/${trace_id}`, signed_in: true, ready: 'agent-trace-id' },
   { name: 'keys', path: '/keys', signed_in: true, ready: 'research-agent' },
   { name: 'key', path: `/keys/${key_id}`, signed_in: true, ready: 'gpt-4o' },
   {
@@ -155,14 +160,18 @@ const upstream = await modelUpstream()
 const scene = await consoleScene(upstream.env)
 try {
   const { project_id, cookie } = await seedOwner(scene.db())
-  const [key_id = ''] = await seedKeys(scene.db(), project_id, KEYS)
+  const key_ids = await seedKeys(scene.db(), project_id, KEYS)
+  const [key_id = ''] = key_ids
   await seedUsage(scene.db(), project_id, key_id)
+  await seedTraffic(scene.db(), project_id, key_ids.slice(0, 4), 60)
+  await seedRefusals(scene.db(), project_id)
+  const trace_id = await seedTrace(scene.db(), project_id, key_id)
   await seedSpending(scene.db(), project_id)
   await seedSettings(scene, cookie, key_id)
   const cluster_id = (await seedFleet(scene.db(), project_id)).at(-1) ?? ''
   await seedRouting(scene.db(), project_id, cluster_id)
   const only = process.argv.slice(2)
-  for (const shot of shotsOf(key_id, cluster_id))
+  for (const shot of shotsOf({ key_id, cluster_id, trace_id }))
     if (only.length === 0 || only.includes(shot.name)) await take(shot, cookie)
 } finally {
   await scene.stop()

@@ -34,7 +34,7 @@ withConsole((scene) => {
     expect(await tracesOf(raw, visit)).toEqual([])
     expect(faults(visit)).toEqual([])
     await page.goto('/console')
-    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
     await visit.close()
   })
 

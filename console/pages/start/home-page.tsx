@@ -1,4 +1,4 @@
-// Where people come in: to the keys once something was generated, before that to the first steps.
+// Where people come in: to the overview once something was generated, before that to the first steps.
 import { useEffect } from 'react'
 import { usageEvents } from '../../api/usage-calls.ts'
 import { LoadFailure } from '../../parts/load-failure.tsx'
@@ -10,7 +10,7 @@ const anyUsage = (signal: AbortSignal) => usageEvents({ limit: '1' }, signal)
 export default function HomePage() {
   const { state, reload } = useResource(anyUsage)
   useEffect(() => {
-    if (state.kind === 'ready') navigate(state.value.length > 0 ? '/keys' : '/start', { replace: true })
+    if (state.kind === 'ready') navigate(state.value.length > 0 ? '/overview' : '/start', { replace: true })
   }, [state])
   if (state.kind === 'failed') return <LoadFailure what="The project" error={state.error} onRetry={reload} />
   return (

@@ -1,0 +1,124 @@
+// One generation's life: what happened when, what it used and cost, and what its headers said.
+import { useCallback } from 'react'
+import { findTrace, type Trace } from '../../api/insight-calls.ts'
+import { count, moment, money } from '../../parts/amounts.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { Card, Stat, Stats } from '../../parts/card.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { duration, percent } from '../../parts/figures.ts'
+import { LoadFailure } from '../../parts/load-failure.tsx'
+import { PageHeader } from '../../parts/page-header.tsx'
+import { Link } from '../../state/navigation.tsx'
+import { type Loaded, useResource } from '../../state/resource.ts'
+import { statusTone } from '../usage/event-pages.tsx'
+import { TraceHeaders } from './trace-headers.tsx'
+import { TraceTimeline } from './trace-timeline.tsx'
+
+const UP = { to: '/traces', label: 'Traces' }
+
+/** What happened does not change: it is asked for once. */
+export default function TracePage({ id = '' }: { id?: string }) {
+  const { state, reload } = useResource(useCallback((signal) => findTrace(id, signal), [id]))
+  return (
+    <>
+      <PageHeader title="Trace" up={UP} lead={<Identity id={id} state={state} />} />
+      {state.kind === 'failed' && state.error.status === 404 && <Unknown />}
+      {state.kind === 'failed' && state.error.status !== 404 && (
+        <LoadFailure what="The trace" error={state.error} onRetry={reload} />
+      )}
+      {state.kind === 'loading' && <span className="skeleton skeleton-chart" role="status" aria-label="Loading" />}
+      {state.kind === 'ready' && <Life trace={state.value} />}
+    </>
+  )
+}
+
+const Identity = ({ id, state }: { id: string; state: Loaded<Trace> }) => (
+  <span className="row">
+    {state.kind === 'ready' && <Badge tone={statusTone(state.value.usage.status)}>{state.value.usage.status}</Badge>}
+    <code>{id}</code>
+    <CopyButton text={id} what="trace id" look="quiet" />
+  </span>
+)
+
+const Unknown = () => (
+  <div className="empty">
+    <h2>There is no such trace in this project</h2>
+    <p>
+      A request that was refused leaves none. The id may also be of another project, or older than usage is kept. Just
+      ended? A trace is written within a second: reload the page.
+    </p>
+    <Link to="/traces">Look at the latest</Link>
+  </div>
+)
+
+const Life = ({ trace }: { trace: Trace }) => (
+  <>
+    <Card title="Timeline" actions={<span className="muted">{moment(trace.arrived_at)}</span>}>
+      <TraceTimeline trace={trace} />
+    </Card>
+    <Facts usage={trace.usage} />
+    <Card title="Headers of the answer">
+      <TraceHeaders headers={trace.headers} />
+    </Card>
+  </>
+)
+
+function Facts({ usage }: { usage: Trace['usage'] }) {
+  const { requested_model, resolved_model, key_id, session_id, cluster_id, mode, provider } = usage
+  return (
+    <Card title="Used and paid">
+      <Stats>
+        <Stat label="Model">
+          <Narrowed by="model" value={resolved_model} />
+          {requested_model !== resolved_model && <span className="muted"> for {requested_model}</span>}
+        </Stat>
+        <Stat label="Provider">{mode === 'placeholder' ? 'placeholder' : provider}</Stat>
+        <Stat label="Key">
+          <Link to={`/keys/${key_id}`}>
+            <code>{key_id}</code>
+          </Link>
+        </Stat>
+        {session_id !== null && (
+          <Stat label="Session">
+            <Narrowed by="session_id" value={session_id} />
+          </Stat>
+        )}
+        {cluster_id !== null && (
+          <Stat label="Cluster">
+            <Narrowed by="cluster_id" value={cluster_id} />
+          </Stat>
+        )}
+      </Stats>
+      <Amounts usage={usage} />
+    </Card>
+  )
+}
+
+/** To everything else of the same kind. */
+const Narrowed = ({ by, value }: { by: string; value: string }) => (
+  <Link to={`/usage?${new URLSearchParams({ [by]: value })}`}>{value}</Link>
+)
+
+function Amounts({ usage }: { usage: Trace['usage'] }) {
+  const { input_tokens, cached_tokens, output_tokens, reasoning_tokens, ttft_ms, queue_ms } = usage
+  return (
+    <Stats>
+      <Stat label="Tokens in">
+        {count(input_tokens)}
+        <span className="muted"> {percent(cached_tokens, input_tokens)} cached</span>
+      </Stat>
+      <Stat label="Tokens out">
+        {count(output_tokens)}
+        {reasoning_tokens > 0 && <span className="muted"> {count(reasoning_tokens)} reasoning</span>}
+      </Stat>
+      <Stat label="First token">{ttft_ms === null ? 'none came' : duration(ttft_ms)}</Stat>
+      <Stat label="Queue">{duration(queue_ms)}</Stat>
+      <Stat label="Charged">{money(usage.charged_micros)}</Stat>
+      <Stat label="Saved">
+        {money(usage.savings_micros)}
+        <span className="muted"> of {money(usage.direct_cost_micros)}</span>
+      </Stat>
+      {usage.written_off_micros > 0 && <Stat label="Written off">{money(usage.written_off_micros)}</Stat>}
+    </Stats>
+  )
+}

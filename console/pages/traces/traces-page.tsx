@@ -1,0 +1,92 @@
+// Finding one generation: by the id that its answer carried, or among the latest.
+import { useId, useRef, useState } from 'react'
+import { Button, LinkButton } from '../../parts/button.tsx'
+import { Card } from '../../parts/card.tsx'
+import { PageHeader } from '../../parts/page-header.tsx'
+import { navigate } from '../../state/navigation.tsx'
+import { useShortcut } from '../../state/shortcuts.ts'
+import { EventPages } from '../usage/event-pages.tsx'
+import { traceIn } from './trace-id.ts'
+
+const ALL = {}
+
+export default function TracesPage() {
+  return (
+    <>
+      <PageHeader
+        title="Traces"
+        lead="One generation from its arrival to its end: where it went, how long, for how much."
+      />
+      <FindTrace />
+      <Card title="Latest">
+        <EventPages
+          query={ALL}
+          empty={
+            <>
+              <h2>No traces yet</h2>
+              <p>Every generation leaves one. A request that was refused leaves none.</p>
+              <LinkButton to="/start">Get started</LinkButton>
+            </>
+          }
+        />
+      </Card>
+    </>
+  )
+}
+
+function FindTrace() {
+  const id = useId()
+  const input = useRef<HTMLInputElement>(null)
+  const [text, setText] = useState('')
+  const [wrong, setWrong] = useState(false)
+  useShortcut('/', 'Paste a trace id', () => input.current?.focus())
+  function open(pasted: string) {
+    const trace_id = traceIn(pasted)
+    setWrong(trace_id === undefined)
+    if (trace_id !== undefined) navigate(`/traces/${trace_id}`)
+  }
+  return (
+    <search className="find-trace">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          open(text)
+        }}
+      >
+        <label htmlFor={id}>Trace id</label>
+        <span className="find-trace-row">
+          <span className="field-input" data-wrong={wrong || undefined}>
+            <input
+              ref={input}
+              id={id}
+              type="search"
+              autoComplete="off"
+              spellCheck={false}
+              placeholder="trc_…, as agent-trace-id says"
+              value={text}
+              aria-invalid={wrong || undefined}
+              aria-describedby={wrong ? `${id}-wrong` : undefined}
+              onChange={(event) => setText(event.target.value)}
+              // A whole id that was pasted needs no further key.
+              onPaste={(event) => {
+                const pasted = event.clipboardData.getData('text')
+                if (traceIn(pasted) !== undefined) {
+                  event.preventDefault()
+                  open(pasted)
+                }
+              }}
+            />
+          </span>
+          <Button type="submit" look="primary">
+            Open
+          </Button>
+        </span>
+        {wrong && (
+          <p className="field-error" id={`${id}-wrong`} role="alert">
+            A trace id begins with trc_. Every answer has it in its header agent-trace-id.
+          </p>
+        )}
+      </form>
+    </search>
+  )
+}

@@ -1,0 +1,91 @@
+// One measure over time, stacked by the largest groups; a bar opens the requests behind it.
+import type { UsageStep } from '../../api/timeline-calls.ts'
+import type { UsageGroup } from '../../api/usage-calls.ts'
+import { Card } from '../../parts/card.tsx'
+import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
+import { stepLabel } from '../../parts/periods.ts'
+import { Segments } from '../../parts/segments.tsx'
+import { type Series, SeriesChart, type SeriesColor } from '../../parts/series-chart.tsx'
+import type { AddressQuery } from '../../state/address-query.ts'
+import { nowMs } from '../../state/browser-clock.ts'
+import type { Resource } from '../../state/resource.ts'
+import { type Compared, largest, type NamedSteps, useStepsOf } from './usage-figures.ts'
+import { MEASURE_IDS, MEASURES, type MeasureId, spanIn, type UsageFrame } from './usage-view.ts'
+
+interface UsageChartProps {
+  frame: UsageFrame
+  steps: Resource<Compared<UsageStep>>
+  groups: Resource<Compared<UsageGroup>>
+  names: ReadonlyMap<string, string>
+  measure: MeasureId
+  change: AddressQuery['change']
+}
+
+const OFFERED = MEASURE_IDS.map((id) => ({ id, label: MEASURES[id].label }))
+
+export function UsageChart(props: UsageChartProps) {
+  const { steps, measure, change } = props
+  return (
+    <Card
+      title="Over time"
+      actions={
+        <Segments label="What is drawn" options={OFFERED} value={measure} onChange={(id) => change({ measure: id })} />
+      }
+    >
+      {steps.state.kind === 'failed' && <LoadFailure what="Usage" error={steps.state.error} onRetry={steps.reload} />}
+      {steps.state.kind === 'loading' && <div className="skeleton skeleton-chart" role="status" aria-label="Loading" />}
+      {steps.state.kind === 'ready' && (
+        <>
+          <StaleNotice error={steps.state.stale} onRetry={steps.reload} />
+          <Drawn {...props} known={steps.state.value} />
+        </>
+      )}
+    </Card>
+  )
+}
+
+function Drawn({ frame, groups, names, measure, change, known }: UsageChartProps & { known: Compared<UsageStep> }) {
+  const { label, format, ofStep, ofGroup } = MEASURES[measure]
+  const top = groups.state.kind === 'ready' ? largest(groups.state.value.now, frame.by, ofGroup) : []
+  const parts = useStepsOf(frame, top.join('\n'))
+  const { step } = spanIn(frame, nowMs())
+  const split = parts.state.kind === 'ready' ? parts.state.value : []
+  return (
+    <SeriesChart
+      title={label}
+      title_hidden
+      kind="bars"
+      places={known.now.map(({ start }) => stepLabel(Date.parse(start), step))}
+      format={format}
+      series={splitSeries(known.now, split, ofStep).map((one) => ({
+        ...one,
+        label: (frame.by === 'key_id' && names.get(one.label)) || one.label,
+      }))}
+      before={known.before?.map(ofStep)}
+      onPick={(at) => change({ at: known.now[at]?.start })}
+    />
+  )
+}
+
+const COLORS: readonly SeriesColor[] = ['one', 'two', 'three', 'four', 'five']
+
+/** The largest groups, and the rest: what no group that is drawn accounts for. */
+export function splitSeries(
+  steps: readonly UsageStep[],
+  split: readonly NamedSteps[],
+  of: (step: UsageStep) => number,
+): Series[] {
+  const parts = split.map(({ name, steps: own }, at) => {
+    const at_start = new Map(own.map((step) => [step.start, of(step)]))
+    const values = steps.map(({ start }) => at_start.get(start) ?? 0)
+    return { id: name, label: name, color: COLORS[at] ?? 'rest', values }
+  })
+  // Parts and whole were asked for one after the other: a request in between must not make a bar below zero.
+  const rest = steps.map((step, at) =>
+    Math.max(0, of(step) - parts.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)),
+  )
+  const has_rest = parts.length === 0 || rest.some((value) => value > 0)
+  const color: SeriesColor = parts.length === 0 ? 'one' : 'rest'
+  const label = parts.length === 0 ? 'all' : 'the rest'
+  return has_rest ? [...parts, { id: 'the rest', label, color, values: rest }] : parts
+}

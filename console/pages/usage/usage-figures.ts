@@ -1,0 +1,88 @@
+// The numbers of the page of usage, loaded and kept current: steps, groups, and the largest groups step by step.
+import { useCallback } from 'react'
+import { between, type UsageStep, usageTimeline } from '../../api/timeline-calls.ts'
+import { type UsageGroup, usageGroups } from '../../api/usage-calls.ts'
+import { spanBefore } from '../../parts/periods.ts'
+import { nowMs } from '../../state/browser-clock.ts'
+import { type Resource, useResource } from '../../state/resource.ts'
+import { type Grouping, nameOf, spanIn, type UsageFrame } from './usage-view.ts'
+
+const POLL_MS = 15_000
+const GROUPS_MAX = '10000'
+
+/** `before`: of the period before, where it is compared. */
+export interface Compared<T> {
+  now: T[]
+  before: T[] | undefined
+}
+
+export function useSteps(frame: UsageFrame): Resource<Compared<UsageStep>> {
+  return useResource(
+    useCallback(
+      async (signal: AbortSignal) => {
+        const span = spanIn(frame, nowMs())
+        const [now, before] = await Promise.all([
+          usageTimeline(span, frame.filters, signal),
+          frame.compare ? usageTimeline(spanBefore(span), frame.filters, signal) : undefined,
+        ])
+        return { now, before }
+      },
+      [frame],
+    ),
+    { poll_ms: POLL_MS },
+  )
+}
+
+export function useGroups(frame: UsageFrame): Resource<Compared<UsageGroup>> {
+  return useResource(
+    useCallback(
+      async (signal: AbortSignal) => {
+        const span = spanIn(frame, nowMs())
+        const asked = { ...frame.filters, group_by: frame.by, limit: GROUPS_MAX }
+        const [now, before] = await Promise.all([
+          usageGroups({ ...asked, ...between(span) }, signal),
+          frame.compare ? usageGroups({ ...asked, ...between(spanBefore(span)) }, signal) : undefined,
+        ])
+        return { now, before }
+      },
+      [frame],
+    ),
+    { poll_ms: POLL_MS },
+  )
+}
+
+export interface NamedSteps {
+  name: string
+  steps: UsageStep[]
+}
+
+/** The steps of each of a few groups. `names`: joined by line breaks, so that the same names ask only once. */
+export function useStepsOf(frame: UsageFrame, names: string): Resource<NamedSteps[]> {
+  return useResource(
+    useCallback(
+      async (signal: AbortSignal) => {
+        const span = spanIn(frame, nowMs())
+        return Promise.all(
+          names
+            .split('\n')
+            .filter((name) => name !== '')
+            .map(async (name) => ({
+              name,
+              steps: await usageTimeline(span, { ...frame.filters, [frame.by]: name }, signal),
+            })),
+        )
+      },
+      [frame, names],
+    ),
+    { poll_ms: POLL_MS },
+  )
+}
+
+/** The largest few, by name. What ran on no cluster has none, and is among the rest. */
+export function largest(groups: readonly UsageGroup[], by: Grouping, size: (group: UsageGroup) => number): string[] {
+  return groups
+    .filter((group) => nameOf(group, by) !== null && size(group) > 0)
+    .toSorted((a, b) => size(b) - size(a))
+    .slice(0, 5)
+    .map((group) => nameOf(group, by) ?? '')
+}

@@ -1,0 +1,56 @@
+// Charts in numbers: round tops, bars that stand on each other, lines that stop where nothing is known; and figures.
+import { expect, test } from 'vitest'
+import { barsPath, HEIGHT, highestOf, linePath, roundTop, stacked, WIDTH } from './chart-scale.ts'
+import { change, duration, percent } from './figures.ts'
+
+test.each([
+  [0, 1],
+  [Number.NaN, 1],
+  [1, 1],
+  [7, 8],
+  [9, 10],
+  [131, 150],
+  [4_210_000, 5_000_000],
+  [0.004, 0.004],
+])('§console over %d the chart ends at %d', (highest, top) => {
+  expect(roundTop(highest)).toBeCloseTo(top, 9)
+})
+
+test('§console a top is never below what is drawn', () => {
+  for (let highest = 0.001; highest < 1e9; highest *= 1.37) expect(roundTop(highest)).toBeGreaterThanOrEqual(highest)
+})
+
+test('§console rows are added up place by place, and what is unknown counts for nothing', () => {
+  expect(stacked([[1, null, 3], [2, 2, null], []])).toEqual([3, 2, 3])
+  expect(highestOf([[1, null], [4]])).toBe(4)
+  expect(highestOf([])).toBe(0)
+})
+
+test('§console a bar stands on what is below it; what is not there is not drawn', () => {
+  const [foot] = /(?<=M[\d.]+ )[\d.]+/.exec(barsPath([5], [5], 10)) ?? []
+  expect(Number(foot)).toBe(HEIGHT / 2)
+  expect(barsPath([0, null], [0, 0], 10)).toBe('')
+})
+
+test('§console a line stops where nothing is known, and a lone value is a dot', () => {
+  expect(linePath([10, 10, null, 10], 10).match(/[ML]/g)).toEqual(['M', 'L', 'M'])
+  expect(linePath([null, 10, null], 10)).toBe(`M${WIDTH / 2} 0h0.01`)
+})
+
+test.each([
+  [0, '0 ms'],
+  [999, '999 ms'],
+  [1_250, '1.25 s'],
+  [125_000, '2 min 5 s'],
+])('§console %i ms are %s', (ms, text) => {
+  expect(duration(ms)).toBe(text)
+})
+
+test('§console shares and changes: none where there is nothing to compare with, and small is not zero', () => {
+  expect(percent(1, 0)).toBe('–')
+  expect(percent(0, 10)).toBe('0%')
+  expect(percent(1, 100_000)).toBe('< 0.1%')
+  expect(percent(1, 8)).toBe('12.5%')
+  expect(change(5, 0)).toBeUndefined()
+  expect([change(15, 10), change(5, 10), change(10, 10), change(250, 10)]).toEqual(['+50%', '-50%', '0%', '×25'])
+})

@@ -1,0 +1,29 @@
+// Durations, shares and changes as people read them.
+const percents = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1 })
+const changes = new Intl.NumberFormat('en-US', {
+  style: 'percent',
+  maximumFractionDigits: 0,
+  signDisplay: 'exceptZero',
+})
+const seconds = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
+const MANY = 10 // times as much is said as a factor
+
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${seconds.format(ms / 1_000)} s`
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
+}
+
+/** A dash where there is nothing that it could be a part of. */
+export function percent(part: number, whole: number): string {
+  if (whole <= 0) return '–'
+  const share = part / whole
+  return part > 0 && share < 0.001 ? '< 0.1%' : percents.format(share)
+}
+
+/** Undefined where there was nothing before to compare with. */
+export function change(now: number, before: number): string | undefined {
+  if (before <= 0) return undefined
+  const ratio = now / before
+  return ratio >= MANY ? `×${Math.round(ratio)}` : changes.format(ratio - 1)
+}

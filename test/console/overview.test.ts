@@ -1,0 +1,137 @@
+// The overview in a browser: what it says is what was used, it moves by itself, and it holds up where answers fail.
+import { expect, test } from 'vitest'
+import { rfc3339, systemClock } from '../../src/core/clock.ts'
+import { usageStore } from '../../src/usage/usage-store.ts'
+import { usageEvent } from '../support/usage-events.ts'
+import { faults, withConsole } from './checks.ts'
+import { seedKeys, seedOwner } from './seed.ts'
+import { seedRefusals, seedTraffic } from './traffic.ts'
+
+const HOURS_MS = 3_600_000
+
+withConsole((scene) => {
+  const minutesAgo = (minutes: number) => rfc3339(systemClock.now() - minutes * 60_000)
+
+  async function generate(project_id: string, more: Parameters<typeof usageEvent>[1]) {
+    await usageStore(scene().db()).insert(usageEvent(project_id, more))
+  }
+
+  test('§8.2.3 requests, money, errors and latency of a period, beside the one before; then live', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    const costs = { charged_micros: 2_000_000, direct_cost_micros: 3_000_000, savings_micros: 1_000_000 }
+    for (const minutes of [5, 4, 3]) await generate(project_id, { ...costs, created_at: minutesAgo(minutes) })
+    await generate(project_id, { ...costs, created_at: minutesAgo(2), status: 'failed' })
+    for (const minutes of [65, 66]) await generate(project_id, { ...costs, created_at: minutesAgo(minutes) })
+    const visit = await scene().visit('/overview?range=1h', { cookie })
+    const { page } = visit
+    const headline = page.locator('.headline')
+    await headline.getByText('$8.00').waitFor()
+    const text = (await headline.textContent()) ?? ''
+    for (const told of [
+      'Requests4+100%',
+      'Spend$8.00+100%',
+      'Saved$4.0033.3% of',
+      'Not completed25%0% before',
+      '210 ms',
+    ])
+      expect(text).toContain(told)
+
+    await page.clock.install()
+    await generate(project_id, { ...costs, created_at: minutesAgo(0) })
+    await page.clock.runFor(60_000)
+    await headline.getByText('$10.00').waitFor()
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
+  test('§7 §8.1 what was refused is told layer by layer, and what failed by how it ended', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    await seedTraffic(scene().db(), project_id, ['key_1'], 2)
+    await seedRefusals(scene().db(), project_id, 2)
+    const visit = await scene().visit('/overview', { cookie })
+    const { page } = visit
+    const table = page.getByRole('table', { name: 'Refused and failed, by layer' })
+    await table.getByText('Key rate limit').waitFor()
+    await table.getByText('It might have cost more than the key or the project has left.').waitFor()
+    await table.getByText('No target gave any content; nothing was charged.').waitFor()
+    const chart = page.getByRole('figure', { name: 'Refused, by the hour' })
+    await chart.getByText('rates and capacity').waitFor()
+    await visit.close()
+  })
+
+  test('§console what needs attention comes first, and leads to where it can be mended', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    const spent = { spent_micros: 9_600_000, budget_micros: 10_000_000 }
+    await seedKeys(
+      scene().db(),
+      project_id,
+      Array.from({ length: 8 }, (_, at) => ({ name: `agent-${at}`, ...spent })),
+    )
+    const visit = await scene().visit('/overview', { cookie })
+    const { page } = visit
+    await page.getByText('has used 96 % of its limit; 0.40 USD are left.').first().waitFor()
+    expect(await page.locator('.attention li').count()).toBe(5)
+    await page.getByRole('button', { name: 'Show 3 more' }).click()
+    expect(await page.locator('.attention li').count()).toBe(8)
+    await page.getByRole('link', { name: 'Open agent-7' }).click()
+    await page.getByRole('heading', { name: 'agent-7' }).waitFor()
+    await visit.close()
+  })
+
+  test('§console before there is anything, it says so and leads to the first steps', async () => {
+    const { cookie } = await seedOwner(scene().db())
+    const visit = await scene().visit('/overview', { cookie })
+    const { page } = visit
+    await page.getByText('Nothing needs attention.').waitFor()
+    await page.getByText('Nothing was refused and nothing failed in the last 24 hours.').waitFor()
+    await page.locator('#content').getByRole('link', { name: 'Get started' }).click()
+    await page.getByRole('heading', { name: 'Get started' }).waitFor()
+    await visit.close()
+  })
+
+  test('§console charts can be read and opened without a mouse', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    await generate(project_id, { created_at: minutesAgo(1) })
+    await generate(project_id, { created_at: rfc3339(systemClock.now() - 3 * HOURS_MS), resolved_model: 'old-one' })
+    const visit = await scene().visit('/overview', { cookie })
+    const { page } = visit
+    const chart = page.getByRole('figure', { name: 'Requests' })
+    const slider = chart.getByRole('slider')
+    await slider.focus()
+    await page.keyboard.press('End')
+    for (let step = 0; step < 3; step++) await page.keyboard.press('ArrowLeft')
+    expect(await slider.getAttribute('aria-valuetext')).toMatch(/: completed 1, not completed 0$/)
+    await page.keyboard.press('Enter')
+    await page.getByText('Only those from').waitFor()
+    const requests = page.getByRole('table', { name: 'Requests', exact: true })
+    await requests.getByText('old-one').waitFor()
+    expect(await requests.getByRole('row').count()).toBe(2)
+    await page.goBack()
+    await chart.getByText('As a table').click()
+    expect(await chart.getByRole('row').count()).toBe(25)
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
+  test('§7 one answer that fails takes nothing else with it; what was known stays, marked as old', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    await generate(project_id, { created_at: minutesAgo(1) })
+    const visit = await scene().visit('/start', { cookie })
+    const { page } = visit
+    const failing = { status: 503, json: { error: { message: 'The store does not answer.', type: 'server_error' } } }
+    await page.route('**/v2/refusals?*', (route) => route.fulfill(failing))
+    await page.route('**/v2/attention', (route) => route.fulfill(failing))
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByText('Refusals could not be loaded. The store does not answer.').waitFor()
+    await page.getByText('What needs attention could not be loaded.').waitFor()
+    await page.getByRole('figure', { name: 'Requests' }).waitFor()
+    await page.unroute('**/v2/refusals?*')
+    await page.route('**/v2/usage/timeline?*', (route) => route.fulfill(failing))
+    await page.keyboard.press('r')
+    await page.getByText('This may be out of date. The store does not answer.').waitFor()
+    await page.getByText('Not live:').waitFor()
+    await page.getByRole('figure', { name: 'Requests' }).waitFor()
+    await page.getByText('Nothing was refused and nothing failed').waitFor()
+    await visit.close()
+  })
+})

@@ -1,0 +1,81 @@
+// Traces in a browser: found by what was pasted, told step by step, every header in a sentence.
+import { expect, test } from 'vitest'
+import { faults, withConsole } from './checks.ts'
+import { seedKeys, seedOwner } from './seed.ts'
+import { seedTrace } from './traffic.ts'
+
+withConsole((scene) => {
+  test('§10.2 a header line that is pasted opens its trace: each attempt, the first token, the money, each header', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    const [key_id = ''] = await seedKeys(scene().db(), project_id, [{ name: 'ci' }])
+    const trace_id = await seedTrace(scene().db(), project_id, key_id)
+    const visit = await scene().visit('/traces', { cookie })
+    const { page } = visit
+    await page.getByRole('heading', { name: 'Traces' }).waitFor()
+    await page.evaluate((text) => navigator.clipboard.writeText(text), `agent-trace-id: ${trace_id}`)
+    await page.keyboard.press('/')
+    await page.keyboard.press('ControlOrMeta+v')
+    await page.getByText('provider:openai was called for gpt-4o, and failed: overloaded, status 529.').waitFor()
+    const steps = await page.locator('.waterfall-name').allTextContents()
+    expect(steps).toEqual([
+      'Arrival',
+      ...['Admission 1', 'Hold 1', 'Attempt 1', 'Admission 2', 'Hold 2', 'Attempt 2'],
+      ...['First token', 'Answer', 'Settle', 'End'],
+    ])
+    await page.getByText('It waited for a slot of provider:openai.').waitFor()
+    const headers = page.locator('.headers')
+    await headers.getByText('An earlier target failed before its first content, and another one answered.').waitFor()
+    expect(await headers.getByText('as a trailer').count()).toBe(3)
+    await page.getByText('76.9% cached').waitFor()
+    await page.getByRole('link', { name: key_id }).click()
+    await page.getByRole('heading', { name: 'ci' }).waitFor()
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
+  test('§console what is no trace id is said at the field; an unknown one says why it may be', async () => {
+    const { cookie } = await seedOwner(scene().db())
+    const visit = await scene().visit('/traces', { cookie })
+    const { page } = visit
+    await page.getByText('No traces yet').waitFor()
+    await page.getByLabel('Trace id').fill('key_1')
+    await page.keyboard.press('Enter')
+    await page.getByText('A trace id begins with trc_.').waitFor()
+    expect(await page.getByLabel('Trace id').getAttribute('aria-invalid')).toBe('true')
+    await page.getByLabel('Trace id').fill('trc_gone')
+    await page.keyboard.press('Enter')
+    await page.getByText('There is no such trace in this project').waitFor()
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
+  test("§5 another project's trace is not there", async () => {
+    const [one, other] = [await seedOwner(scene().db()), await seedOwner(scene().db())]
+    const trace_id = await seedTrace(scene().db(), one.project_id)
+    const visit = await scene().visit(`/traces/${trace_id}`, { cookie: other.cookie })
+    await visit.page.getByText('There is no such trace in this project').waitFor()
+    await visit.close()
+  })
+
+  test('§7 a slow answer shows that it loads, a failing one can be tried again', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    const trace_id = await seedTrace(scene().db(), project_id)
+    const visit = await scene().visit('/traces', { cookie })
+    const { page } = visit
+    const gate: { open?: () => void } = {}
+    const opened = new Promise<void>((open) => Object.assign(gate, { open }))
+    await page.route('**/v2/traces/*', async (route) => {
+      await opened
+      await route.fulfill({ status: 503, json: { error: { message: 'Not now.', type: 'server_error' } } })
+    })
+    await page.getByRole('table', { name: 'Requests' }).getByRole('link').click()
+    await page.getByRole('status', { name: 'Loading' }).waitFor()
+    gate.open?.()
+    await page.getByText('The trace could not be loaded. Not now.').waitFor()
+    await page.unroute('**/v2/traces/*')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('23120 micro-USD were charged.').waitFor()
+    expect(page.url()).toContain(trace_id)
+    await visit.close()
+  })
+})

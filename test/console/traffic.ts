@@ -1,0 +1,124 @@
+// A project that is busy: weeks of generations by several keys, models and targets, what was refused, and one
+// generation that took a turn.
+import { HOUR_MS, rfc3339, systemClock } from '../../src/core/clock.ts'
+import { newId } from '../../src/core/ids.ts'
+import { hourOf, type RefusalKind } from '../../src/refusals/refusal-kind.ts'
+import { refusalStore } from '../../src/refusals/refusal-store.ts'
+import type { Db } from '../../src/storage/db.ts'
+import { usageStore } from '../../src/usage/usage-store.ts'
+import { usageEvent } from '../support/usage-events.ts'
+
+const now = () => systemClock.now()
+
+const PATHS = [
+  { resolved_model: 'gpt-4o', provider: 'openai', profile: 'managed_provider', price: 34 },
+  { resolved_model: 'claude-sonnet-4', provider: 'anthropic', profile: 'byok', price: 41 },
+  { resolved_model: 'llama-3.3-70b', provider: 'atlas', profile: 'byoc_native', price: 0, cluster_id: 'byc_atlas' },
+  { resolved_model: 'gpt-4o-mini', provider: 'openai', profile: 'managed_provider', price: 3 },
+  { resolved_model: 'mistral-large', provider: 'mistral', profile: 'managed_provider', price: 18 },
+  { resolved_model: 'gemini-2.5-pro', provider: 'google', profile: 'managed_provider', price: 27 },
+  { resolved_model: 'o4-mini', provider: 'openai', profile: 'subscription', price: 9 },
+] as const
+const SHARES = [0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6]
+
+/** Numbers that look random and are always the same. */
+const scattered = (n: number, below: number) =>
+  Math.floor(((Math.sin(n * 12.9898) * 43758.5453) % 1) * below + below) % below
+
+/** More by day than by night. */
+const byDay = (hour: number) => Math.round(3.5 + 2.5 * Math.sin((hour * Math.PI) / 12))
+
+export async function seedTraffic(db: Db, project_id: string, key_ids: readonly string[], days = 30): Promise<number> {
+  let events = 0
+  await db.transaction(async (tx) => {
+    for (let hour = 0; hour < days * 24; hour++)
+      for (let n = 0; n < byDay(hour) + scattered(hour, 3); n++)
+        await usageStore(tx).insert(generation(project_id, key_ids, { hour, seed: ++events }))
+  })
+  return events
+}
+
+function generation(project_id: string, key_ids: readonly string[], { hour, seed }: { hour: number; seed: number }) {
+  const { price, ...path } = PATHS[SHARES[scattered(seed, SHARES.length)] ?? 0] ?? PATHS[0]
+  const input_tokens = 900 + scattered(seed + 3, 14_000)
+  const cached_tokens = Math.floor(input_tokens * (scattered(seed + 5, 80) / 100))
+  const output_tokens = 60 + scattered(seed + 7, 900)
+  const direct_cost_micros = price * (input_tokens + 4 * output_tokens)
+  const savings_micros = Math.floor(price * cached_tokens * 0.5)
+  const ttft_ms = 160 + scattered(seed + 9, 500) + (seed % 19 === 0 ? 1_800 : 0)
+  return usageEvent(project_id, {
+    ...path,
+    key_id: key_ids[scattered(seed + 1, key_ids.length)] ?? 'key_1',
+    created_at: rfc3339(now() - hour * HOUR_MS - 60_000 * scattered(seed + 11, 55)),
+    status: seed % 37 === 0 ? 'failed' : seed % 53 === 0 ? 'client_left' : 'completed',
+    session_id: seed % 5 === 0 ? 'ses_nightly' : null,
+    input_tokens,
+    cached_tokens,
+    output_tokens,
+    direct_cost_micros,
+    savings_micros,
+    charged_micros: direct_cost_micros - savings_micros,
+    ttft_ms,
+    duration_ms: ttft_ms + 300 + 6 * output_tokens,
+  })
+}
+
+export async function seedRefusals(db: Db, project_id: string, days = 30): Promise<void> {
+  const kinds: RefusalKind[] = ['key_limit', 'budget', 'validation', 'capacity', 'upstream', 'not_found']
+  const counts = Array.from({ length: days * 24 }, (_, hour) => ({
+    project_id,
+    hour_ms: hourOf(now() - hour * HOUR_MS),
+    kind: kinds[scattered(hour, kinds.length)] ?? 'budget',
+    count: scattered(hour + 2, 4),
+  }))
+  await refusalStore(db).add(counts.filter(({ count }) => count > 0))
+}
+
+/** A stream that waited, failed over to another provider, and saved money. Returns its trace id. */
+export async function seedTrace(db: Db, project_id: string, key_id = 'key_1'): Promise<string> {
+  const trace_id = newId('trc')
+  const attempt = { model: 'gpt-4o', ttft_ms: undefined, failure: undefined }
+  const event = usageEvent(project_id, {
+    trace_id,
+    key_id,
+    created_at: rfc3339(now() - 90_000),
+    mode: 'emergency_fallback',
+    provider: 'azure',
+    session_id: 'ses_nightly',
+    input_tokens: 12_480,
+    cached_tokens: 9_600,
+    output_tokens: 412,
+    charged_micros: 23_120,
+    direct_cost_micros: 35_120,
+    savings_micros: 12_000,
+    admission: 'queued',
+    queue_ms: 120,
+    ttft_ms: 940,
+    duration_ms: 3_480,
+    attempts: [
+      {
+        ...attempt,
+        n: 1,
+        kind: 'first',
+        target: 'provider:openai',
+        provider: 'openai',
+        status: 529,
+        failure: 'overloaded',
+        times: { started_ms: 2, queue_ms: 120, dialled_ms: 126, ended_ms: 520 },
+      },
+      {
+        ...attempt,
+        n: 2,
+        kind: 'provider_failover',
+        target: 'provider:azure',
+        provider: 'azure',
+        status: 200,
+        ttft_ms: 940,
+        times: { started_ms: 521, queue_ms: 0, dialled_ms: 524, ended_ms: 940 },
+      },
+    ],
+  })
+  const facts = { stream: true, keyed: true, fallback_used: true, target_met: false, hints_honored: ['qos', 'session'] }
+  await usageStore(db).insert(event, facts)
+  return trace_id
+}
