@@ -4,20 +4,28 @@ import { barsPath, HEIGHT, highestOf, linePath, roundTop, stacked, WIDTH } from 
 import { change, duration, percent } from './figures.ts'
 
 test.each([
-  [0, 1],
-  [Number.NaN, 1],
-  [1, 1],
+  [0, 2],
+  [Number.NaN, 2],
+  [0.4, 2],
+  [1, 2],
+  [3, 4],
   [7, 8],
   [9, 10],
+  [10, 10],
+  [11, 20],
   [131, 150],
   [4_210_000, 5_000_000],
-  [0.004, 0.004],
 ])('§console over %d the chart ends at %d', (highest, top) => {
-  expect(roundTop(highest)).toBeCloseTo(top, 9)
+  expect(roundTop(highest)).toBe(top)
 })
 
-test('§console a top is never below what is drawn', () => {
-  for (let highest = 0.001; highest < 1e9; highest *= 1.37) expect(roundTop(highest)).toBeGreaterThanOrEqual(highest)
+test('§console a top is never below what is drawn, nor far above, and its half is whole', () => {
+  for (let highest = 1; highest < 1e9; highest = Math.ceil(highest * 1.37)) {
+    const top = roundTop(highest)
+    expect(top).toBeGreaterThanOrEqual(highest)
+    expect(top).toBeLessThanOrEqual(2 * highest)
+    expect(Number.isInteger(top / 2)).toBe(true)
+  }
 })
 
 test('§console rows are added up place by place, and what is unknown counts for nothing', () => {

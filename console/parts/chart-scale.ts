@@ -5,13 +5,13 @@ const GAP = 0.22 // of a bar's place
 
 export type Values = readonly (number | null)[]
 
-const ROUND = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]
+const ROUND = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12]
 
-/** The next round number, so that the middle line is easily read too. */
+/** The next round number whose half is whole, so that both can be read: nobody sends one and a half requests. */
 export function roundTop(highest: number): number {
-  if (!(highest > 0)) return 1
-  const unit = 10 ** Math.floor(Math.log10(highest))
-  return unit * (ROUND.find((factor) => factor * unit >= highest) ?? 10)
+  if (!(highest > 0)) return 2
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(highest)))
+  return ROUND.map((factor) => factor * unit).find((top) => top >= highest && top % 2 === 0) ?? 20 * unit
 }
 
 export const highestOf = (rows: readonly Values[]) => Math.max(0, ...rows.flatMap((row) => row.map((one) => one ?? 0)))

@@ -34,7 +34,8 @@ export function SeriesChart(props: SeriesChartProps) {
   const id = useId()
   const at = cursor === undefined || cursor >= places.length ? undefined : cursor
   const rows = series.map(({ values }) => values)
-  const top = roundTop(highestOf([...(kind === 'bars' ? [stacked(rows)] : rows), before ?? []]))
+  const highest = highestOf([...(kind === 'bars' ? [stacked(rows)] : rows), before ?? []])
+  const top = roundTop(highest)
   return (
     <figure className="series-chart" aria-labelledby={id}>
       <figcaption id={id} className={props.title_hidden ? 'visually-hidden' : undefined}>
@@ -55,8 +56,9 @@ export function SeriesChart(props: SeriesChartProps) {
           onPick={onPick}
         />
         <div className="plot-axis" aria-hidden="true">
-          <span>{format(top)}</span>
-          <span>{format(top / 2)}</span>
+          {/* Where there is nothing, there is no scale either. */}
+          <span>{highest > 0 && format(top)}</span>
+          <span>{highest > 0 && format(top / 2)}</span>
           <span>{format(0)}</span>
         </div>
         <div className="chart-ends" aria-hidden="true">

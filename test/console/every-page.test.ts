@@ -113,7 +113,7 @@ withConsole((scene) => {
         expect(faults(visit), path).toEqual([])
         await visit.close()
       }
-    })
+    }, 600_000)
 
     test.each(DIALOGS)('§console on %s, the dialog of %s keeps nobody out', async (path, button) => {
       const { cookie, id, cluster_id } = await seeded()

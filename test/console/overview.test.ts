@@ -28,8 +28,8 @@ withConsole((scene) => {
     await headline.getByText('$8.00').waitFor()
     const text = (await headline.textContent()) ?? ''
     for (const told of [
-      'Requests4+100%',
-      'Spend$8.00+100%',
+      'Requests42 before, +100%',
+      'Spend$8.00$4.00 before, +100%',
       'Saved$4.0033.3% of',
       'Not completed25%0% before',
       '210 ms',

@@ -23,7 +23,8 @@ withConsole((scene) => {
   }
 
   const requests = (page: Page) => page.getByRole('table', { name: 'Requests', exact: true })
-  const bodyRows = async (page: Page) => (await requests(page).getByRole('row').count()) - 1
+  const rowsToBe = (page: Page, rows: number) =>
+    expect.poll(() => requests(page).locator('tbody tr:not(.skeleton-row)').count(), { timeout: 20_000 }).toBe(rows)
 
   async function download(page: Page, name: string): Promise<string[]> {
     const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()])
@@ -56,22 +57,22 @@ withConsole((scene) => {
     await page.getByRole('figure').getByText('eval').waitFor()
     await by_key.getByRole('button', { name: 'eval' }).click()
     await page.getByRole('list', { name: 'Only what matches' }).getByText('eval').waitFor()
-    await expect.poll(() => bodyRows(page)).toBe(3)
+    await rowsToBe(page, 3)
 
     await page.getByRole('slider').focus()
     await page.keyboard.press('End')
     await page.keyboard.press('ArrowLeft')
     await page.keyboard.press('Enter')
     await page.getByText('Only those from').waitFor()
-    await expect.poll(() => bodyRows(page)).toBe(1)
+    await rowsToBe(page, 1)
     await requests(page).getByRole('link').click()
     await page.getByRole('heading', { name: 'Trace', exact: true }).waitFor()
     await page.getByText('It was answered in full.').waitFor()
     await page.goBack()
     await page.getByRole('button', { name: 'Show all of the period' }).click()
-    await expect.poll(() => bodyRows(page)).toBe(3)
+    await rowsToBe(page, 3)
     await page.getByRole('button', { name: 'Drop the filter Model gpt-4o' }).click()
-    await expect.poll(() => bodyRows(page)).toBe(6)
+    await rowsToBe(page, 6)
     expect(new URL(page.url()).searchParams.get('key_id')).toBe(keys[1])
     expect(faults(visit)).toEqual([])
     await visit.close()
@@ -103,11 +104,11 @@ withConsole((scene) => {
     ])
     const visit = await scene().visit('/usage', { cookie })
     const { page } = visit
-    await expect.poll(() => bodyRows(page)).toBe(2)
+    await rowsToBe(page, 2)
     await page.getByLabel('Filter by').selectOption('Session')
     await page.getByLabel('Session to show').fill('ses_b')
     await page.keyboard.press('Enter')
-    await expect.poll(() => bodyRows(page)).toBe(1)
+    await rowsToBe(page, 1)
     await page.getByRole('group', { name: 'Period' }).getByText('Days', { exact: true }).click()
     await page.getByLabel('From').fill('2026-02-02')
     await page.getByLabel('to', { exact: true }).fill('2026-02-01')
@@ -147,7 +148,7 @@ withConsole((scene) => {
     ])
     const visit = await scene().visit('/usage', { cookie })
     const { page } = visit
-    await expect.poll(() => bodyRows(page)).toBe(3)
+    await rowsToBe(page, 3)
     const [head, ...sums] = await download(page, 'CSV of the sums, to download')
     expect(head).toMatch(/^model,events,/)
     expect(sums.map((line) => line.split(',').slice(0, 2))).toEqual([
@@ -155,7 +156,7 @@ withConsole((scene) => {
       ["'=other", '1'],
     ])
     await page.getByRole('button', { name: 'gpt-4o' }).click()
-    await expect.poll(() => bodyRows(page)).toBe(2)
+    await rowsToBe(page, 2)
     const lines = await download(page, 'CSV of the requests, to download')
     expect(lines).toHaveLength(3)
     await page.route('**/v2/usage?*', (route) =>
@@ -180,7 +181,7 @@ withConsole((scene) => {
     await page.getByText('Requests could not be loaded.').waitFor()
     await page.unrouteAll()
     await page.locator('.notice-danger', { hasText: 'Requests' }).getByRole('button', { name: 'Try again' }).click()
-    await expect.poll(() => bodyRows(page)).toBe(1)
+    await rowsToBe(page, 1)
     await visit.close()
   })
 })

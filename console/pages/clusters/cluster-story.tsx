@@ -46,7 +46,7 @@ const Models = ({ models }: { models: readonly Served[] }) => (
   <div className="apart">
     <DataTable
       what="Models"
-      resource={{ state: { kind: 'ready', value: models }, reload: NOTHING, put: NOTHING }}
+      resource={{ state: { kind: 'ready', value: models }, reload: NOTHING }}
       columns={MODEL_COLUMNS}
       rowId={({ id }) => id}
       empty={<p>It serves no models now.</p>}

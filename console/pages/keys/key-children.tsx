@@ -24,7 +24,7 @@ export function KeyChildren({ keys }: { keys: readonly ApiKey[] }) {
       </p>
       <DataTable
         what="Child keys"
-        resource={{ state: { kind: 'ready', value: keys }, reload: () => {}, put: () => {} }}
+        resource={{ state: { kind: 'ready', value: keys }, reload: () => {} }}
         columns={columns}
         rowId={({ id }) => id}
         empty={null}

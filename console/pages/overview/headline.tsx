@@ -32,26 +32,27 @@ interface HeadlineProps {
 
 export function Headline({ steps, before, step }: HeadlineProps) {
   const [now, then] = [sumsOf(steps), sumsOf(before)]
+  // Percentiles of several steps cannot be put together: the latest step that has any is told.
   const latest = steps.findLast(({ duration_p95_ms }) => duration_p95_ms !== null)
   const errors_then = then.requests > 0 ? `${percent(then.errors, then.requests)} before` : undefined
   return (
     <dl className="headline">
-      <Figure label="Requests" note={compared(now.requests, then.requests)}>
+      <Figure label="Requests" note={compared(now.requests, then.requests, count)}>
         {count(now.requests)}
       </Figure>
-      <Figure label="Spend" note={compared(now.charged, then.charged)}>
+      <Figure label="Spend" note={compared(now.charged, then.charged, money)}>
         {money(now.charged)}
       </Figure>
-      <Figure label="Saved" note={`${percent(now.savings, now.direct)} of the direct cost`}>
+      <Figure label="Saved" note={`${percent(now.savings, now.direct)} of direct cost`}>
         {money(now.savings)}
       </Figure>
       <Figure label="Not completed" note={errors_then}>
         {percent(now.errors, now.requests)}
       </Figure>
-      <Figure label="First token, p95" note={`in the latest ${step} with requests`}>
+      <Figure label="First token, p95" note={`latest ${step}`}>
         {shown(latest?.ttft_p95_ms)}
       </Figure>
-      <Figure label="Duration, p95" note={`in the latest ${step} with requests`}>
+      <Figure label="Duration, p95" note={`latest ${step}`}>
         {shown(latest?.duration_p95_ms)}
       </Figure>
     </dl>
@@ -60,9 +61,9 @@ export function Headline({ steps, before, step }: HeadlineProps) {
 
 const shown = (ms: number | null | undefined) => (ms === null || ms === undefined ? '–' : duration(ms))
 
-function compared(now: number, before: number): string | undefined {
+function compared(now: number, before: number, format: (value: number) => string): string {
   const by = change(now, before)
-  return by === undefined ? undefined : `${by} on the period before`
+  return by === undefined ? `${format(before)} before` : `${format(before)} before, ${by}`
 }
 
 const Figure = ({ label, note, children }: { label: string; note: string | undefined; children: ReactNode }) => (

@@ -98,7 +98,7 @@ const ProviderCard = ({ provider }: { provider: Provider }) => (
       <summary>{count(provider.models_total)} models</summary>
       <DataTable
         what={`Models of ${provider.id}`}
-        resource={{ state: { kind: 'ready', value: provider.models }, reload: () => {}, put: () => {} }}
+        resource={{ state: { kind: 'ready', value: provider.models }, reload: () => {} }}
         columns={MODEL_COLUMNS}
         rowId={({ id }) => id}
         empty={<p>None are listed.</p>}

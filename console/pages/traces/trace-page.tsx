@@ -69,8 +69,10 @@ function Facts({ usage }: { usage: Trace['usage'] }) {
     <Card title="Used and paid">
       <Stats>
         <Stat label="Model">
-          <Narrowed by="model" value={resolved_model} />
-          {requested_model !== resolved_model && <span className="muted"> for {requested_model}</span>}
+          <span className="two-lines">
+            <Narrowed by="model" value={resolved_model} />
+            {requested_model !== resolved_model && <span className="muted">asked for as {requested_model}</span>}
+          </span>
         </Stat>
         <Stat label="Provider">{mode === 'placeholder' ? 'placeholder' : provider}</Stat>
         <Stat label="Key">
@@ -104,19 +106,25 @@ function Amounts({ usage }: { usage: Trace['usage'] }) {
   return (
     <Stats>
       <Stat label="Tokens in">
-        {count(input_tokens)}
-        <span className="muted"> {percent(cached_tokens, input_tokens)} cached</span>
+        <span className="two-lines">
+          {count(input_tokens)}
+          <span className="muted">{percent(cached_tokens, input_tokens)} cached</span>
+        </span>
       </Stat>
       <Stat label="Tokens out">
-        {count(output_tokens)}
-        {reasoning_tokens > 0 && <span className="muted"> {count(reasoning_tokens)} reasoning</span>}
+        <span className="two-lines">
+          {count(output_tokens)}
+          {reasoning_tokens > 0 && <span className="muted">{count(reasoning_tokens)} for reasoning</span>}
+        </span>
       </Stat>
       <Stat label="First token">{ttft_ms === null ? 'none came' : duration(ttft_ms)}</Stat>
       <Stat label="Queue">{duration(queue_ms)}</Stat>
       <Stat label="Charged">{money(usage.charged_micros)}</Stat>
       <Stat label="Saved">
-        {money(usage.savings_micros)}
-        <span className="muted"> of {money(usage.direct_cost_micros)}</span>
+        <span className="two-lines">
+          {money(usage.savings_micros)}
+          <span className="muted">of {money(usage.direct_cost_micros)} direct</span>
+        </span>
       </Stat>
       {usage.written_off_micros > 0 && <Stat label="Written off">{money(usage.written_off_micros)}</Stat>}
     </Stats>

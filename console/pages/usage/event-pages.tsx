@@ -24,7 +24,10 @@ export function EventPages({ query, empty }: EventPagesProps) {
   const [passed, setPassed] = useState<readonly string[]>([])
   const after = passed.at(-1)
   const page = useResource(
-    useCallback((signal) => usageEventPage({ ...query, limit: String(PAGE_ROWS), after }, signal), [query, after]),
+    useCallback(
+      (signal) => usageEventPage({ ...query, limit: String(PAGE_ROWS), ...(after && { after }) }, signal),
+      [query, after],
+    ),
     // Only the newest page changes.
     { poll_ms: after === undefined ? POLL_MS : undefined },
   )

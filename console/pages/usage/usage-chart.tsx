@@ -1,4 +1,5 @@
 // One measure over time, stacked by the largest groups; a bar opens the requests behind it.
+import { useRef } from 'react'
 import type { UsageStep } from '../../api/timeline-calls.ts'
 import type { UsageGroup } from '../../api/usage-calls.ts'
 import { Card } from '../../parts/card.tsx'
@@ -33,7 +34,7 @@ export function UsageChart(props: UsageChartProps) {
       }
     >
       {steps.state.kind === 'failed' && <LoadFailure what="Usage" error={steps.state.error} onRetry={steps.reload} />}
-      {steps.state.kind === 'loading' && <div className="skeleton skeleton-chart" role="status" aria-label="Loading" />}
+      {steps.state.kind === 'loading' && <Waiting />}
       {steps.state.kind === 'ready' && (
         <>
           <StaleNotice error={steps.state.stale} onRetry={steps.reload} />
@@ -44,12 +45,23 @@ export function UsageChart(props: UsageChartProps) {
   )
 }
 
+const Waiting = () => <div className="skeleton skeleton-chart" role="status" aria-label="Loading" />
+
+/** Another order of the same frame is drawn with what is known until it is there. Undefined while nothing is known. */
+function useSplit(frame: UsageFrame, names: string): NamedSteps[] | undefined {
+  const { state } = useStepsOf(frame, names)
+  const kept = useRef<{ frame: UsageFrame; split: NamedSteps[] }>(undefined)
+  if (state.kind === 'ready') kept.current = { frame, split: state.value }
+  if (state.kind === 'failed') return [] // the whole is known all the same
+  return kept.current?.frame === frame ? kept.current.split : undefined
+}
+
 function Drawn({ frame, groups, names, measure, change, known }: UsageChartProps & { known: Compared<UsageStep> }) {
   const { label, format, ofStep, ofGroup } = MEASURES[measure]
   const top = groups.state.kind === 'ready' ? largest(groups.state.value.now, frame.by, ofGroup) : []
-  const parts = useStepsOf(frame, top.join('\n'))
+  const split = useSplit(frame, top.join('\n'))
   const { step } = spanIn(frame, nowMs())
-  const split = parts.state.kind === 'ready' ? parts.state.value : []
+  if (groups.state.kind === 'loading' || !split) return <Waiting />
   return (
     <SeriesChart
       title={label}
