@@ -39,7 +39,12 @@ export function onSignedOut(listener: () => void): () => void {
 export const get = <T>(path: string, signal?: AbortSignal) => ask<T>('GET', path, { signal })
 
 /** An answer that is no JSON, such as a table for spreadsheets. */
-export const getText = async (path: string, accept: string) => (await exchange('GET', path, { accept })).text()
+export async function getText(path: string, accept: string): Promise<string> {
+  const answer = await exchange('GET', path, { accept })
+  return answer.text().catch((cause: unknown) => {
+    throw brokenOff(cause)
+  })
+}
 
 export const post = <T>(path: string, body?: unknown, idempotency_key?: string) =>
   ask<T>('POST', path, { body, ...(idempotency_key !== undefined && { idempotency_key }) })
@@ -52,7 +57,7 @@ async function ask<T>(method: string, path: string, asking: Asking): Promise<T> 
   const answer = await exchange(method, path, asking)
   return (await answer.json().catch((cause: unknown) => {
     if (asking.signal?.aborted) throw cause
-    throw unreachable(cause instanceof DOMException && cause.name === 'TimeoutError')
+    throw brokenOff(cause)
   })) as T
 }
 
@@ -76,6 +81,9 @@ async function exchange(method: string, path: string, asking: Asking): Promise<R
   if (!answer.ok) throw await refusalOf(answer, path)
   return answer
 }
+
+/** The head of an answer came, the rest did not. */
+const brokenOff = (cause: unknown) => unreachable(cause instanceof DOMException && cause.name === 'TimeoutError')
 
 export const unreachable = (timed_out: boolean) =>
   new ApiError(0, {

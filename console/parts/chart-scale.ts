@@ -5,7 +5,7 @@ const GAP = 0.22 // of a bar's place
 
 export type Values = readonly (number | null)[]
 
-const ROUND = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12]
+const ROUND = [1, 1.2, 1.5, 1.6, 2, 2.5, 3, 4, 5, 6, 8, 10, 12]
 
 /** The next round number whose half is whole, so that both can be read: nobody sends one and a half requests. */
 export function roundTop(highest: number): number {

@@ -28,8 +28,8 @@ withConsole((scene) => {
     await headline.getByText('$8.00').waitFor()
     const text = (await headline.textContent()) ?? ''
     for (const told of [
-      'Requests42 before, +100%',
-      'Spend$8.00$4.00 before, +100%',
+      'Requests4+100% on 2',
+      'Spend$8.00+100% on $4.00',
       'Saved$4.0033.3% of',
       'Not completed25%0% before',
       '210 ms',

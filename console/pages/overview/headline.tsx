@@ -63,7 +63,7 @@ const shown = (ms: number | null | undefined) => (ms === null || ms === undefine
 
 function compared(now: number, before: number, format: (value: number) => string): string {
   const by = change(now, before)
-  return by === undefined ? `${format(before)} before` : `${format(before)} before, ${by}`
+  return by === undefined ? `${format(before)} before` : `${by} on ${format(before)}`
 }
 
 const Figure = ({ label, note, children }: { label: string; note: string | undefined; children: ReactNode }) => (
