@@ -78,24 +78,26 @@ const shown = (value: number | null | undefined, format: (value: number) => stri
 /** Names the rows, with their numbers at the place that is pointed at, or overall. */
 function Legend({ series, places, format, before, at }: SeriesChartProps & { at: number | undefined }) {
   return (
-    <ul className="legend" data-at={at !== undefined || undefined}>
+    <ul className="series-legend" data-at={at !== undefined || undefined}>
       {series.map(({ id, label, color, values, overall }) => (
         <li key={id}>
-          <span className="legend-mark" data-color={color} />
-          <span className="legend-label">{label}</span>
-          <span className="legend-value">
+          <span className="series-legend-mark" data-color={color} />
+          <span className="series-legend-label">{label}</span>
+          <span className="series-legend-value">
             {at === undefined ? (overall ?? format(sum(values))) : shown(values[at], format)}
           </span>
         </li>
       ))}
       {before && (
         <li>
-          <span className="legend-mark legend-line" />
-          <span className="legend-label">before</span>
-          <span className="legend-value">{at === undefined ? format(sum(before)) : shown(before[at], format)}</span>
+          <span className="series-legend-mark series-legend-line" />
+          <span className="series-legend-label">before</span>
+          <span className="series-legend-value">
+            {at === undefined ? format(sum(before)) : shown(before[at], format)}
+          </span>
         </li>
       )}
-      <li className="legend-at">{at === undefined ? '' : places[at]}</li>
+      <li className="series-legend-at">{at === undefined ? '' : places[at]}</li>
     </ul>
   )
 }

@@ -22,9 +22,9 @@ export function UsageFiltering({ frame, names, change }: UsageFilteringProps) {
     <search className="filtering">
       <AddFilter frame={frame} change={change} />
       {given.length > 0 && (
-        <ul className="chips" aria-label="Only what matches">
+        <ul className="filter-chips" aria-label="Only what matches">
           {given.map(([id, value]) => (
-            <li key={id} className="chip">
+            <li key={id} className="filter-chip">
               <span className="muted">{DIMENSIONS[id]}</span> {id === 'key_id' ? (names.get(value) ?? value) : value}
               <button
                 type="button"
