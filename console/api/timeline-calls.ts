@@ -1,32 +1,15 @@
 // GET /v2/usage/timeline as the pages use it: usage step by step, the oldest first, steps without a request included.
+import type { Step, UsageStep } from '../../src/usage/usage-timeline.ts'
 import { get } from './api-client.ts'
-import { asked, type UsageFilters, type UsageGroup } from './usage-calls.ts'
+import { asked, type UsageFilters } from './usage-calls.ts'
 
-export type Step = 'minute' | 'hour' | 'day'
+export type { Step, UsageStep }
 
 /** A range of time, and how it is cut. */
 export interface Span {
   from_ms: number
   to_ms: number
   step: Step
-}
-
-type Amounts = Omit<
-  UsageGroup,
-  'object' | 'events' | 'day' | 'model' | 'key_id' | 'provider' | 'profile' | 'cluster_id'
->
-
-export interface UsageStep extends Amounts {
-  object: 'usage_step'
-  start: string
-  requests: number
-  /** Requests whose status is not `completed`. */
-  errors: number
-  by_status: Record<string, number>
-  duration_p50_ms: number | null
-  duration_p95_ms: number | null
-  ttft_p50_ms: number | null
-  ttft_p95_ms: number | null
 }
 
 export const between = ({ from_ms, to_ms }: Omit<Span, 'step'>) => ({

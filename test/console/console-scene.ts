@@ -9,7 +9,6 @@ import { readConfig } from '../../src/config.ts'
 import { startServer } from '../../src/main.ts'
 import { openStore, type Store } from '../../src/open-store.ts'
 import { startChromium } from './chromium.ts'
-import { standInForTimeline } from './timeline-stub.ts'
 
 export interface Visit {
   page: Page
@@ -70,7 +69,6 @@ export async function consoleScene(env: Readonly<Record<string, string>> = {}) {
     })
     if (cookie !== undefined)
       await context.addCookies([{ name: cookieName(false), value: cookie, url: server.address }])
-    await standInForTimeline(context)
     const page = await context.newPage()
     await page.goto(`/console${path}`)
     return { page, context, heard, close: () => context.close() }
