@@ -35,6 +35,7 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
     { name: 'write refusal counts', every_ms: FLUSH_EVERY_MS, run: refusals.flush },
     { name: 'renew reservations', every_ms: RENEWAL_MS, run: () => idempotency.renewAll(clock.now()) },
     { name: 'say that we live', every_ms: BEAT_MS, run: beat },
+    { name: 'give back unused slices', every_ms: SECOND_MS, run: inference.slices.giveBackUnused },
     ...people.tasks,
   ]
   return [

@@ -3,25 +3,22 @@
 import { MINUTE_MS } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
-import { type Hold, type HoldOutcome, type Settlement, settlementOf } from './budget.ts'
-import { type Period, windowEnd } from './budget-window.ts'
+import { type Hold, type HoldOutcome, type RowFate, type Settlement, settlementOf } from './budget.ts'
 import { carveStore, holdOfChild, releaseOfChild, settleOfChild } from './carve-store.ts'
-import { DoesNotFit, lowerHeld, Moves, moveKey, moveProject, raiseKey, raiseProject } from './ledger-store.ts'
+import { DoesNotFit, lowerHeld, Moves, moveProject, raiseKey, raiseProject } from './ledger-store.ts'
+import { leftFor, refusal, type Spender } from './left-store.ts'
+
+export type { Spender } from './left-store.ts'
 
 /** A process that has not said that it lives for this long is dead, and its holds go back. */
 const DEAD_AFTER_MS = MINUTE_MS
-
-export interface Spender {
-  key_id: string
-  project_id: string
-  /** R64: of a child key. */
-  parent_id?: string | undefined
-}
 
 export interface Owing {
   spender: Spender
   hold: Hold | undefined
   cost_micros: number
+  /** Without it the row is this call's alone, and ends with it. */
+  row?: RowFate
 }
 
 export type BudgetStore = ReturnType<typeof budgetStore>
@@ -64,31 +61,36 @@ export function budgetStore(db: Db, process: string) {
 
     /** Turns a hold into a charge, in the caller's transaction. Without a hold there was no limit to keep. */
     async settle(spender: Spender, hold: Hold | undefined, cost_micros: number, now: number): Promise<Settlement> {
-      const held_micros = hold && (await takeHold(db, hold.id))
-      const settlement = settlementOf(cost_micros, hold && (held_micros ?? 0))
-      const { key_id, project_id, parent_id } = spender
-      const [held, spent] = [held_micros ?? 0, settlement.charged_micros]
-      if (parent_id !== undefined) await settleOfChild(db, { key_id, project_id, parent_id }, { held, spent }, now)
-      else {
-        await moveProject(db, project_id, { held: -held, spent })
-        await moveKey(db, key_id, { held: -held, spent }, now)
-      }
-      return settlement
+      const [settlement] = await this.settleAll([{ spender, hold, cost_micros }], now)
+      return settlement as Settlement
     },
 
-    /** The same for several at once, in the order in which they are given. Each row that carries money moves once. */
-    async settleAll(charges: readonly Owing[], now: number): Promise<Settlement[]> {
+    /** The same for several at once, told in the order in which they are given. Each row moves once. */
+    async settleAll(owings: readonly Owing[], now: number): Promise<Settlement[]> {
       const settlements: Settlement[] = []
       const moves = new Moves()
-      for (const { spender, hold, cost_micros } of charges) {
-        if (spender.parent_id !== undefined) {
-          settlements.push(await this.settle(spender, hold, cost_micros, now))
-          continue
+      for (const [id, row] of byRow(owings)) {
+        let left = await takeFor(db, id, row)
+        moves.add((row.charges[0] as RowCharges['charges'][number]).owing.spender, { held: -left, spent: 0 })
+        for (const { at, hold, owing } of row.charges) {
+          const settlement = settlementOf(owing.cost_micros, Math.min(hold.micros, left))
+          settlements[at] = settlement
+          left -= settlement.charged_micros
+          moves.add(owing.spender, { held: 0, spent: settlement.charged_micros })
         }
-        const held_micros = hold && (await takeHold(db, hold.id))
-        const settlement = settlementOf(cost_micros, hold && (held_micros ?? 0))
-        moves.add(spender, { held: -(held_micros ?? 0), spent: settlement.charged_micros })
-        settlements.push(settlement)
+      }
+      for (const [at, { spender, hold, cost_micros }] of owings.entries()) {
+        const { key_id, project_id, parent_id } = spender
+        if (parent_id !== undefined) {
+          const held = hold && ((await takeHold(db, hold.id)) ?? 0)
+          const settlement = settlementOf(cost_micros, held)
+          const moved = { held: held ?? 0, spent: settlement.charged_micros }
+          await settleOfChild(db, { key_id, project_id, parent_id }, moved, now)
+          settlements[at] = settlement
+        } else if (!hold) {
+          settlements[at] = settlementOf(cost_micros, undefined)
+          moves.add(spender, { held: 0, spent: cost_micros })
+        }
       }
       await moves.write(db, now)
       return settlements
@@ -140,46 +142,43 @@ export function budgetStore(db: Db, process: string) {
   }
 }
 
+/** What the row held, which is gone now; undefined where it was gone already. */
 async function takeHold(tx: Db, id: string): Promise<number | undefined> {
   const [taken] = await tx.rows<{ micros: number }>(sql`DELETE FROM budget_hold WHERE id = ${id} RETURNING micros`)
   return taken?.micros
 }
 
-interface Left {
-  /** What all limits together still leave; a very large number where there is none. */
-  micros: number
-  period: Period | null
-  /** How many children of the project have expired and not given back yet. */
-  due: number
-  ended: boolean
+/** Lowers a row that others still draw on. Not below 0: what is not in it cannot be charged. */
+async function lowerHold(tx: Db, id: string, micros: number): Promise<boolean> {
+  const lowered = await tx.rows(sql`
+    UPDATE budget_hold SET micros = micros - ${micros} WHERE id = ${id} AND micros >= ${micros} RETURNING id`)
+  return lowered.length > 0
 }
 
-async function leftFor(db: Db, { key_id, project_id, parent_id }: Spender, now: number): Promise<Left> {
-  const [left] = await db.rows<Record<'by_key' | 'by_window' | 'by_project', number | null> & LeftRow>(sql`
-    SELECT k.budget_micros - k.spent_micros - k.held_micros AS by_key,
-           k.window_limit_micros - k.held_micros -
-             CASE WHEN k.window_ends_at > ${now} THEN k.window_spent_micros ELSE 0 END AS by_window,
-           p.cap_micros - p.spent_micros - p.held_micros AS by_project,
-           k.window_period AS period, k.expires_at, k.returned_at,
-           (SELECT COUNT(*) FROM api_key c WHERE c.project_id = p.id AND c.parent_id IS NOT NULL
-              AND c.returned_at IS NULL AND c.expires_at <= ${now}) AS due
-    FROM project p LEFT JOIN api_key k ON k.project_id = p.id AND k.id = ${key_id}
-    WHERE p.id = ${project_id}`)
-  const isChild = parent_id !== undefined // what the project holds for it is its own
-  const limits = [left?.by_key, left?.by_window, isChild ? null : left?.by_project]
-  const micros = Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, ...limits.filter((one) => typeof one === 'number')))
-  const ended = isChild && (left?.returned_at != null || (left?.expires_at ?? now) <= now)
-  return { micros, period: left?.period ?? null, due: left?.due ?? 0, ended }
+/** All charges of one batch that go to the same row. */
+interface RowCharges {
+  fate: RowFate
+  charges: { at: number; hold: Hold; owing: Owing }[]
 }
 
-interface LeftRow {
-  period: Period | null
-  expires_at: number | null
-  returned_at: number | null
-  due: number
+/** In the order of their ids, and before any row that carries money: so do those that raise a row (slice-store.ts). */
+function byRow(all: readonly Owing[]): [string, RowCharges][] {
+  const rows = new Map<string, RowCharges>()
+  for (const [at, owing] of all.entries()) {
+    const { hold, row: fate = 'ends' } = owing
+    if (!hold || owing.spender.parent_id !== undefined) continue
+    const id = fate === 'lost' ? `lost ${at}` : hold.id
+    const known = rows.get(id)
+    if (known) known.charges.push({ at, hold, owing })
+    else rows.set(id, { fate, charges: [{ at, hold, owing }] })
+  }
+  return [...rows].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-function refusal({ limit }: DoesNotFit, { micros, period }: Left, now: number): HoldOutcome {
-  const resets = limit === 'window' && period !== null && { resets_at: windowEnd(period, now) }
-  return { kind: 'refused', limit, available_micros: micros, ...resets }
+/** How much these charges may take out of their row, and what is no longer held because of them. */
+async function takeFor(tx: Db, id: string, { fate, charges }: RowCharges): Promise<number> {
+  if (fate === 'lost') return 0
+  const wanted = charges.reduce((sum, { hold, owing }) => sum + Math.min(owing.cost_micros, hold.micros), 0)
+  if (fate === 'stays' && (wanted === 0 || (await lowerHold(tx, id, wanted)))) return wanted
+  return (await takeHold(tx, id)) ?? 0
 }

@@ -5,6 +5,7 @@ import { Refusal } from '../core/refusal.ts'
 
 /** Money set aside for one call. */
 export interface Hold {
+  /** Of the row that it is in, which calls of one slice share. */
   id: string
   key_id: string
   project_id: string
@@ -21,6 +22,9 @@ export type HoldOutcome =
   | { kind: 'refused'; limit: Limit; available_micros: number; resets_at?: number }
   /** R64: a child key that has ended since the request came in. */
   | { kind: 'ended' }
+
+/** What becomes of a hold's row when it is settled; lost: it was settled or given back before. */
+export type RowFate = 'ends' | 'stays' | 'lost'
 
 export interface Settlement {
   charged_micros: number

@@ -19,26 +19,33 @@ export interface Movement {
   spent: number
 }
 
-export async function raiseProject(tx: Db, project_id: string, micros: number): Promise<void> {
-  const raised = await tx.rows(sql`
+/** What the cap leaves then; null where there is none. */
+export async function raiseProject(tx: Db, project_id: string, micros: number): Promise<number | null> {
+  const [raised] = await tx.rows<{ left_micros: number | null }>(sql`
     UPDATE project SET held_micros = held_micros + ${micros}
     WHERE id = ${project_id} AND (cap_micros IS NULL OR spent_micros + held_micros + ${micros} <= cap_micros)
-    RETURNING id`)
-  if (raised.length === 0) throw new DoesNotFit('project')
+    RETURNING cap_micros - spent_micros - held_micros AS left_micros`)
+  if (!raised) throw new DoesNotFit('project')
+  return raised.left_micros
 }
 
 /** Somebody who signed in spends without a key: then only the project's limit counts. */
-export async function raiseKey(tx: Db, key_id: string, micros: number, now: number): Promise<void> {
-  const raised = await tx.rows(sql`
+export async function raiseKey(tx: Db, key_id: string, micros: number, now: number): Promise<KeyLeft> {
+  const [raised] = await tx.rows<KeyLeft>(sql`
     UPDATE api_key SET held_micros = held_micros + ${micros}
     WHERE id = ${key_id} AND (budget_micros IS NULL OR spent_micros + held_micros + ${micros} <= budget_micros)
       AND (window_limit_micros IS NULL OR held_micros + ${micros} +
            CASE WHEN window_ends_at > ${now} THEN window_spent_micros ELSE 0 END <= window_limit_micros)
-    RETURNING id`)
-  if (raised.length > 0) return
+    RETURNING budget_micros - spent_micros - held_micros AS by_key, window_limit_micros - held_micros -
+      CASE WHEN window_ends_at > ${now} THEN window_spent_micros ELSE 0 END AS by_window`)
+  if (raised) return raised
   const limit = await limitInTheWay(tx, key_id, micros)
   if (limit) throw new DoesNotFit(limit)
+  return { by_key: null, by_window: null }
 }
+
+/** Null where there is no such limit. */
+export type KeyLeft = Record<'by_key' | 'by_window', number | null>
 
 /** The total or the window's, where there is a key at all. */
 export async function limitInTheWay(tx: Db, key_id: string, micros: number): Promise<Limit | undefined> {

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { budgetStore } from '../budgets/budget-store.ts'
+import { slices as slicesOf } from '../budgets/slice-store.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { credentialStore } from '../credentials/credential-store.ts'
@@ -38,6 +39,7 @@ export type InferencePath = ReturnType<typeof inferencePath>
 export function inferencePath(parts: PathParts) {
   const { db, clock, logger, seals, process_id, gateway, policy, metrics, idempotencyOn } = parts
   const budgetsOn = (on: Db) => budgetStore(on, process_id)
+  const slices = slicesOf(db, process_id)
   const dials = dialer({ policy, clock, secretOf: credentialStore(db, seals).secretOf })
   const deferred = deferredWrites((err) => {
     metrics.deferredWrites.inc()
@@ -55,10 +57,11 @@ export function inferencePath(parts: PathParts) {
       db,
       now: clock.now,
       budgetsOn,
+      slices,
       usageOn: usageStore,
       subscriptionsOn: subscriptionStore,
       idempotencyOn,
-      settleTogether: settleTogether({ db, now: clock.now, budgetsOn, usageOn: usageStore }),
+      settleTogether: settleTogether({ db, now: clock.now, budgetsOn, slices, usageOn: usageStore }),
       onWriteOff: (micros) => metrics.writtenOff.inc(micros),
     },
   })
@@ -67,12 +70,16 @@ export function inferencePath(parts: PathParts) {
     snapshots,
     budgets: budgetsOn(db),
     budgetsOn,
+    slices,
     verifyCredential: dials.verifyCredential,
     /** Waits for what is being generated, whoever has left meanwhile, and for what must still be written; for the
      * latter not for ever: the store may be gone for good. */
     async close(): Promise<void> {
       await path.finished()
       await Promise.race([deferred.drained(), sleep(CLOSE_WITHIN_MS, undefined, { ref: false })])
+      await slices
+        .giveBackUnused()
+        .catch((err) => logger.warn({ err }, 'the store was away: holds return by themselves'))
       await dials.close()
     },
   }

@@ -1,7 +1,7 @@
 // R43: sets money aside for one attempt, where a limit applies at all. Where the dearest outcome does not fit but a
 // shorter answer would, and the caller set no limit of its own, the answer is shortened instead of refused.
 import { quotaExceeded } from '../budgets/budget.ts'
-import type { BudgetStore } from '../budgets/budget-store.ts'
+import type { Slices } from '../budgets/slice-store.ts'
 import { Refusal } from '../core/refusal.ts'
 import { invalidKey } from '../http/auth-hooks.ts'
 import type { Call } from './call.ts'
@@ -11,7 +11,7 @@ import type { Target } from './target.ts'
 
 const CLAMP_TRIES = 3 // others take from the same limit meanwhile
 
-export async function holdFor(call: Call, target: Target, budgets: BudgetStore, now: number): Promise<Held> {
+export async function holdFor(call: Call, target: Target, budgets: Pick<Slices, 'hold'>, now: number): Promise<Held> {
   const { budget_micros, window_limit_micros, project_cap_micros } = call.caller
   if (budget_micros === 0) throw quotaExceeded('key') // R6: 0 blocks every call, free ones included
   if (window_limit_micros === 0) throw quotaExceeded('window')

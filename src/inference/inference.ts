@@ -50,11 +50,10 @@ export type Inference = ReturnType<typeof inference>
 
 export function inference(needs: InferenceNeeds) {
   const { clock, snapshots, dialer, settling, deferred, records, chainsOn } = needs
-  const { db, budgetsOn, idempotencyOn, usageOn } = settling
+  const { db, slices, idempotencyOn, usageOn } = settling
   const slots = admission(clock)
   const health = breakers(clock)
   const bindings = affinity(clock)
-  const budgets = budgetsOn(db)
   const idempotency = idempotencyOn(db)
 
   const boundTo = ({ caller, session_id }: Asking) => bindings.targetOf(caller.project_id, session_id)
@@ -89,8 +88,8 @@ export function inference(needs: InferenceNeeds) {
   const dispatching: DispatchStages = {
     now: clock.now,
     admit: (call, target, signal) => slots.admit(admissionOf(call, target, signal)),
-    hold: (call, target) => holdFor(call, target, budgets, clock.now()),
-    release: async (hold) => void (await deferred.surely(() => budgets.release(hold))),
+    hold: (call, target) => holdFor(call, target, slices, clock.now()),
+    release: async (hold) => void (await deferred.surely(() => slices.release(hold))),
     async providerFor({ caller, kind, conversation }, target) {
       const provider = await dialer.providerFor(target, caller.project_id)
       if (!conversation || provider.speaks(kind)) return provider
@@ -130,12 +129,12 @@ export function inference(needs: InferenceNeeds) {
       return deferred.surely(() =>
         settle(settling, call, got, { produced, together }).catch(async (error) => {
           // What can never be written, because another process has taken over meanwhile, must not stay held either.
-          if (got.hold && !isAway(error)) await budgets.release(got.hold)
+          if (got.hold && !isAway(error)) await slices.release(got.hold)
           throw error
         }),
       )
     },
-    giveBack: async ({ hold }) => void (hold && (await deferred.surely(() => budgets.release(hold)))),
+    giveBack: async ({ hold }) => void (hold && (await deferred.surely(() => slices.release(hold)))),
   })
 
   const readerFor =

@@ -6,6 +6,7 @@ import { withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { budgetStore, type Spender } from '../budgets/budget-store.ts'
+import { slices } from '../budgets/slice-store.ts'
 import { createKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
 import { type Db, sql } from '../storage/db.ts'
@@ -16,7 +17,8 @@ const FACTS = { stream: false, keyed: false, fallback_used: false } as Owed['fac
 
 withDb((db) => {
   const budgetsOn = (on: Db) => budgetStore(on, 'one')
-  const settling = (on: Db = db()) => settleTogether({ db: on, now: () => NOON, budgetsOn, usageOn: usageStore })
+  const settling = (on: Db = db()) =>
+    settleTogether({ db: on, now: () => NOON, budgetsOn, slices: slices(on, 'one'), usageOn: usageStore })
 
   async function spenderIn(project_id: string): Promise<Spender> {
     const minted = createKey(project_id, { name: 'k' }, NOON)

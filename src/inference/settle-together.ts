@@ -1,8 +1,9 @@
 // Charges of one project that come at the same moment are written in one transaction: they share its round trips, its
 // commit and the lock on the rows that carry the money, which every one of them needs. Each caller still waits until
 // its own charge is durable. What must be written together with more than its usage event does not come here.
-import type { Hold, Settlement } from '../budgets/budget.ts'
+import type { Hold, RowFate, Settlement } from '../budgets/budget.ts'
 import type { BudgetStore, Spender } from '../budgets/budget-store.ts'
+import type { Slices } from '../budgets/slice-store.ts'
 import type { Db } from '../storage/db.ts'
 import type { TraceFacts } from '../usage/trace.ts'
 import type { UsageEvent } from '../usage/usage-event.ts'
@@ -23,6 +24,7 @@ interface Needs {
   db: Db
   now(): number
   budgetsOn(db: Db): Pick<BudgetStore, 'settleAll'>
+  slices: Pick<Slices, 'settling'>
   usageOn(db: Db): Pick<UsageStore, 'insert'>
 }
 
@@ -34,14 +36,16 @@ interface Waiting {
 
 export type SettleTogether = ReturnType<typeof settleTogether>
 
-export function settleTogether({ db, now, budgetsOn, usageOn }: Needs) {
+export function settleTogether({ db, now, budgetsOn, slices, usageOn }: Needs) {
   const queues = new Map<string, Waiting[]>()
 
-  const write = (all: readonly Waiting[]): Promise<Settlement[]> =>
+  const write = (owed: readonly Owed[], fates: RowFate[]): Promise<Settlement[]> =>
     db.transaction(async (tx) => {
       const time_ms = now() // R65: the window that pays is the one that the usage event falls into
-      const owed = all.map((one) => one.owed)
-      const settlements = await budgetsOn(tx).settleAll(owed, time_ms)
+      const owings = owed.map(({ spender, hold, cost_micros }, at) => {
+        return { spender, hold, cost_micros, row: fates[at] as RowFate }
+      })
+      const settlements = await budgetsOn(tx).settleAll(owings, time_ms)
       const usage = usageOn(tx)
       for (let at = 0; at < owed.length; at++) {
         const { event, facts } = owed[at] as Owed
@@ -52,7 +56,13 @@ export function settleTogether({ db, now, budgetsOn, usageOn }: Needs) {
 
   async function settle(batch: readonly Waiting[]): Promise<void> {
     try {
-      const settlements = await write(batch)
+      const owed = batch.map((one) => one.owed)
+      const settlements = await slices.settling(
+        owed.map(({ hold }) => hold),
+        now(),
+        (fates) => write(owed, fates),
+        (written) => written,
+      )
       batch.forEach(({ resolve }, at) => void resolve(settlements[at] as Settlement))
     } catch (error) {
       // One that cannot be written, such as a second event under its trace id, must not undo its neighbours.

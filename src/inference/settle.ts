@@ -1,7 +1,8 @@
 // The end of a generation, in one transaction (R21, R43): hold → charge, the usage event, the session's line, the kept
 // answer. All of it happens or none of it does.
-import type { Settlement } from '../budgets/budget.ts'
+import type { RowFate, Settlement } from '../budgets/budget.ts'
 import type { BudgetStore } from '../budgets/budget-store.ts'
+import type { Slices } from '../budgets/slice-store.ts'
 import { rfc3339 } from '../core/clock.ts'
 import { type Admission, type ExecutionMode, savings } from '../headers/agent-headers.ts'
 import { conflict, type KeptResponse } from '../idempotency/idempotency.ts'
@@ -51,6 +52,7 @@ export interface SettleNeeds {
   db: Db
   now(): number
   budgetsOn(db: Db): BudgetStore
+  slices: Slices
   usageOn(db: Db): UsageStore
   subscriptionsOn(db: Db): SubscriptionStore
   idempotencyOn(db: Db): IdempotencyStore
@@ -94,25 +96,33 @@ async function settlePlain(needs: SettleNeeds, call: Call, got: Dispatched, prod
 }
 
 function settleWith(
-  { db, now, budgetsOn, usageOn, subscriptionsOn, idempotencyOn }: SettleNeeds,
+  { db, now, budgetsOn, slices, usageOn, subscriptionsOn, idempotencyOn }: SettleNeeds,
   call: Call,
   got: Dispatched,
   { produced, together }: { produced: Produced; together: Together | undefined },
 ): Promise<Settled> {
-  return db.transaction(async (tx) => {
-    const ended_at = now() // R65: the window that pays is the one that the usage event falls into
-    const charge = isOwed(produced) ? await chargeIn(subscriptionsOn(tx), call, got.target, produced.tokens) : NOTHING
-    const settlement = await budgetsOn(tx).settle(call.caller, got.hold, charge.cost_micros, ended_at)
-    const money = { charged_micros: settlement.charged_micros, direct_cost_micros: charge.direct_cost_micros }
-    const event = eventOf(call, got, produced, { ...money, ...settlement, now: ended_at })
-    await usageOn(tx).insert(event, traceFacts(call, got, produced))
-    if (together) {
-      await together.also(tx, money)
-      const { reservation } = together
-      if (reservation && !(await idempotencyOn(tx).keep(reservation, together.kept(money), now()))) throw conflict()
-    }
-    return { money, settlement }
-  })
+  const write = (row: RowFate | undefined) =>
+    db.transaction(async (tx): Promise<Settled> => {
+      const ended_at = now() // R65: the window that pays is the one that the usage event falls into
+      const charge = isOwed(produced) ? await chargeIn(subscriptionsOn(tx), call, got.target, produced.tokens) : NOTHING
+      const owing = { spender: call.caller, hold: got.hold, cost_micros: charge.cost_micros, row: row ?? 'ends' }
+      const [settlement] = (await budgetsOn(tx).settleAll([owing], ended_at)) as [Settlement]
+      const money = { charged_micros: settlement.charged_micros, direct_cost_micros: charge.direct_cost_micros }
+      const event = eventOf(call, got, produced, { ...money, ...settlement, now: ended_at })
+      await usageOn(tx).insert(event, traceFacts(call, got, produced))
+      if (together) {
+        await together.also(tx, money)
+        const { reservation } = together
+        if (reservation && !(await idempotencyOn(tx).keep(reservation, together.kept(money), now()))) throw conflict()
+      }
+      return { money, settlement }
+    })
+  return slices.settling(
+    [got.hold],
+    now(),
+    ([row]) => write(row),
+    ({ settlement }) => [settlement],
+  )
 }
 
 async function chargeIn(

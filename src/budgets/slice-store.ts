@@ -1,0 +1,286 @@
+// R43: holds out of slices (slice.ts). While a key's calls run side by side they share one row, which an extension
+// raises for all that wait; a call alone holds exactly its own, as a row that ends with it. The row shrinks with every
+// charge and in the same transaction, so it is exact whenever this process dies; whatever memory believes, no charge
+// takes more than the row has. The last call takes the row with it: where nothing runs, nothing is held.
+import { newId } from '../core/ids.ts'
+import { CommitUnknown, type Db } from '../storage/db.ts'
+import type { Hold, HoldOutcome, Limit, RowFate, Settlement } from './budget.ts'
+import { type BudgetStore, budgetStore, type Spender } from './budget-store.ts'
+import { type Left, leastOf, leftAfter, refusal } from './left-store.ts'
+import { chunkFor, draw, extended, fitting, isGoodFor, newSlice, putBack, type Slice, sumOf } from './slice.ts'
+import { type Raised, sliceRows } from './slice-rows-store.ts'
+
+const TOGETHER_MAX = 256 // calls that one extension serves
+const TRIES = 3 // while others take from the same limits; after that, one call at a time
+
+/** Whoever spends, and the limits as the request found them. */
+export interface LimitedSpender extends Spender {
+  budget_micros?: number | undefined
+  window_limit_micros?: number | undefined
+  project_cap_micros?: number | undefined
+}
+
+interface Waiting {
+  micros: number
+  spender: LimitedSpender
+  now: number
+  resolve(outcome: HoldOutcome): void
+  reject(reason: unknown): void
+}
+
+/** What this process has of one key. */
+interface Account {
+  name: string
+  slice: Slice | undefined
+  waiting: Waiting[]
+  /** Its row is being raised or lowered: whoever comes now waits. */
+  busy: boolean
+}
+
+export type Slices = ReturnType<typeof slices>
+
+export function slices(db: Db, process: string) {
+  const rows = sliceRows(db, process)
+  const direct: BudgetStore = budgetStore(db, process)
+  const accounts = new Map<string, Account>()
+  const sliceOf = new WeakMap<Hold, Slice>()
+  /** Nobody draws on these any more; they stay here until their rows are known to be gone. */
+  const retired = new Set<Slice>()
+  /** What is on its way back, and into which project's limits. */
+  const returning = new Map<Promise<unknown>, string>()
+
+  const isLive = (slice: Slice) => accounts.get(nameOf(slice))?.slice === slice
+  const isBusy = (slice: Slice) => isLive(slice) && accounts.get(nameOf(slice))?.busy === true
+
+  function give(slice: Slice, to: readonly Pick<Waiting, 'micros' | 'resolve'>[]): void {
+    for (const { micros, resolve } of to) {
+      const hold = draw(slice, micros)
+      sliceOf.set(hold, slice)
+      resolve({ kind: 'held', hold })
+    }
+  }
+
+  /** The last of its calls takes the row with it. */
+  function retire(slice: Slice): void {
+    const account = accounts.get(nameOf(slice))
+    if (account?.slice === slice) {
+      account.slice = undefined
+      if (!account.busy) accounts.delete(nameOf(slice))
+    }
+    if (slice.has_row) retired.add(slice)
+  }
+
+  async function onItsWay<T>(project_id: string, back: Promise<T>): Promise<T> {
+    const over = back.then(
+      () => {},
+      () => {},
+    )
+    returning.set(over, project_id)
+    return back.finally(() => returning.delete(over))
+  }
+
+  /** Where nothing draws on it. A row that is gone already changes nothing. */
+  async function giveBack(slice: Slice): Promise<void> {
+    if (slice.holds.size > 0 || isBusy(slice) || !(isLive(slice) || retired.has(slice))) return
+    retire(slice)
+    const { id, key_id, project_id } = slice
+    await onItsWay(project_id, direct.release({ id, key_id, project_id, micros: 0 }))
+    retired.delete(slice)
+  }
+
+  /** Gives back what lies free; those who come meanwhile wait. */
+  async function trim(account: Account, slice: Slice, micros: number): Promise<void> {
+    account.busy = true
+    slice.free_micros -= micros
+    try {
+      if (!(await onItsWay(slice.project_id, rows.lower(slice, micros)))) retire(slice)
+    } catch (error) {
+      retire(slice) // whether it was written or not: the row tells, when its last call takes it
+      throw error
+    } finally {
+      void drain(account)
+    }
+  }
+
+  /** Before anybody is refused: what this process keeps free of the same project goes back. Whether anything did. */
+  async function collect({ project_id }: Spender): Promise<boolean> {
+    const back = [...returning].filter(([, project]) => project === project_id).map(([over]) => over)
+    for (const account of [...accounts.values()]) {
+      const { slice, busy } = account
+      if (!busy && slice?.project_id === project_id && slice.free_micros > 0)
+        back.push(trim(account, slice, slice.free_micros))
+    }
+    await Promise.all(back)
+    return back.length > 0
+  }
+
+  async function serve(account: Account, batch: readonly Waiting[]): Promise<void> {
+    const { spender, now } = batch.at(-1) as Waiting
+    const terms = termsOf(spender)
+    for (let tries = 0; tries < TRIES; tries++) {
+      account.slice ??= newSlice(newId('hld'), spender.key_id, spender.project_id)
+      const { slice } = account
+      const free = slice.free_micros // more may come free meanwhile, never less
+      const need = { micros: sumOf(batch), calls: batch.length }
+      if (need.micros <= free && isGoodFor(slice, terms, now)) return give(slice, batch)
+      const chunk = chunkFor(slice, need, now)
+      const raised = await rows.extend(slice, { micros: need.micros - free, chunk }, now)
+      if (take(slice, raised, terms, now)) return give(slice, batch)
+      if (raised.kind !== 'refused' || (tries === 0 && (await collect(spender)))) continue
+      const [fit, others] = fitting(batch, leastOf(raised.left) + free)
+      if (fit.length === 0) return refuse(others, raised, leftAfter(raised.left, -free))
+      if (others.length === 0) continue // all of it came free after it was refused
+      const micros = sumOf(fit) - free
+      if (!take(slice, await rows.extend(slice, { micros, chunk: 0 }, now), terms, now)) continue
+      give(slice, fit)
+      return refuse(others, raised, leftAfter(raised.left, micros))
+    }
+    for (const one of batch) await serveAlone(account, one)
+  }
+
+  /** One statement decides, as for a call that meets no other. */
+  async function serveAlone(account: Account, one: Waiting): Promise<void> {
+    const { spender, micros, now } = one
+    account.slice ??= newSlice(newId('hld'), spender.key_id, spender.project_id)
+    const { slice } = account
+    const free = slice.free_micros
+    const raised = await rows.extend(slice, { micros: micros - free, chunk: 0 }, now)
+    if (take(slice, raised, termsOf(spender), now)) give(slice, [one])
+    else if (raised.kind === 'refused') refuse([one], raised, leftAfter(raised.left, -free))
+    else one.resolve(await direct.hold(spender, micros, now))
+  }
+
+  function take(slice: Slice, raised: Raised, terms: string, now: number): boolean {
+    if (raised.kind === 'raised') extended(slice, { ...raised, terms }, now)
+    else if (raised.kind === 'gone') retire(slice)
+    else slice.left_micros = leastOf(raised.left)
+    return raised.kind === 'raised' && isLive(slice) // it may have been retired meanwhile
+  }
+
+  /** Serves whoever waits, and lets go of a slice that nobody draws on. Never rejects. */
+  async function drain(account: Account): Promise<void> {
+    account.busy = true
+    while (account.waiting.length > 0) {
+      const batch = account.waiting.splice(0, TOGETHER_MAX)
+      try {
+        await serve(account, batch)
+      } catch (error) {
+        // The row may have been made or raised although nobody said so: it is not known what is free in it.
+        if (account.slice && error instanceof CommitUnknown) {
+          account.slice.has_row = true
+          retire(account.slice)
+        }
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    account.busy = false
+    if (account.slice?.has_row)
+      await giveBack(account.slice).catch(() => {}) // the next tick tries again
+    else if (accounts.get(account.name) === account) accounts.delete(account.name)
+  }
+
+  /** What becomes of each row when these are settled together: that of a slice ends with the last of its calls. */
+  function fatesOf(holds: readonly (Hold | undefined)[]): RowFate[] {
+    const drawing = new Map<Slice, number>()
+    for (const hold of holds) {
+      const slice = drawnFrom(hold)
+      if (slice) drawing.set(slice, (drawing.get(slice) ?? 0) + 1)
+    }
+    const ending = [...drawing].filter(([slice, calls]) => calls === slice.holds.size && !isBusy(slice))
+    for (const [slice] of ending) retire(slice)
+    const ends = new Set(ending.map(([slice]) => slice))
+    return holds.map((hold) => {
+      const slice = hold && sliceOf.get(hold)
+      if (!slice) return 'ends' // it has a row of its own, or none
+      if (!slice.holds.has(hold)) return 'lost'
+      return ends.has(slice) ? 'ends' : 'stays'
+    })
+  }
+
+  /** After the commit: what was not charged is free again. */
+  async function settled(hold: Hold, fate: RowFate, settlement: Settlement, now: number): Promise<void> {
+    const slice = sliceOf.get(hold)
+    if (!slice || fate === 'lost') return
+    putBack(slice, hold, settlement.charged_micros)
+    if (fate === 'ends') return void retired.delete(slice)
+    if (settlement.charged_micros > 0) slice.seen_at = now
+    // R22: where the row was gone, nothing is free in it either.
+    if (settlement.written_off_micros > 0 && settlement.charged_micros < hold.micros) retire(slice)
+    await giveBack(slice).catch(() => {}) // the charge stands; the next tick tries again
+  }
+
+  return {
+    /** R64: a child's budget is set aside already, so its calls take from its own row, one by one. */
+    hold(spender: LimitedSpender, micros: number, now: number): Promise<HoldOutcome> {
+      if (spender.parent_id !== undefined) return direct.hold(spender, micros, now)
+      const name = nameOf(spender)
+      const account = accounts.get(name) ?? { name, slice: undefined, waiting: [], busy: false }
+      const { slice, busy, waiting } = account
+      return new Promise((resolve, reject) => {
+        if (!busy && slice && slice.free_micros >= micros && isGoodFor(slice, termsOf(spender), now))
+          return give(slice, [{ micros, resolve }])
+        waiting.push({ micros, spender, now, resolve, reject })
+        accounts.set(name, account)
+        if (!busy) void drain(account)
+      })
+    },
+
+    /** Gives a hold back. A second time changes nothing, but tries again what failed before. */
+    async release(hold: Hold): Promise<void> {
+      const slice = sliceOf.get(hold)
+      if (!slice) return direct.release(hold)
+      putBack(slice, hold, 0)
+      await giveBack(slice)
+    },
+
+    /** Around the transaction that settles these: says what becomes of their rows, and frees what it did not charge. */
+    async settling<Written>(
+      holds: readonly (Hold | undefined)[],
+      now: number,
+      write: (fates: RowFate[]) => Promise<Written>,
+      settlementsOf: (written: Written) => readonly Settlement[],
+    ): Promise<Written> {
+      const fates = fatesOf(holds)
+      const frees = holds.find((hold, at) => fates[at] === 'ends' && (drawnFrom(hold)?.free_micros ?? 0) > 0)
+      const writing = write(fates)
+      const written = await (frees ? onItsWay(frees.project_id, writing) : writing).catch((error) => {
+        // It may have been charged: nobody may draw on what memory takes for free.
+        if (error instanceof CommitUnknown) for (const slice of holds.map(drawnFrom)) if (slice) retire(slice)
+        throw error
+      })
+      const settlements = settlementsOf(written)
+      for (const [at, hold] of holds.entries())
+        if (hold) await settled(hold, fates[at] as RowFate, settlements[at] as Settlement, now)
+      return written
+    },
+
+    /** What nobody needed since the last time goes back, and so do rows that could not be given back before. */
+    async giveBackUnused(): Promise<void> {
+      for (const slice of [...retired]) await giveBack(slice)
+      for (const account of [...accounts.values()]) {
+        const { slice, busy } = account
+        if (!slice || busy) continue
+        if (slice.unused_micros > 0) await trim(account, slice, slice.unused_micros)
+        slice.unused_micros = slice.free_micros
+      }
+    },
+  }
+
+  function drawnFrom(hold: Hold | undefined): Slice | undefined {
+    const slice = hold && sliceOf.get(hold)
+    return slice?.holds.has(hold as Hold) ? slice : undefined
+  }
+}
+
+const nameOf = ({ project_id, key_id }: Pick<Spender, 'project_id' | 'key_id'>) => `${project_id} ${key_id}`
+
+const termsOf = ({ budget_micros, window_limit_micros, project_cap_micros }: LimitedSpender) =>
+  `${budget_micros} ${window_limit_micros} ${project_cap_micros}`
+
+/** Each by the limit that is in its own way, as if it had come alone. */
+function refuse(all: readonly Waiting[], { limit }: { limit: Limit }, left: Left): void {
+  for (const { micros, now, resolve } of all) {
+    const in_the_way = left.by.find(([, leaves]) => leaves < micros)?.[0] ?? limit
+    resolve(refusal({ limit: in_the_way }, left, now))
+  }
+}
