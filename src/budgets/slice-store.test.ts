@@ -1,97 +1,15 @@
 // R43 with slices, on whichever engine this run is for: as many are admitted as without them, no limit is passed, and
-// nothing stays held where nothing runs. Planted at the end: a charge that does not shrink its slice, a slice that is
-// not returned, and a row that is lowered by more than it has.
+// nothing stays held where nothing runs.
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
-import { projectIn } from '../../test/support/projects.ts'
-import {
-  cutOffNextCommit,
-  mutateSql,
-  type Tampering,
-  takeAway,
-  tamperedDb,
-  textOf,
-} from '../../test/support/tampered-db.ts'
-import { MINUTE_MS } from '../core/clock.ts'
-import { createKey } from '../keys/key.ts'
+import { both, heldIn, sliceScene, take, takeAll } from '../../test/support/slice-scene.ts'
 import { keyStore } from '../keys/key-store.ts'
-import { CommitUnknown, type Db, type OpenDb, sql } from '../storage/db.ts'
-import type { Hold, HoldOutcome, Settlement } from './budget.ts'
-import { budgetStore } from './budget-store.ts'
-import { type LimitedSpender, type Slices, slices } from './slice-store.ts'
+import type { Hold } from './budget.ts'
+import { slices } from './slice-store.ts'
 
 withDb((db) => {
-  async function newKey(project_id: string, budget_micros?: number): Promise<LimitedSpender> {
-    const minted = createKey(project_id, { name: 'k' }, NOON)
-    await keyStore(db()).insert(minted, NOON)
-    const key_id = minted.api_key.id
-    if (budget_micros !== undefined) await keyStore(db()).setBudget(project_id, key_id, budget_micros)
-    return { project_id, key_id, budget_micros }
-  }
-
-  async function spender(budget_micros?: number, cap_micros?: number): Promise<LimitedSpender> {
-    const project_id = await projectIn(db())
-    if (cap_micros !== undefined)
-      await db().rows(sql`UPDATE project SET cap_micros = ${cap_micros} WHERE id = ${project_id}`)
-    return newKey(project_id, budget_micros)
-  }
-
-  async function books({ key_id, project_id }: LimitedSpender) {
-    const [key] = await db().rows(sql`SELECT spent_micros, held_micros FROM api_key WHERE id = ${key_id}`)
-    const [project] = await db().rows(sql`SELECT spent_micros, held_micros FROM project WHERE id = ${project_id}`)
-    const holds = await db().rows<{ micros: number }>(sql`
-      SELECT micros FROM budget_hold WHERE project_id = ${project_id} ORDER BY micros`)
-    return { key, project, rows: holds.map(({ micros }) => micros) }
-  }
-
-  const both = (spent_micros: number, held_micros: number, rows: number[]) => ({
-    ...{ key: { spent_micros, held_micros }, project: { spent_micros, held_micros } },
-    rows,
-  })
-
-  const heldIn = (outcomes: readonly HoldOutcome[]): Hold[] =>
-    outcomes.flatMap((outcome) => (outcome.kind === 'held' ? [outcome.hold] : []))
-
-  const takeAll = async (from: Slices, who: LimitedSpender, count: number, micros: number) =>
-    heldIn(await Promise.all(Array.from({ length: count }, () => from.hold(who, micros, NOON))))
-
-  async function take(from: Slices, who: LimitedSpender, micros: number, now = NOON): Promise<Hold> {
-    const outcome = await from.hold(who, micros, now)
-    if (outcome.kind !== 'held') throw new Error('it does not fit')
-    return outcome.hold
-  }
-
-  /** As the path settles: in one transaction, with whatever else must happen in it. */
-  function settle(from: Slices, who: LimitedSpender, holds: Hold[], cost_micros: number, also = async () => {}) {
-    return from.settling(
-      holds,
-      NOON,
-      (fates) =>
-        db().transaction(async (tx) => {
-          const owings = holds.map((hold, at) => ({ spender: who, hold, cost_micros, row: fates[at] ?? 'ends' }))
-          const settlements = await budgetStore(tx, 'one').settleAll(owings, NOON)
-          await also()
-          return settlements
-        }),
-      (settlements: Settlement[]) => settlements,
-    )
-  }
-
-  /** How many transactions a slice's store needs for this. */
-  function counted() {
-    const count = { transactions: 0 }
-    const over: Db = {
-      rows: (statement) => db().rows(statement),
-      transaction: (work) => {
-        count.transactions++
-        return db().transaction(work)
-      },
-    }
-    return { count, from: slices(over, 'one') }
-  }
-
-  const one = (): Slices => slices(db(), 'one')
+  const { one, newKey, spender, books, settle, counted } = sliceScene(db)
 
   test('R43 a call alone holds exactly its own, and takes its row with it', async () => {
     const [from, who] = [one(), await spender(1_000, 5_000)]
@@ -203,59 +121,6 @@ withDb((db) => {
     await keyStore(db()).setBudget(who.project_id, who.key_id, 0)
     expect(await from.hold({ ...who, budget_micros: 0 }, 0, NOON)).toMatchObject({ kind: 'refused' })
   })
-
-  test('R43 a hold resolves at most once, whatever is tried, and in whatever order', async () => {
-    const [from, who] = [one(), await spender(1_000)]
-    const [released, settled, other] = (await takeAll(from, who, 3, 100)) as [Hold, Hold, Hold]
-    await Promise.all([from.release(released), from.release(released)])
-    await settle(from, who, [settled], 60)
-    await from.release(settled)
-    for (const hold of [settled, released])
-      expect(await settle(from, who, [hold], 60)).toEqual([{ charged_micros: 0, written_off_micros: 60 }])
-    expect(await books(who)).toMatchObject({ key: { spent_micros: 60, held_micros: 240 } })
-    await Promise.all([from.release(other), settle(from, who, [settled], 1)])
-    expect(await books(who)).toEqual(both(60, 0, []))
-  })
-
-  test('R21 a charge that is undone leaves slice and books as they were', async () => {
-    const [from, who] = [one(), await spender(1_000)]
-    const held = await takeAll(from, who, 2, 100)
-    const broken = async () => Promise.reject(new Error('no'))
-    await expect(settle(from, who, held.slice(0, 1), 60, broken)).rejects.toThrow('no')
-    await expect(settle(from, who, held, 60, broken)).rejects.toThrow('no') // both: the row would have ended
-    expect(await books(who)).toEqual(both(0, 200, [200]))
-    for (const hold of held) await settle(from, who, [hold], 60)
-    expect(await books(who)).toEqual(both(120, 0, []))
-  })
-
-  test('R43 two that end at the same moment in two transactions leave nothing', async () => {
-    const [from, who] = [one(), await spender(1_000)]
-    const held = await takeAll(from, who, 2, 100)
-    await Promise.all(held.map((hold) => settle(from, who, [hold], 60)))
-    expect(await books(who)).toEqual(both(120, 0, []))
-  })
-
-  test('R22 a process that was thought dead is charged nothing for what it settles late, and begins anew', async () => {
-    const [paused, who] = [slices(db(), 'paused'), await spender(1_000)]
-    const [a, b] = (await takeAll(paused, who, 2, 300)) as [Hold, Hold]
-    await paused.release(a) // 300 are free, or so it believes
-    await budgetStore(db(), 'one').returnOrphans(NOON + MINUTE_MS)
-    expect(await books(who)).toEqual(both(0, 0, []))
-    const later = await take(paused, who, 200, NOON + MINUTE_MS) // long not seen: asked for, and not found
-    expect(await books(who)).toEqual(both(0, 200, [200]))
-    expect(await settle(paused, who, [b], 200)).toEqual([{ charged_micros: 0, written_off_micros: 200 }])
-    expect(await settle(paused, who, [later], 200)).toEqual([{ charged_micros: 200, written_off_micros: 0 }])
-    expect(await books(who)).toEqual(both(200, 0, []))
-  })
-
-  test('R43 after a crash exactly what was not charged comes back', async () => {
-    const [crashed, who] = [slices(db(), 'crashed'), await spender(1_000)]
-    const held = await takeAll(crashed, who, 5, 100)
-    await settle(crashed, who, held.slice(0, 3), 70)
-    await budgetStore(db(), 'one').returnOrphans(NOON)
-    expect(await books(who)).toEqual(both(210, 0, []))
-  })
-
   test('R43 what nobody needs goes back while other calls go on', async () => {
     const [from, who] = [one(), await spender(100_000)]
     const [long, ...others] = (await takeAll(from, who, 10, 100)) as [Hold, ...Hold[]]
@@ -267,81 +132,5 @@ withDb((db) => {
     expect(await books(who)).toEqual(both(9, 191, [191]))
     await settle(from, who, [long], 100)
     expect(await books(who)).toEqual(both(109, 91, [91]))
-  })
-
-  test.each([true, false])(
-    'T-104 an extension that was cut off leaves no row, though it was written: %s',
-    async (was) => {
-      const [tampering, who]: [Tampering, LimitedSpender] = [{}, await spender(1_000)]
-      const from = slices(tamperedDb(db(), tampering), 'one')
-      cutOffNextCommit(tampering, was)
-      await expect(from.hold(who, 100, NOON)).rejects.toThrow(CommitUnknown)
-      await from.giveBackUnused()
-      expect(await books(who)).toEqual(both(0, 0, []))
-    },
-  )
-
-  test('T-104 nobody draws on a slice of which it is not known what was charged', async () => {
-    const [from, who] = [one(), await spender(1_000)]
-    const [a, b] = (await takeAll(from, who, 2, 500)) as [Hold, Hold]
-    const cut = async () => Promise.reject(new CommitUnknown(new Error('cut')))
-    await expect(settle(from, who, [a], 0, cut)).rejects.toThrow(CommitUnknown)
-    await from.release(a) // 500 are free, or so it seems
-    expect(await from.hold(who, 1, NOON)).toMatchObject({ kind: 'refused' })
-    await from.release(b)
-    expect(await books(who)).toEqual(both(0, 0, []))
-  })
-
-  test('R43 a slice that cannot be given back is given back later', async () => {
-    const [tampering, who]: [Tampering, LimitedSpender] = [{}, await spender(1_000)]
-    const from = slices(tamperedDb(db(), tampering), 'one')
-    const hold = await take(from, who, 100)
-    const comeBack = takeAway(tampering)
-    await expect(from.release(hold)).rejects.toThrow()
-    comeBack()
-    await from.release(hold)
-    expect(await books(who)).toEqual(both(0, 0, []))
-  })
-
-  /** Two at once, one after the other is charged in full, as often as the limit lets it; what was spent and held. */
-  async function spendAll(tampering: Tampering) {
-    const who = await spender(1_000)
-    const over: OpenDb = tamperedDb(db(), tampering)
-    const from = slices(over, 'one')
-    const long = await take(from, who, 10)
-    for (let n = 0; n < 40; n++) {
-      const [hold] = await takeAll(from, who, 1, 50)
-      if (!hold) break
-      await from.settling(
-        [hold],
-        NOON,
-        ([row = 'ends']) =>
-          over.transaction((tx) =>
-            budgetStore(tx, 'one').settleAll([{ spender: who, hold, cost_micros: 50, row }], NOON),
-          ),
-        (settlements: Settlement[]) => settlements,
-      )
-    }
-    await from.release(long)
-    const { key, rows } = await books(who)
-    return { ...(key as { spent_micros: number; held_micros: number }), rows }
-  }
-
-  test('R43 planted: what must be found is not there without a bug', async () => {
-    expect(await spendAll({})).toEqual({ spent_micros: 950, held_micros: 0, rows: [] })
-  })
-
-  test('R43 planted: a charge that does not shrink its slice is found in what stays held', async () => {
-    const tampering: Tampering = {}
-    mutateSql(tampering, /^(\s*UPDATE budget_hold SET micros = micros) - $/, '$1 - 0 * ')
-    expect(await spendAll(tampering)).not.toEqual({ spent_micros: 950, held_micros: 0, rows: [] })
-  })
-
-  test('R43 planted: a slice that is not returned is found', async () => {
-    const kept: Tampering = {
-      rows: (statement, run) =>
-        textOf(statement).startsWith('DELETE FROM budget_hold') ? Promise.resolve([]) : run(statement),
-    }
-    expect(await spendAll(kept)).not.toMatchObject({ held_micros: 0, rows: [] })
   })
 })
