@@ -63,3 +63,9 @@ export function refusal({ limit }: Pick<DoesNotFit, 'limit'>, left: Left, now: n
   const resets = limit === 'window' && period !== null && { resets_at: windowEnd(period, now) }
   return { kind: 'refused', limit, available_micros: Math.max(0, leastOf(left)), ...resets }
 }
+
+/** By the limit that is in its own way, where it was asked for together with others. */
+export function refusalOf({ micros, now }: { micros: number; now: number }, limit: Limit, left: Left): HoldOutcome {
+  const in_the_way = left.by.find(([, leaves]) => leaves < micros)?.[0] ?? limit
+  return refusal({ limit: in_the_way }, left, now)
+}

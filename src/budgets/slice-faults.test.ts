@@ -16,7 +16,8 @@ import { MINUTE_MS } from '../core/clock.ts'
 import { CommitUnknown } from '../storage/db.ts'
 import type { Hold } from './budget.ts'
 import { budgetStore } from './budget-store.ts'
-import { type LimitedSpender, slices } from './slice-store.ts'
+import type { LimitedSpender } from './slice.ts'
+import { slices } from './slice-store.ts'
 
 withDb((db) => {
   const { one, spender, books, settle } = sliceScene(db)

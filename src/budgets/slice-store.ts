@@ -6,36 +6,28 @@ import { newId } from '../core/ids.ts'
 import { CommitUnknown, type Db } from '../storage/db.ts'
 import type { Hold, HoldOutcome, Limit, RowFate, Settlement } from './budget.ts'
 import { type BudgetStore, budgetStore, type Spender } from './budget-store.ts'
-import { type Left, leastOf, leftAfter, refusal } from './left-store.ts'
-import { chunkFor, draw, extended, fitting, isGoodFor, newSlice, putBack, type Slice, sumOf } from './slice.ts'
+import { type Left, leastOf, leftAfter, refusalOf } from './left-store.ts'
+import {
+  type Account,
+  type Answer,
+  chunkFor,
+  draw,
+  extended,
+  fitting,
+  isGoodFor,
+  type LimitedSpender,
+  newSlice,
+  putBack,
+  type Slice,
+  sumOf,
+  termsOf,
+  type Waiting,
+} from './slice.ts'
+
 import { type Raised, sliceRows } from './slice-rows-store.ts'
 
 const TOGETHER_MAX = 256 // calls that one extension serves
 const TRIES = 3 // while others take from the same limits; after that, one call at a time
-
-/** Whoever spends, and the limits as the request found them. */
-export interface LimitedSpender extends Spender {
-  budget_micros?: number | undefined
-  window_limit_micros?: number | undefined
-  project_cap_micros?: number | undefined
-}
-
-interface Waiting {
-  micros: number
-  spender: LimitedSpender
-  now: number
-  resolve(outcome: HoldOutcome): void
-  reject(reason: unknown): void
-}
-
-/** What this process has of one key. */
-interface Account {
-  name: string
-  slice: Slice | undefined
-  waiting: Waiting[]
-  /** Its row is being raised or lowered: whoever comes now waits. */
-  busy: boolean
-}
 
 export type Slices = ReturnType<typeof slices>
 
@@ -52,13 +44,14 @@ export function slices(db: Db, process: string) {
   const isLive = (slice: Slice) => accounts.get(nameOf(slice))?.slice === slice
   const isBusy = (slice: Slice) => isLive(slice) && accounts.get(nameOf(slice))?.busy === true
 
-  function give(slice: Slice, to: readonly Pick<Waiting, 'micros' | 'resolve'>[]): void {
-    for (const { micros, resolve } of to) {
-      const hold = draw(slice, micros)
-      sliceOf.set(hold, slice)
-      resolve({ kind: 'held', hold })
-    }
+  function drawFrom(slice: Slice, micros: number): HoldOutcome {
+    const hold = draw(slice, micros)
+    sliceOf.set(hold, slice)
+    return { kind: 'held', hold }
   }
+
+  const give = (slice: Slice, to: readonly Waiting[]): Answer[] =>
+    to.map((waiting) => ({ waiting, outcome: drawFrom(slice, waiting.micros) }))
 
   /** The last of its calls takes the row with it. */
   function retire(slice: Slice): void {
@@ -71,17 +64,17 @@ export function slices(db: Db, process: string) {
   }
 
   async function onItsWay<T>(project_id: string, back: Promise<T>): Promise<T> {
-    const over = back.then(
-      () => {},
-      () => {},
-    )
+    const over = back.catch(() => {})
     returning.set(over, project_id)
     return back.finally(() => returning.delete(over))
   }
 
   /** Where nothing draws on it. A row that is gone already changes nothing. */
   async function giveBack(slice: Slice): Promise<void> {
-    if (slice.holds.size > 0 || isBusy(slice) || !(isLive(slice) || retired.has(slice))) return
+    if (slice.holds.size === 0 && !isBusy(slice) && (isLive(slice) || retired.has(slice))) await returnRow(slice)
+  }
+
+  async function returnRow(slice: Slice): Promise<void> {
     retire(slice)
     const { id, key_id, project_id } = slice
     await onItsWay(project_id, direct.release({ id, key_id, project_id, micros: 0 }))
@@ -104,7 +97,7 @@ export function slices(db: Db, process: string) {
 
   /** Before anybody is refused: what this process keeps free of the same project goes back. Whether anything did. */
   async function collect({ project_id }: Spender): Promise<boolean> {
-    const back = [...returning].filter(([, project]) => project === project_id).map(([over]) => over)
+    const back = [...returning].flatMap(([over, project]) => (project === project_id ? [over] : []))
     for (const account of [...accounts.values()]) {
       const { slice, busy } = account
       if (!busy && slice?.project_id === project_id && slice.free_micros > 0)
@@ -114,7 +107,7 @@ export function slices(db: Db, process: string) {
     return back.length > 0
   }
 
-  async function serve(account: Account, batch: readonly Waiting[]): Promise<void> {
+  async function decide(account: Account, batch: readonly Waiting[]): Promise<Answer[]> {
     const { spender, now } = batch.at(-1) as Waiting
     const terms = termsOf(spender)
     for (let tries = 0; tries < TRIES; tries++) {
@@ -132,22 +125,23 @@ export function slices(db: Db, process: string) {
       if (others.length === 0) continue // all of it came free after it was refused
       const micros = sumOf(fit) - free
       if (!take(slice, await rows.extend(slice, { micros, chunk: 0 }, now), terms, now)) continue
-      give(slice, fit)
-      return refuse(others, raised, leftAfter(raised.left, micros))
+      return [...give(slice, fit), ...refuse(others, raised, leftAfter(raised.left, micros))]
     }
-    for (const one of batch) await serveAlone(account, one)
+    const answers: Answer[] = []
+    for (const one of batch) answers.push(...(await decideAlone(account, one)))
+    return answers
   }
 
   /** One statement decides, as for a call that meets no other. */
-  async function serveAlone(account: Account, one: Waiting): Promise<void> {
+  async function decideAlone(account: Account, one: Waiting): Promise<Answer[]> {
     const { spender, micros, now } = one
     account.slice ??= newSlice(newId('hld'), spender.key_id, spender.project_id)
     const { slice } = account
     const free = slice.free_micros
     const raised = await rows.extend(slice, { micros: micros - free, chunk: 0 }, now)
-    if (take(slice, raised, termsOf(spender), now)) give(slice, [one])
-    else if (raised.kind === 'refused') refuse([one], raised, leftAfter(raised.left, -free))
-    else one.resolve(await direct.hold(spender, micros, now))
+    if (take(slice, raised, termsOf(spender), now)) return give(slice, [one])
+    if (raised.kind === 'refused') return refuse([one], raised, leftAfter(raised.left, -free))
+    return [{ waiting: one, outcome: await direct.hold(spender, micros, now) }]
   }
 
   function take(slice: Slice, raised: Raised, terms: string, now: number): boolean {
@@ -157,26 +151,37 @@ export function slices(db: Db, process: string) {
     return raised.kind === 'raised' && isLive(slice) // it may have been retired meanwhile
   }
 
-  /** Serves whoever waits, and lets go of a slice that nobody draws on. Never rejects. */
+  /** What is to be told to these, and how. Never rejects. */
+  async function serve(account: Account, batch: readonly Waiting[]): Promise<() => void> {
+    try {
+      const answers = await decide(account, batch)
+      return () => answers.forEach(({ waiting, outcome }) => void waiting.resolve(outcome))
+    } catch (error) {
+      // The row may have been made or raised although nobody said so: it is not known what is free in it.
+      if (account.slice && error instanceof CommitUnknown) {
+        account.slice.has_row = true
+        retire(account.slice)
+      }
+      return () => batch.forEach(({ reject }) => void reject(error))
+    }
+  }
+
+  /** Serves whoever waits. The last are told once nothing is held for nobody. Never rejects. */
   async function drain(account: Account): Promise<void> {
     account.busy = true
-    while (account.waiting.length > 0) {
+    for (;;) {
       const batch = account.waiting.splice(0, TOGETHER_MAX)
-      try {
-        await serve(account, batch)
-      } catch (error) {
-        // The row may have been made or raised although nobody said so: it is not known what is free in it.
-        if (account.slice && error instanceof CommitUnknown) {
-          account.slice.has_row = true
-          retire(account.slice)
-        }
-        for (const { reject } of batch) reject(error)
+      const tell = batch.length > 0 ? await serve(account, batch) : () => {}
+      const { slice, waiting } = account
+      const unused = waiting.length === 0 && slice?.has_row && slice.holds.size === 0
+      if (unused) await returnRow(slice).catch(() => {}) // the next tick tries again
+      if (waiting.length === 0) {
+        account.busy = false
+        if (!account.slice?.has_row) accounts.delete(account.name)
+        return tell()
       }
+      tell()
     }
-    account.busy = false
-    if (account.slice?.has_row)
-      await giveBack(account.slice).catch(() => {}) // the next tick tries again
-    else if (accounts.get(account.name) === account) accounts.delete(account.name)
   }
 
   /** What becomes of each row when these are settled together: that of a slice ends with the last of its calls. */
@@ -218,7 +223,7 @@ export function slices(db: Db, process: string) {
       const { slice, busy, waiting } = account
       return new Promise((resolve, reject) => {
         if (!busy && slice && slice.free_micros >= micros && isGoodFor(slice, termsOf(spender), now))
-          return give(slice, [{ micros, resolve }])
+          return resolve(drawFrom(slice, micros))
         waiting.push({ micros, spender, now, resolve, reject })
         accounts.set(name, account)
         if (!busy) void drain(account)
@@ -274,13 +279,5 @@ export function slices(db: Db, process: string) {
 
 const nameOf = ({ project_id, key_id }: Pick<Spender, 'project_id' | 'key_id'>) => `${project_id} ${key_id}`
 
-const termsOf = ({ budget_micros, window_limit_micros, project_cap_micros }: LimitedSpender) =>
-  `${budget_micros} ${window_limit_micros} ${project_cap_micros}`
-
-/** Each by the limit that is in its own way, as if it had come alone. */
-function refuse(all: readonly Waiting[], { limit }: { limit: Limit }, left: Left): void {
-  for (const { micros, now, resolve } of all) {
-    const in_the_way = left.by.find(([, leaves]) => leaves < micros)?.[0] ?? limit
-    resolve(refusal({ limit: in_the_way }, left, now))
-  }
-}
+const refuse = (all: readonly Waiting[], { limit }: { limit: Limit }, left: Left): Answer[] =>
+  all.map((waiting) => ({ waiting, outcome: refusalOf(waiting, limit, left) }))

@@ -1,6 +1,7 @@
 // R43: a slice is what this process holds of one key's limits, in one row for all of the key's calls. Calls take from
 // its free part in memory. All of this is arithmetic; what is true of the money stands in the row.
-import type { Hold } from './budget.ts'
+import type { Hold, HoldOutcome } from './budget.ts'
+import type { Spender } from './left-store.ts'
 
 const CALM = 2 // so many extensions in quick succession are exact: a key is not hot yet
 const CHUNK_MAX = 32 // holds that an extension takes beyond those that wait for it
@@ -8,6 +9,16 @@ const SHARE = 16 // of what the limits leave, an extension takes at most this pa
 const OFTEN_MS = 1_000 // a slice that was extended less long ago than this takes more
 // R22: half of what makes a process look dead. Whoever was paused for longer asks whether its row is still there.
 const SEEN_WITHIN_MS = 30_000
+
+/** Whoever spends, and the limits as the request found them. */
+export interface LimitedSpender extends Spender {
+  budget_micros?: number | undefined
+  window_limit_micros?: number | undefined
+  project_cap_micros?: number | undefined
+}
+
+export const termsOf = ({ budget_micros, window_limit_micros, project_cap_micros }: LimitedSpender): string =>
+  `${budget_micros} ${window_limit_micros} ${project_cap_micros}`
 
 export interface Slice {
   /** Of its row. */
@@ -30,6 +41,29 @@ export interface Slice {
   extensions: number
   /** When its row was last known to be there. */
   seen_at: number
+}
+
+/** A call that waits for its hold. */
+export interface Waiting {
+  micros: number
+  spender: LimitedSpender
+  now: number
+  resolve(outcome: HoldOutcome): void
+  reject(reason: unknown): void
+}
+
+export interface Answer {
+  waiting: Waiting
+  outcome: HoldOutcome
+}
+
+/** What this process has of one key. */
+export interface Account {
+  name: string
+  slice: Slice | undefined
+  waiting: Waiting[]
+  /** Its row is being raised or lowered: whoever comes now waits. */
+  busy: boolean
 }
 
 export function newSlice(id: string, key_id: string, project_id: string): Slice {

@@ -1,7 +1,8 @@
 // Slices over a real database, and the books that they keep (R43).
 import type { Hold, HoldOutcome, RowFate, Settlement } from '../../src/budgets/budget.ts'
 import { budgetStore } from '../../src/budgets/budget-store.ts'
-import { type LimitedSpender, type Slices, slices } from '../../src/budgets/slice-store.ts'
+import type { LimitedSpender } from '../../src/budgets/slice.ts'
+import { type Slices, slices } from '../../src/budgets/slice-store.ts'
 import { createKey } from '../../src/keys/key.ts'
 import { keyStore } from '../../src/keys/key-store.ts'
 import { type Db, type OpenDb, sql } from '../../src/storage/db.ts'
