@@ -4,6 +4,7 @@ import { compare } from './compare.ts'
 import { chatStreams, chatWhole } from './gateway.ts'
 import { growth } from './growth.ts'
 import { cleanUpOnSignals, letGoOfAll, wasInterrupted } from './held.ts'
+import { holds } from './holds.ts'
 import { latency } from './latency.ts'
 import type { Conditions } from './measure.ts'
 import { keepOffTheServersCore } from './processes.ts'
@@ -21,6 +22,7 @@ const SCENARIOS: Record<string, Scenario> = {
   streams: chatStreams,
   writes,
   replicas,
+  holds,
   usage: () => usage({ events: Number(values.events), engine: values.engine === 'postgres' ? 'postgres' : 'sqlite' }),
   latency,
   compare,

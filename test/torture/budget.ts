@@ -7,6 +7,8 @@ import { type Engine, openScene } from './scene.ts'
 export interface Budget {
   calls: number
   at_once: number
+  /** Servers that the calls are spread over. */
+  replicas?: number
   engine: Engine
   seed: number
 }
@@ -22,17 +24,19 @@ interface Told {
   charged_micros: number
 }
 
-export async function budget({ calls, at_once, engine, seed }: Budget): Promise<Report> {
+export async function budget({ calls, at_once, replicas = 1, engine, seed }: Budget): Promise<Report> {
   const upstream = await startUpstream({ text: 'ok', usage: { input: 10, output: OUTPUT_TOKENS } })
   const price = `input_usd_per_million: 0, output_usd_per_million: ${USD_PER_MILLION}, max_output_tokens: ${OUTPUT_TOKENS}`
   const providers = `providers:
   - { id: mock, base_url: "${upstream.base_url}", max_concurrency: 20000, models: [{ id: m, ${price} }] }`
-  const scene = await openScene({ engine, providers })
+  const scene = await openScene({ engine, replicas, providers })
   return report(scene, { command: 'budget', engine, seed }, async () => {
-    await scene.start()
+    await Promise.all(scene.ports.map((_, replica) => scene.start(replica)))
     const { send } = scene.client
+    let turn = 0
+    const toNext = () => scene.clients[turn++ % replicas] as (typeof scene.clients)[number]
     const post = async (path: string, body: object, raw?: string) =>
-      send({
+      toNext().send({
         method: 'POST',
         path,
         body: JSON.stringify(body),
@@ -42,6 +46,7 @@ export async function budget({ calls, at_once, engine, seed }: Budget): Promise<
     await post(`/v2/api-keys/${made.id}/budget`, { limit_usd: LIMIT_USD })
 
     const told: Told[] = []
+    const started_ms = performance.now()
     const chat = { model: 'm', max_tokens: OUTPUT_TOKENS, messages: [{ role: 'user', content: 'hi' }] }
     await inLanes(at_once, Array.from({ length: calls }), async () => {
       const { status, headers, body } = await post('/v1/chat/completions', chat, made.key)
@@ -49,6 +54,7 @@ export async function budget({ calls, at_once, engine, seed }: Budget): Promise<
       told.push({ status, type, charged_micros: Number(headers['agent-charged-micros'] ?? 0) })
     })
 
+    const took_s = (performance.now() - started_ms) / 1_000
     const project = JSON.parse((await send({ path: '/v2/project' })).body.toString())
     const { data } = JSON.parse((await send({ path: '/v2/api-keys' })).body.toString())
     const { spent_micros } = data.find((key: { id: string }) => key.id === made.id)
@@ -63,6 +69,8 @@ export async function budget({ calls, at_once, engine, seed }: Budget): Promise<
       figures: {
         calls,
         'calls at any time': at_once,
+        servers: replicas,
+        'calls a second': Math.round(calls / took_s),
         served,
         'refused with quota_exceeded': count(told, ({ type }) => type === 'quota_exceeded'),
         'spent, micro-USD': spent_micros,

@@ -72,7 +72,8 @@ run('race', 'Sends identical keyed requests all at once: one may execute.', ['ch
 run('budget', 'Sends more calls at once than a key can pay for: no more than it can pay for may be served.', [])
   .option('--calls <n>', 'calls', whole, 10_000)
   .option('--at-once <n>', 'calls at any time', whole, 1_000)
-  .action(async ({ atOnce, ...options }: Common & { calls: number; atOnce: number }) => {
+  .option('--replicas <n>', 'servers to spread the calls over (PostgreSQL only)', whole, 1)
+  .action(async ({ atOnce, ...options }: Common & { calls: number; atOnce: number; replicas: number }) => {
     conclude(await budget({ ...options, at_once: atOnce }), options)
   })
 
