@@ -3,7 +3,7 @@ import { type OpenDb, type Sql, sql, type Tx } from '../../src/storage/db.ts'
 
 const of = (form: RegExp) => (statement: Sql) => form.test(statement.text.join('?'))
 const takesHold = of(/^\s*DELETE FROM budget_hold WHERE id = \?/)
-const findsOrphans = of(/^\s*SELECT[^;]*FROM budget_hold\s+WHERE process/)
+const findsOrphans = of(/^\s*SELECT[^;]*FROM budget_hold[^;]*process <> \?/)
 const settles = of(/^\s*INSERT INTO usage_event/)
 const looksUp = of(/^\s*SELECT sealed FROM idempotency/)
 const reserves = of(/^\s*INSERT INTO idempotency/)
