@@ -111,9 +111,11 @@ describe('§operations GET /metrics', () => {
       })
 
       test('§operations a client that leaves is counted, and no longer in flight', async () => {
-        const { listen, tampering, newProject } = service()
+        const { listen, tampering, newProject, app } = service()
         const { key } = await newProject()
         const { open } = await listen()
+        // Over the wire: the injected answers of a test never finish the way that those of a socket do.
+        const metrics = async () => (await fetch(`${app.listeningOrigin}/metrics`)).text()
         const before = await metrics()
         const held = holdNextTransaction(tampering)
         const socket = await open()
