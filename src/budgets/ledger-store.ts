@@ -20,10 +20,12 @@ export interface Movement {
 }
 
 /** What the cap leaves then; null where there is none. */
+/** Never beyond what a number can tell, cap or none: children may be given any sum. */
 export async function raiseProject(tx: Db, project_id: string, micros: number): Promise<number | null> {
   const [raised] = await tx.rows<{ left_micros: number | null }>(sql`
     UPDATE project SET held_micros = held_micros + ${micros}
     WHERE id = ${project_id} AND (cap_micros IS NULL OR spent_micros + held_micros + ${micros} <= cap_micros)
+      AND spent_micros + held_micros + ${micros} <= ${Number.MAX_SAFE_INTEGER}
     RETURNING cap_micros - spent_micros - held_micros AS left_micros`)
   if (!raised) throw new DoesNotFit('project')
   return raised.left_micros

@@ -183,7 +183,7 @@ withService((service) => {
       ['a budget for every key of the project', /AND id = $/, "AND '' <> "],
       ['a list in another order', 'ORDER BY sequence DESC', 'ORDER BY id DESC'],
       ['an end that nobody looks at', 'k.expires_at IS NULL OR', '1 = 1 OR'],
-      ['a secret of before that never ends', 'AND r.previous_expires_at > ', 'AND 0.5 < '],
+      ['a secret of before that never ends', 'AND k.previous_expires_at > ', 'AND 0.5 < '],
       ['a rotation that leaves the oldest', 'hash ELSE NULL', 'previous_hash ELSE hash'],
       ['uses that are written to nobody', /WHERE id = $/, "WHERE '' = "],
     ])('§5 planted: %s is noticed', async (_bug, from, to) => {

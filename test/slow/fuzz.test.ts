@@ -70,7 +70,14 @@ test.each<[string, string, (tampering: Tampering) => void]>([
       t.rows = async (statement, run) => {
         const rows = await run(statement)
         if (!textOf(statement).includes('WHERE k.hash') || rows.length > 0) return rows
-        return [{ key_id: 'key_x', project_id: 'prj_x', scopes: 'admin', verified_at: 'now' }]
+        const unbound = {
+          allowed_models: null,
+          allowed_cidrs: null,
+          parent_models: null,
+          parent_cidrs: null,
+          parent_id: null,
+        }
+        return [{ key_id: 'key_x', project_id: 'prj_x', scopes: 'admin', verified_at: 'now', ...unbound }]
       }
     },
   ],

@@ -15,7 +15,7 @@ const store: { openStore: typeof openStore } = await built('open-store.js')
 const [, , name, clock_file] = process.argv
 const plant: Planted | undefined = name === 'none' ? { meaning: 'No bug at all.' } : PLANTS[name as Plant]
 if (!plant) throw new Error(`plants are ${Object.keys(PLANTS).join(', ')}`)
-plant.install?.()
+await plant.install?.()
 
 const movedClock = (file: string) => ({ now: () => systemClock.now() + Number(readFileSync(file, 'utf8')) })
 

@@ -12,7 +12,7 @@ export interface Planted {
   meaning: string
   wrap?(db: OpenDb): OpenDb
   /** For a bug that does not lie in the store. */
-  install?(): void
+  install?(): void | Promise<void>
 }
 
 export const PLANTS = {

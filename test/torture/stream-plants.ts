@@ -14,9 +14,11 @@ export function deaf(): void {
 }
 
 /** The news that a client has left goes no further. */
-export function upstreamKept(): void {
-  const { abort } = AbortController.prototype
-  AbortController.prototype.abort = function (this: AbortController, reason?: unknown) {
-    if ((reason as Error | undefined)?.name !== 'ClientLeft') abort.call(this, reason)
+export async function upstreamKept(): Promise<void> {
+  const built = new URL('../../dist/src/core/stop-signal.js', import.meta.url)
+  const { Stop }: typeof import('../../src/core/stop-signal.ts') = await import(built.href)
+  const { stop } = Stop.prototype
+  Stop.prototype.stop = function (reason: unknown) {
+    if ((reason as Error | undefined)?.name !== 'ClientLeft') stop.call(this, reason)
   }
 }
