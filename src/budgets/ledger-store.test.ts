@@ -9,11 +9,12 @@ import { usageEvent } from '../../test/support/usage-events.ts'
 import { DAY_MS, HOUR_MS, rfc3339 } from '../core/clock.ts'
 import { createKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
-import type { Db } from '../storage/db.ts'
+import { type Db, sql } from '../storage/db.ts'
 import { usageStore } from '../usage/usage-store.ts'
 import type { Hold } from './budget.ts'
 import { budgetStore, type Spender } from './budget-store.ts'
 import type { Period } from './budget-window.ts'
+import { DoesNotFit, raiseProject } from './ledger-store.ts'
 
 const MIDNIGHT = NOON + 12 * HOUR_MS // of 16 November 2026, a Monday
 
@@ -128,5 +129,14 @@ withDb((db) => {
     const tampering: Tampering = {}
     mutateSql(tampering, from, to, /^UPDATE api_key/)
     expect(await admitted(tamperedDb(db(), tampering))).toBe(expected)
+  })
+
+  test('R43 without any limit, what is held still ends where numbers stop being exact', async () => {
+    const project_id = await projectIn(db())
+    await raiseProject(db(), project_id, Number.MAX_SAFE_INTEGER - 10)
+    await raiseProject(db(), project_id, 10)
+    await expect(raiseProject(db(), project_id, 1)).rejects.toThrow(DoesNotFit)
+    const [project] = await db().rows(sql`SELECT held_micros FROM project WHERE id = ${project_id}`)
+    expect(project).toEqual({ held_micros: Number.MAX_SAFE_INTEGER })
   })
 })
