@@ -1,11 +1,11 @@
 // Where each microsecond of a request goes: the warm service under V8's sampling profiler, with load on it.
-import { existsSync, readFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { attribute, type CpuProfile, type Share } from './cpu-profile.ts'
 import { type Conditions, type Contender, slice } from './measure.ts'
 import { ROOT, type ServerProcess, temporaryFolder } from './processes.ts'
-import { record } from './report.ts'
+import { record, reportsFolder } from './report.ts'
 import { ADMIN_KEY, as, CHAT, chat, limitedKey, startService } from './service-under-test.ts'
 import { textTable } from './text-table.ts'
 import { startUpstream } from './upstream-side.ts'
@@ -60,6 +60,8 @@ export async function profile(conditions: Conditions, [kind = 'live']: string[])
   await slice(contender, conditions.seconds, conditions.connections)
   server.signal('SIGUSR2')
   const attribution = attribute(await written(file))
+  const whole = join(reportsFolder(), `${kind}.cpuprofile`)
+  copyFileSync(file, whole)
   await Promise.all([upstream.stop(), server.stop()])
   record(`Profile, ${kind}`, { conditions, warm, cpu_us, failures: result.failures, attribution })
   const title = (what: string) => `${kind}, ${cpu_us.toFixed(1)} µs a request: ${what}`
@@ -67,6 +69,7 @@ export async function profile(conditions: Conditions, [kind = 'live']: string[])
     shareTable(title('what ran'), attribution.ran, cpu_us),
     shareTable(title('on whose account (nearest of our files on the stack)'), attribution.account, cpu_us),
     shareTable(title('functions, self time'), attribution.functions, cpu_us),
+    `The whole profile, for a browser's developer tools: ${whole}\n`,
   ].join('\n')
 }
 

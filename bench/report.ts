@@ -8,6 +8,11 @@ import { ROOT } from './processes.ts'
 const FOLDER = join(ROOT, 'bench/reports')
 const sections: Record<string, unknown> = {}
 
+export function reportsFolder(): string {
+  mkdirSync(FOLDER, { recursive: true })
+  return FOLDER
+}
+
 export function record(title: string, section: unknown): void {
   sections[title] = section
 }
@@ -46,8 +51,7 @@ export function writeReport(command: readonly string[]): string | undefined {
     machine: { cpu: cpu?.model.trim(), cores: cpus().length, memory_bytes: totalmem(), load_average: loadavg() },
     sections,
   }
-  mkdirSync(FOLDER, { recursive: true })
-  const path = join(FOLDER, `${at.replace(/[:.]/g, '-')}.json`)
+  const path = join(reportsFolder(), `${at.replace(/[:.]/g, '-')}.json`)
   writeFileSync(path, `${JSON.stringify(report, null, 2)}\n`)
   return path
 }

@@ -18,7 +18,7 @@ type Row = Omit<Cluster, 'object' | 'autoscaling'> & {
 
 function fromRow(read: Row): Cluster {
   const { sequence: _sequence, telemetry: _telemetry, previous_status: _previous, autoscaling, ...row } = read
-  return { ...row, object: 'byoc_cluster', autoscaling: JSON.parse(autoscaling) }
+  return { object: 'byoc_cluster', autoscaling: JSON.parse(autoscaling), ...row }
 }
 
 const telemetryFrom = (row: Pick<Row, 'telemetry'>): Telemetry | undefined =>
@@ -42,7 +42,7 @@ export function clusterStore(db: Db) {
           VALUES (${c.id}, ${c.project_id}, ${c.name}, ${c.region}, ${c.status}, ${c.runtime}, ${c.kv_cache},
                   ${c.orchestrator}, ${c.endpoint}, ${JSON.stringify(c.autoscaling)}, ${c.created_at},
                   ${nextSequence(now)}, ${c.updated_at}, ${c.last_heartbeat_at})`)
-        await transitionStore(tx).record({ ...c, from: null, to: c.status, why: 'register' }, now)
+        await transitionStore(tx).record({ from: null, to: c.status, why: 'register', ...c }, now)
         await raiseRoutingEpoch(tx, c.project_id)
       })
     },

@@ -33,10 +33,7 @@ function tellTrouble({ status, kind, message }: Refusal, error: Error, { log, ro
 export function answerRefusal(refusal: Refusal, reply: FastifyReply): FastifyReply {
   // A body that was not read to its end would be taken for the next request.
   if (refusal.status === 413 || refusal.status === 408) reply.header('connection', 'close')
-  return reply
-    .code(refusal.status)
-    .headers({ ...refusal.headers, 'content-type': JSON_TYPE })
-    .send(refusal.body)
+  return reply.code(refusal.status).headers(refusal.headers).header('content-type', JSON_TYPE).send(refusal.body)
 }
 
 const FRAMEWORK_MESSAGES: { [Name in RefusalName]?: string } = {

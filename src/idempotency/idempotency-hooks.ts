@@ -144,8 +144,5 @@ function answer(reply: FastifyReply, result: unknown): KeptResponse {
 }
 
 function send(reply: FastifyReply, { status, headers, body }: KeptResponse, replayed: boolean): FastifyReply {
-  return reply
-    .code(status)
-    .headers({ ...headers, [REPLAY_HEADER]: String(replayed) })
-    .send(body)
+  return reply.code(status).headers(headers).header(REPLAY_HEADER, String(replayed)).send(body)
 }

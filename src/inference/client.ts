@@ -47,7 +47,7 @@ export function clientOf(reply: FastifyReply, kind: CallKind, onLeave: () => voi
       begun = true
       reply.hijack()
       if (left) return
-      raw.writeHead(200, { ...(reply.getHeaders() as Headers), ...headers, ...STREAM_HEADERS, trailer: MONEY_TRAILERS })
+      raw.writeHead(200, { trailer: MONEY_TRAILERS, ...(reply.getHeaders() as Headers), ...headers, ...STREAM_HEADERS })
     },
 
     /** The client is gone: there is nobody to answer. */

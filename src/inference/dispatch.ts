@@ -197,7 +197,17 @@ async function giveBack(slot: Slot | undefined, hold: Hold | undefined, stages: 
 function attemptOf(n: number, target: Target, tried: Tried, ended_ms: number): Attempt {
   const { id, provider, model } = target
   const kind = n === 1 ? 'first' : 'provider_failover'
-  const common = { n, kind, target: id, provider, model, times: { ...tried.times, ended_ms } } as const
-  if (tried.kind === 'answered') return { ...common, status: 200, failure: undefined, ttft_ms: tried.got.ttft_ms }
-  return { ...common, status: tried.status, failure: tried.failure, ttft_ms: undefined }
+  const { started_ms, queue_ms, dialled_ms } = tried.times
+  const has_answered = tried.kind === 'answered'
+  return {
+    n,
+    kind,
+    target: id,
+    provider,
+    model,
+    times: { started_ms, queue_ms, dialled_ms, ended_ms },
+    status: has_answered ? 200 : tried.status,
+    failure: has_answered ? undefined : tried.failure,
+    ttft_ms: has_answered ? tried.got.ttft_ms : undefined,
+  }
 }

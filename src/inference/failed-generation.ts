@@ -21,7 +21,7 @@ export function failedEvent(call: Call, { alias_release_id }: Route, failed: Fai
     alias_release_id,
     repeated_tokens_est: 0,
   }
-  return eventOf(call, { ...failed, ttft_ms: null }, produced, { ...NO_MONEY, now })
+  return eventOf(call, { ttft_ms: null, ...failed }, produced, { now, ...NO_MONEY })
 }
 
 /** Who ended it: the client, its deadline, or the upstreams, of which none answered. */

@@ -98,11 +98,11 @@ async function answerWhole(run: Run, { content_type, body }: Whole): Promise<voi
   const said = parsed(body)
   const tokens = readUsage(said?.usage) ?? estimateUsage(call.input_estimate, generatedIn(said))
   const facts = factsOf(run)
-  const headers = { ...headersOf(facts), 'content-type': content_type || 'application/json' }
+  const headers = { 'content-type': content_type || 'application/json', ...headersOf(facts) }
   const ended = (money: Money): Ended => ({ call, got, facts, body, tokens, money })
   const told = (money: Money): KeptResponse => ({
     status: 200,
-    headers: { ...headers, ...moneyHeaders(money) },
+    headers: Object.assign(moneyHeaders(money), headers),
     body: stages.finalBody(ended(money)),
   })
   const also = (tx: Db, money: Money) => stages.also(ended(money), tx)
@@ -119,7 +119,7 @@ async function answerClientError(run: Run, answered: Extract<Answered, { kind: '
   const { status, body } = answered
   const isEnvelope = typeof (parsed(body)?.error as { message?: unknown } | undefined)?.message === 'string'
   if (!isEnvelope) throw new Refusal('invalid_request', `The upstream refused this request with status ${status}.`)
-  run.client.send(status, { ...headersOf(factsOf(run)), 'content-type': 'application/json; charset=utf-8' }, body)
+  run.client.send(status, { 'content-type': 'application/json; charset=utf-8', ...headersOf(factsOf(run)) }, body)
 }
 
 async function answerStream(
@@ -144,7 +144,7 @@ async function answerStream(
   }
   const body = Buffer.concat(parts)
   const tokens = readUsage(stream.frames.usage()) ?? estimateUsage(call.input_estimate, stream.frames.characters())
-  const kept = (money: Money) => keptStream({ ...headers, ...moneyHeaders(money) }, body)
+  const kept = (money: Money) => keptStream(Object.assign(moneyHeaders(money), headers), body)
   const also = (tx: Db, money: Money) => stages.also({ call, got, facts, body, tokens, money }, tx)
   const produced = await producedOf(run, 'completed', tokens)
   const money = await stages.settleDelivered(call, got, produced, {
@@ -196,7 +196,7 @@ function factsOf({ call, route, got }: Run): Facts {
   const { target } = got
   const { alias_release_id } = route
   return {
-    route: { ...target, trace_id: call.trace_id, mode: modeOf(got), alias_release_id },
+    route: { trace_id: call.trace_id, mode: modeOf(got), alias_release_id, ...target },
     qos: {
       admission: got.slot.verdict,
       target_met: targetMet(call.hints, got.ttft_ms),
@@ -206,11 +206,11 @@ function factsOf({ call, route, got }: Run): Facts {
   }
 }
 
-const headersOf = ({ route, qos }: Facts) => ({ ...routeHeaders(route), ...qosHeaders(qos) })
+const headersOf = ({ route, qos }: Facts) => Object.assign(routeHeaders(route), qosHeaders(qos))
 
 const keptStream = (headers: Record<string, string>, body: Buffer): KeptResponse => ({
   status: 200,
-  headers: { ...headers, 'content-type': 'text/event-stream; charset=utf-8' },
+  headers: { 'content-type': 'text/event-stream; charset=utf-8', ...headers },
   body,
 })
 

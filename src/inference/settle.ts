@@ -108,7 +108,7 @@ function settleWith(
       const owing = { spender: call.caller, hold: got.hold, cost_micros: charge.cost_micros, row: row ?? 'ends' }
       const [settlement] = (await budgetsOn(tx).settleAll([owing], ended_at)) as [Settlement]
       const money = { charged_micros: settlement.charged_micros, direct_cost_micros: charge.direct_cost_micros }
-      const event = eventOf(call, got, produced, { ...money, ...settlement, now: ended_at })
+      const event = eventOf(call, got, produced, { now: ended_at, ...money, ...settlement })
       await usageOn(tx).insert(event, traceFacts(call, got, produced))
       if (together) {
         await together.also(tx, money)

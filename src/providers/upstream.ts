@@ -23,6 +23,8 @@ export interface UpstreamRequest {
   /** Below the base address; the base's own query, where it has one, goes along. */
   path: string
   headers: Readonly<Record<string, string>>
+  /** More headers, in the same object on every call: they are checked and written down once. */
+  standing?: Readonly<Record<string, string>>
   body?: Buffer
   timeouts: Timeouts
 }
@@ -61,16 +63,32 @@ const UNSAFE_PATH = /[^!-~]/
 /** What cannot be said in HTTP is refused before anything is sent: a line break would become a header, or a request. */
 function requestHead({ pathname, search, host }: URL): (request: UpstreamRequest) => string {
   const prefix = pathname.replace(/\/$/, '')
-  return ({ method, path, headers, body }) => {
+  const written = new WeakMap<UpstreamRequest['headers'], string>()
+
+  function once(standing: UpstreamRequest['headers']): string {
+    const known = written.get(standing)
+    if (known !== undefined) return known
+    const lines = headerLines(standing)
+    written.set(standing, lines)
+    return lines
+  }
+
+  return ({ method, path, headers, standing, body }) => {
     const target = prefix + path + search
     if (UNSAFE_PATH.test(target)) throw new TypeError(`'${path}' is no path that can be sent`)
-    let head = `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\n`
-    for (const name of Object.keys(headers)) {
-      const value = headers[name] as string
-      if (!TOKEN.test(name) || FRAMING.test(name) || UNSAFE_VALUE.test(value))
-        throw new TypeError(`the header '${name}' cannot be sent`)
-      head += `${name}: ${value}\r\n`
-    }
-    return `${head}${body ? `content-length: ${body.length}\r\n` : ''}\r\n`
+    const lines = headerLines(headers) + (standing ? once(standing) : '')
+    const length = body ? `content-length: ${body.length}\r\n` : ''
+    return `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\n${lines}${length}\r\n`
   }
+}
+
+function headerLines(headers: UpstreamRequest['headers']): string {
+  let lines = ''
+  for (const name of Object.keys(headers)) {
+    const value = headers[name] as string
+    if (!TOKEN.test(name) || FRAMING.test(name) || UNSAFE_VALUE.test(value))
+      throw new TypeError(`the header '${name}' cannot be sent`)
+    lines += `${name}: ${value}\r\n`
+  }
+  return lines
 }

@@ -1,6 +1,7 @@
 // Embedded adapter: one file, one writer connection, one reader connection, no server to run.
 // Writes of one tick are committed together: each caller still waits for its own durability (synchronous=FULL), but a
-// hundred of them share one flush to disk. Reads never wait for that; they see the last committed state.
+// hundred of them share one flush to disk. Reads never wait for that; they see the last committed state. Between two
+// flushes the writer reads too: what it has cached is still good, while every commit empties the reader's cache.
 import { DatabaseSync, type StatementSyncInstance } from '@photostructure/sqlite'
 import type { OpenDb, Sql, Tx } from './db.ts'
 import { unavailable } from './db.ts'
@@ -54,7 +55,7 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard): Ope
     engine: 'sqlite',
     rows<Row>(statement: Sql): Promise<Row[]> {
       guard.assertOutside()
-      if (isRead(statement)) return attempt(() => reader.run<Row>(statement))
+      if (isRead(statement)) return attempt(() => (writer.is_writing ? reader : writer).run<Row>(statement))
       return enqueue(() => writer.run<Row>(statement))
     },
     transaction(work) {
@@ -78,6 +79,8 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard): Ope
 
 interface Connection {
   connection: InstanceType<typeof DatabaseSync>
+  /** It sees what is not committed yet. */
+  is_writing: boolean
   run<Row>(statement: Sql): Row[]
 }
 
@@ -92,6 +95,7 @@ function connect(path: string): Connection {
   const prepared = new WeakMap<readonly string[], StatementSyncInstance>()
   return {
     connection,
+    is_writing: false,
     run<Row>({ text, values, once }: Sql): Row[] {
       if (once) return connection.prepare(text.join('?')).all(...values) as Row[]
       let statement = prepared.get(text)
@@ -105,8 +109,10 @@ function connect(path: string): Connection {
 }
 
 /** One BEGIN, every job, one COMMIT. A job that fails undoes itself only; the rest is not held up by it. */
-async function commitTogether({ connection }: Connection, jobs: Job[]): Promise<void> {
+async function commitTogether(writer: Connection, jobs: Job[]): Promise<void> {
+  const { connection } = writer
   const done: (() => void)[] = []
+  writer.is_writing = true
   try {
     connection.exec('BEGIN IMMEDIATE')
     for (const job of jobs) {
@@ -125,6 +131,8 @@ async function commitTogether({ connection }: Connection, jobs: Job[]): Promise<
     if (connection.isTransaction) connection.exec('ROLLBACK')
     for (const job of jobs) job.reject(unavailable(error))
     return
+  } finally {
+    writer.is_writing = false
   }
   for (const settle of done) settle()
 }

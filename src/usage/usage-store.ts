@@ -165,7 +165,7 @@ function grouping(group_by: readonly Group[], parts: Sql, limit: number): Sql {
 
 function fromRow(read: Row): UsageEvent {
   const { created_ms: _created_ms, day: _day, sequence: _sequence, trace: _trace, attempts, ...row } = read
-  return { ...row, id: row.trace_id, object: 'usage_event', attempts: JSON.parse(attempts) }
+  return { id: row.trace_id, object: 'usage_event', attempts: JSON.parse(attempts), ...row }
 }
 
 function groupFrom(row: GroupRow): UsageGroup {

@@ -44,7 +44,7 @@ export function anthropic(options: AnthropicOptions): AnthropicProvider {
       if (translated.kind === 'refused')
         return jsonAnswer(400, errorBody(translated.message, 'invalid_request_error'), signal)
       const accept = call.stream ? 'text/event-stream' : 'application/json'
-      const headers = { ...call.headers, ...identity, 'content-type': 'application/json', accept }
+      const headers = { 'content-type': 'application/json', accept, ...call.headers, ...identity }
       const body = Buffer.from(JSON.stringify(translated.body))
       const request = { method: 'POST', path: '/messages', headers, body, timeouts: call.timeouts } as const
       const answer = await upstream.send(request, signal)

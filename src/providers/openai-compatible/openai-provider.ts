@@ -33,8 +33,8 @@ export function openaiCompatible({ base_url, api_key, upstream, responses }: Ope
     speaks: (kind) => kind !== 'responses' || responses,
 
     call({ kind, body, stream, headers, timeouts }, signal) {
-      const sent = { ...headers, ...(stream ? streaming : plain) }
-      return upstream.send({ method: 'POST', path: PATHS[kind], headers: sent, body, timeouts }, signal)
+      const standing = stream ? streaming : plain
+      return upstream.send({ method: 'POST', path: PATHS[kind], headers, standing, body, timeouts }, signal)
     },
 
     async listModels(signal) {
