@@ -17,7 +17,13 @@ const SMALLEST_SHARE = 0.005
 
 type Plan = Contender['plan']
 
-/** What can be profiled, and the requests that it is loaded with. */
+const NEW_CLUSTER: Plan = {
+  path: '/v2/byoc/clusters',
+  headers: as(ADMIN_KEY),
+  body: JSON.stringify({ name: 'atlas', region: 'eu-west-1' }),
+}
+
+/** What can be profiled, and the requests that it is loaded with. No scenario has one of these names. */
 const KINDS: Record<string, (server: ServerProcess) => Promise<Plan>> = {
   live: async () => ({ path: CHAT, headers: as(ADMIN_KEY), body: chat() }),
   hold: async (server) => ({ path: CHAT, headers: as(await limitedKey(server)), body: chat() }),
@@ -27,13 +33,10 @@ const KINDS: Record<string, (server: ServerProcess) => Promise<Plan>> = {
     body: chat(),
     unique_header: 'agent-idempotency-key',
   }),
-  streams: async () => ({ path: CHAT, headers: as(ADMIN_KEY), body: chat({ stream: true }) }),
+  sse: async () => ({ path: CHAT, headers: as(ADMIN_KEY), body: chat({ stream: true }) }),
   placeholder: async () => ({ path: CHAT, headers: as(ADMIN_KEY), body: chat() }),
-  writes: async () => ({
-    path: '/v2/byoc/clusters',
-    headers: as(ADMIN_KEY),
-    body: JSON.stringify({ name: 'atlas', region: 'eu-west-1' }),
-  }),
+  write: async () => NEW_CLUSTER,
+  'keyed-write': async () => ({ ...NEW_CLUSTER, unique_header: 'agent-idempotency-key' }),
 }
 
 export async function profile(conditions: Conditions, [kind = 'live']: string[]): Promise<string> {
@@ -51,7 +54,7 @@ export async function profile(conditions: Conditions, [kind = 'live']: string[])
     name: kind,
     server,
     plan: await planOf(server),
-    ...(kind === 'streams' && { warm_requests: 1_500 }),
+    ...(kind === 'sse' && { warm_requests: 1_500 }),
   }
   const warm = await warmUp(contender, conditions)
   // The cost is measured without the profiler, which has one of its own; the profile only says how it divides.

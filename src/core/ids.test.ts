@@ -1,6 +1,6 @@
 // §2: ids and sequences. What a raw key looks like is tested in keys/key.test.ts.
 import { expect, test } from 'vitest'
-import { base62, newId, newTraceId, nextSequence, randomBase62, traceIdsFrom } from './ids.ts'
+import { base62, newId, newTraceId, nextSequence, randomBase62, randomNonce, traceIdsFrom } from './ids.ts'
 
 test.each(['key', 'byc', 'prj', 'usr', 'req'] as const)('§2 a %s id carries its prefix and 20 letters', (prefix) => {
   expect(newId(prefix)).toMatch(new RegExp(`^${prefix}_[0-9A-Za-z]{20}$`))
@@ -62,4 +62,11 @@ test('R11 a later millisecond on another replica sorts after everything of an ea
   const burst = Array.from({ length: 1_000 }, () => nextSequence(at))
   expect(Math.max(...burst)).toBeLessThan((at + 1) * 1_024)
   expect(Number.isSafeInteger(nextSequence(Date.UTC(2200, 0)))).toBe(true)
+})
+
+test('R20 no two nonces are the same, nor parts of one another, across refills of the pool', () => {
+  const nonces = Array.from({ length: 5_000 }, () => randomNonce(12))
+  expect(new Set(nonces.map((nonce) => nonce.toString('hex'))).size).toBe(nonces.length)
+  expect(new Set(nonces.map((nonce) => nonce.subarray(0, 8).toString('hex'))).size).toBe(nonces.length)
+  expect(nonces.every((nonce) => nonce.some((byte) => byte !== 0))).toBe(true)
 })

@@ -29,13 +29,24 @@ const UNBIASED_BYTES = 248 // 4 × 62: bytes above would favour the first letter
 const pool = Buffer.alloc(4096)
 let used = pool.length
 
+function refill(): void {
+  randomFillSync(pool)
+  used = 0
+}
+
+/** For a cipher: never the same twice. */
+export function randomNonce(length: number): Buffer {
+  if (used + length > pool.length) refill()
+  const nonce = Buffer.from(pool.subarray(used, used + length))
+  pool.fill(0, used, used + length)
+  used += length
+  return nonce
+}
+
 export function randomBase62(length: number): string {
   let text = ''
   while (text.length < length) {
-    if (used === pool.length) {
-      randomFillSync(pool)
-      used = 0
-    }
+    if (used === pool.length) refill()
     const byte = pool[used] as number
     pool[used++] = 0 // what became part of a secret does not stay behind in memory
     if (byte < UNBIASED_BYTES) text += BASE62[byte % 62]

@@ -1,5 +1,5 @@
 // R20: what is sealed opens with the same secret, ingredient and place, and with nothing else.
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Sealing, sealing } from './sealing.ts'
 
@@ -82,4 +82,12 @@ test('R20 planted: a cipher without place, or without a tag, is caught', () => {
   }
   expect(leaks(placeless)).toContain('another place')
   expect(leaks(tagless)).toEqual(expect.arrayContaining(['parts joined otherwise', 'byte 20 flipped']))
+})
+
+test('R20 the key is HKDF of secret, ingredient and place: what earlier versions sealed opens', () => {
+  const key = Buffer.from(hkdfSync('sha256', 'idem-1', SECRET, 'row-1', 32))
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  const sealed = Buffer.concat([nonce, cipher.update(PLAIN), cipher.final(), cipher.getAuthTag()])
+  expect(sealing(SECRET).open(sealed, 'idem-1', 'row-1')).toEqual(PLAIN)
 })

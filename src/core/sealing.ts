@@ -1,21 +1,30 @@
 // Secrets at rest: AES-256-GCM under a key derived from the server secret and from something the database does not
 // hold or cannot swap (R20). A stolen database opens nothing; a row moved to another place does not open either.
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { type BinaryLike, createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
+import { randomNonce } from './ids.ts'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const CIPHER = 'aes-256-gcm'
 
+const LAST_BLOCK = '\x01'
+
+function hmac(key: BinaryLike, ...parts: readonly string[]): Buffer {
+  const mac = createHmac('sha256', key)
+  for (const part of parts) mac.update(part)
+  return mac.digest()
+}
+
 export type Sealing = ReturnType<typeof sealing>
 
 export function sealing(server_secret: string) {
-  const keyFor = (ingredient: string, place: string) =>
-    Buffer.from(hkdfSync('sha256', ingredient, server_secret, place, 32))
+  // HKDF with one block of output (RFC 5869), which is two HMACs; Node's own takes longer to begin than these to end.
+  const keyFor = (ingredient: string, place: string) => hmac(hmac(server_secret, ingredient), place, LAST_BLOCK)
 
   return {
     /** `ingredient` goes into the key beside the server secret; `place` ties the result to where it is kept. */
     seal(plain: Uint8Array, ingredient: string, place: string): Buffer {
-      const nonce = randomBytes(NONCE_BYTES)
+      const nonce = randomNonce(NONCE_BYTES)
       const cipher = createCipheriv(CIPHER, keyFor(ingredient, place), nonce)
       return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
     },
@@ -28,7 +37,7 @@ export function sealing(server_secret: string) {
     },
 
     /** A key of this tenant's own for keyed hashes: what one tenant sees tells nothing of another's (§5.8). */
-    tenantKey: (project_id: string) => createHmac('sha256', server_secret).update(`tenant ${project_id}`).digest(),
+    tenantKey: (project_id: string) => hmac(server_secret, `tenant ${project_id}`),
 
     /** Tells two server secrets apart without giving either away. */
     fingerprint: () => createHmac('sha256', server_secret).update('switchyard secret fingerprint').digest('base64url'),
