@@ -9,7 +9,7 @@ import { race } from './race.ts'
 import { newSeed } from './randomness.ts'
 import { redis } from './redis-run.ts'
 import { postmaster } from './replica-postmaster.ts'
-import { revoke } from './replica-revoke.ts'
+import { REDIS_STATES, type RedisState, revoke } from './replica-revoke.ts'
 import { rolling } from './replica-rolling.ts'
 import { isClean, type Report, table } from './report.ts'
 import { ENGINES, type Engine } from './scene.ts'
@@ -27,6 +27,12 @@ interface Common {
 interface Replicated {
   seed: number
   plant?: Plant
+}
+
+interface RevokeOptions {
+  revocations: number
+  perSecond: number
+  redis?: RedisState
 }
 
 interface RedisOptions {
@@ -122,7 +128,8 @@ runReplicas('revoke', 'Revokes keys under load on three servers: none may be acc
 ])
   .option('--revocations <n>', 'keys to revoke', whole, 2_000)
   .option('--per-second <n>', 'further requests a second', whole, 500)
-  .action(async ({ perSecond, ...options }: Replicated & { revocations: number; perSecond: number }) => {
+  .addOption(new Option('--redis <state>', 'with a Redis that is so meanwhile').choices(REDIS_STATES))
+  .action(async ({ perSecond, ...options }: Replicated & RevokeOptions) => {
     conclude(await revoke({ ...options, per_second: perSecond, note: progress }), options)
   })
 

@@ -1,4 +1,5 @@
 // §5.4, F15, T-50: on any replica, no request is accepted whose first byte was sent after the revocation was answered.
+import { ownRedisServer, type RedisServer } from '../support/redis-server.ts'
 import { inLanes } from './asks.ts'
 import type { Plant } from './plants.ts'
 import { type Chance, chance } from './randomness.ts'
@@ -6,9 +7,14 @@ import type { Client } from './recording-client.ts'
 import { openReplicaScene, REPLICAS, type Replicas, steadily, withReplicas } from './replica-scene.ts'
 import { type Report, report } from './report.ts'
 
+export const REDIS_STATES = ['healthy', 'down', 'paused'] as const
+export type RedisState = (typeof REDIS_STATES)[number]
+
 export interface Revoke {
   revocations: number
   per_second: number
+  /** In which state Redis is meanwhile; without it, there is none. */
+  redis?: RedisState | undefined
   plant?: Plant | undefined
   seed: number
   note?: (text: string) => void
@@ -25,12 +31,14 @@ interface Use {
 }
 
 export async function revoke(run: Revoke): Promise<Report> {
-  const { revocations, plant, seed } = run
-  const scene = await openReplicaScene({ plant })
-  return report(scene, { command: 'revoke', engine: 'postgres', plant, seed }, () =>
+  const { revocations, plant, seed, redis } = run
+  const server = redis && (await ownRedisServer())
+  const scene = await openReplicaScene({ plant, ...(server && { settings: { REDIS_URL: server.url } }) })
+  const command = redis ? `revoke, Redis ${redis}` : 'revoke'
+  return report(scene, { command, engine: 'postgres', plant, seed }, () =>
     withReplicas(scene, async (replicas) => {
+      if (server && redis) await bring(server, redis)
       const made = await revokeAll(replicas, run)
-
       const { uses, revoked } = made
       const late = uses.filter(({ key, invoked_ms }) => invoked_ms > (revoked.get(key) ?? Number.POSITIVE_INFINITY))
       const accepted = late.filter(({ status }) => status === 200)
@@ -61,7 +69,15 @@ export async function revoke(run: Revoke): Promise<Report> {
         ],
       }
     }),
-  )
+  ).finally(async () => {
+    server?.resume()
+    await server?.stop()
+  })
+}
+
+async function bring(server: RedisServer, to: RedisState): Promise<void> {
+  if (to === 'down') await server.kill()
+  if (to === 'paused') server.pause()
 }
 
 async function revokeAll({ scene, inTurn }: Replicas, { revocations, per_second, seed, note = () => {} }: Revoke) {
@@ -93,8 +109,8 @@ async function revokeAll({ scene, inTurn }: Replicas, { revocations, per_second,
     live.push(minted.key)
     asked.set(minted.key, performance.now())
     const { status } = await anyOf(random, scene.clients).send({ method: 'DELETE', path: `/v2/api-keys/${minted.id}` })
-    revoked.set(minted.key, performance.now())
-    if (status !== 200) failed.push(`${minted.id}: ${status}`)
+    if (status === 200) revoked.set(minted.key, performance.now())
+    else failed.push(`${minted.id}: ${status}`)
     for (let round = 0; round < EACH_SIDE; round++) await onEach(minted.key)
     live.splice(live.indexOf(minted.key), 1)
     if (revoked.size % 100 === 0) note(`${revoked.size} of ${revocations} revoked`)
