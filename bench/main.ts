@@ -23,7 +23,13 @@ const SCENARIOS: Record<string, Scenario> = {
   writes,
   replicas,
   holds,
-  usage: () => usage({ events: Number(values.events), engine: values.engine === 'postgres' ? 'postgres' : 'sqlite' }),
+  usage: (_conditions, [word]) =>
+    usage({
+      events: values.events,
+      engine: values.engine === 'postgres' ? 'postgres' : 'sqlite',
+      folder: values.folder,
+      load_only: word === 'load',
+    }),
   latency,
   compare,
   growth,
@@ -42,6 +48,7 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '10' },
     events: { type: 'string', default: '1000000' },
     engine: { type: 'string', default: 'sqlite' },
+    folder: { type: 'string' },
   },
 })
 const conditions: Conditions = {

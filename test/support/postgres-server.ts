@@ -1,7 +1,7 @@
 // A real PostgreSQL for tests: the one that TEST_DATABASE_URL names, else binaries on this machine, else Debian's
 // package, else binaries from npm. Never a silent skip: where none can be had, it says how to get one.
 import { execFileSync, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
@@ -34,15 +34,21 @@ export async function postgresServer(note: (text: string) => void = () => {}): P
   return ownPostgresServer(note)
 }
 
-/** One that nobody else uses, whatever TEST_DATABASE_URL says: it may be killed. */
-export async function ownPostgresServer(note: (text: string) => void = () => {}): Promise<PostgresServer> {
+/**
+ * One that nobody else uses, whatever TEST_DATABASE_URL says: it may be killed. In a folder that is named it leaves its
+ * data there when it stops, and finds it again.
+ */
+export async function ownPostgresServer(
+  note: (text: string) => void = () => {},
+  kept_in?: string,
+): Promise<PostgresServer> {
   const bin = onMachine() ?? fromDebian(note) ?? fromNpm(note)
   if (!bin) {
     const ways = 'set TEST_DATABASE_URL to a running one, or install it (Debian: apt-get install postgresql)'
     throw new Error(`The tests need a PostgreSQL, 15 or later, and none could be had: ${ways}.`)
   }
   note(`PostgreSQL from ${bin}`)
-  return startCluster(bin)
+  return startCluster(bin, kept_in)
 }
 
 function onMachine(): string | undefined {
@@ -77,15 +83,17 @@ function fromNpm(note: (text: string) => void): string | undefined {
 // What a test writes need not outlive the machine: in memory, a flush to disk costs nothing.
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
-async function startCluster(bin: string): Promise<PostgresServer> {
-  const data = mkdtempSync(join(SCRATCH, 'switchyard-postgres-'))
+async function startCluster(bin: string, kept_in: string | undefined): Promise<PostgresServer> {
+  const data = kept_in ?? mkdtempSync(join(SCRATCH, 'switchyard-postgres-'))
+  mkdirSync(data, { recursive: true })
   const as = unprivileged(data)
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale'], {
-    ...as,
-    stdio: 'pipe',
-  })
+  if (!existsSync(join(data, 'PG_VERSION')))
+    execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale'], {
+      ...as,
+      stdio: 'pipe',
+    })
   const settings = [
     `port=${port}`,
     'listen_addresses=127.0.0.1',
@@ -113,7 +121,7 @@ async function startCluster(bin: string): Promise<PostgresServer> {
     async stop() {
       postmaster.kill('SIGINT') // fast shutdown
       await exited
-      rmSync(data, { recursive: true, force: true })
+      if (kept_in === undefined) rmSync(data, { recursive: true, force: true })
     },
   }
   await server.start()

@@ -1,0 +1,98 @@
+// What it costs to write usage at a size: inserts as settlements make them, rolling up, and the tasks of housekeeping.
+import { setImmediate as turn } from 'node:timers/promises'
+import { systemClock } from '../src/core/clock.ts'
+import type { OpenDb } from '../src/storage/db.ts'
+import { usageRollups } from '../src/usage/usage-rollup-store.ts'
+import { usageStore } from '../src/usage/usage-store.ts'
+import { usageTasks } from '../src/usage-tasks.ts'
+import { median } from './figures.ts'
+import { BENCH_FACTS, benchEvent, type Owner, randomness } from './usage-events.ts'
+import { type Timed, time } from './usage-questions.ts'
+
+const SETTLED_TOGETHER = 64 // as many as the load of the other benches keeps in flight
+const INSERTS = 12_800
+const BESIDE_MS = 6_000
+const KEPT_DAYS = 36_500 // nothing is old enough to go: what is timed is finding that out
+
+export interface Writes {
+  insert_us: number
+  insert_cpu_us: number
+  inserts_per_second: number
+  rolled_per_second: number
+  /** Both at once, each as fast as it can. */
+  beside: { inserts_per_second: number; rolled_per_second: number; left: number }
+}
+
+export async function measureWrites(db: OpenDb, owner: Owner): Promise<Writes> {
+  const rollUp = taskNamed(db, 'roll up usage')
+  await rollUp.run()
+  const settle = settlements(db, owner)
+  for (let n = 0; n < 20; n++) await settle()
+  const [wall, cpu] = await inserts(settle)
+  const waiting = await usageRollups(db).waiting()
+  const began = performance.now()
+  while ((await usageRollups(db).waiting()) > 0) await rollUp.run()
+  const rolled_per_second = (waiting / (performance.now() - began)) * 1_000
+  const insert_us = median(wall)
+  const [insert_cpu_us, inserts_per_second] = [median(cpu), 1e6 / (wall.reduce((a, b) => a + b) / wall.length)]
+  return { insert_us, insert_cpu_us, inserts_per_second, rolled_per_second, beside: await sideBySide(db, settle) }
+}
+
+/** Microseconds an event, by the clock and of this process's CPU, for each batch. */
+async function inserts(settle: () => Promise<void>): Promise<[wall: number[], cpu: number[]]> {
+  const [wall, cpu]: [number[], number[]] = [[], []]
+  for (let done = 0; done < INSERTS; done += SETTLED_TOGETHER) {
+    const [began, before] = [performance.now(), process.cpuUsage()]
+    await settle()
+    const { user, system } = process.cpuUsage(before)
+    wall.push(((performance.now() - began) * 1_000) / SETTLED_TOGETHER)
+    cpu.push((user + system) / SETTLED_TOGETHER)
+  }
+  return [wall, cpu]
+}
+
+/** One transaction for the events of charges that come together, durable when it resolves, as settlements do it. */
+function settlements(db: OpenDb, owner: Owner): () => Promise<void> {
+  const random = randomness(systemClock.now() % 2 ** 31)
+  let made = 0
+  return () =>
+    db.transaction(async (tx) => {
+      const [store, now] = [usageStore(tx), systemClock.now()]
+      for (let n = 0; n < SETTLED_TOGETHER; n++) await store.insert(benchEvent(made++, now, random, owner), BENCH_FACTS)
+    })
+}
+
+async function sideBySide(db: OpenDb, settle: () => Promise<void>): Promise<Writes['beside']> {
+  const rollups = usageRollups(db)
+  const end = performance.now() + BESIDE_MS
+  let [inserted, rolled] = [0, 0]
+  // A turn between two of them, since calls come in by sockets: the embedded store would leave nobody else one.
+  const insert = async () => {
+    for (; performance.now() < end; inserted += SETTLED_TOGETHER) await settle().then(() => turn())
+  }
+  const roll = async () => {
+    while (performance.now() < end) {
+      const batch = await rollups.rollBatch()
+      rolled += batch === 'busy' ? 0 : batch
+      await turn()
+    }
+  }
+  await Promise.all([insert(), roll()])
+  const left = await rollups.waiting()
+  await taskNamed(db, 'roll up usage').run()
+  const aSecond = (events: number) => (events / BESIDE_MS) * 1_000
+  return { inserts_per_second: aSecond(inserted), rolled_per_second: aSecond(rolled), left }
+}
+
+function taskNamed(db: OpenDb, name: string) {
+  const task = usageTasks(db, systemClock, KEPT_DAYS).find((one) => one.name === name)
+  if (!task) throw new Error(`there is no task '${name}'`)
+  return task
+}
+
+/** With nothing to do, which is what they mostly have. */
+export async function housekeepingTimes(db: OpenDb): Promise<Timed[]> {
+  const timed: Timed[] = []
+  for (const { name, run } of usageTasks(db, systemClock, KEPT_DAYS)) timed.push(await time(`task: ${name}`, run))
+  return timed
+}
