@@ -5,6 +5,7 @@ import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
 import { mutateSql, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
+import { rollEverything } from '../../test/support/usage-answers.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { DAY_MS, HOUR_MS, rfc3339 } from '../core/clock.ts'
 import { createKey } from '../keys/key.ts'
@@ -107,6 +108,27 @@ withDb((db) => {
     expect(await window(who)).toMatchObject({ spent_micros: 650, period: 'week' })
     await keyStore(db()).setWindow(project_id, key_id, { period: 'week', limit_micros: 9 }, NOON)
     expect(await window(who)).toMatchObject({ spent_micros: 650, limit_micros: 9 })
+  })
+
+  test('R65 a window that is set late finds what is rolled up, what is not, and what children spent', async () => {
+    const who = await limited(1_000)
+    const { project_id, key_id } = who
+    const { api_key: child } = await keyStore(db()).insert(createKey(project_id, { name: 'c' }, NOON), NOON)
+    await db().rows(sql`UPDATE api_key SET parent_id = ${key_id} WHERE id = ${child.id}`)
+    const spend = (key: string, at: number, charged_micros: number) =>
+      usageStore(db()).insert(usageEvent(project_id, { key_id: key, created_at: rfc3339(at), charged_micros }))
+    const month = Date.UTC(2026, 10, 1)
+    await spend(key_id, month - 1, 1) // of the month before
+    await spend(key_id, month, 20)
+    await spend(child.id, NOON, 300)
+    await spend('key_of_others', NOON, 5)
+    await rollEverything(db())
+    await db().rows(sql`DELETE FROM usage_event WHERE project_id = ${project_id}`) // retention has let them go
+    await spend(key_id, month, 4_000)
+    await spend(child.id, NOON - 1, 50_000)
+    await spend('key_of_others', NOON, 7)
+    await keyStore(db()).setWindow(project_id, key_id, { period: 'month', limit_micros: 1_000 }, NOON)
+    expect(await window(who)).toMatchObject({ spent_micros: 54_320, period: 'month' })
   })
 
   const COUNT = 30

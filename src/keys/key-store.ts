@@ -2,8 +2,10 @@
 // look-up by hash, which is how a caller's project becomes known, does not.
 import { type WindowLimit, windowEnd, windowStart } from '../budgets/budget-window.ts'
 import type { Caller } from '../core/caller.ts'
+import { DAY_MS } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
-import { type Db, sql } from '../storage/db.ts'
+import { type Db, joined, type Sql, sql } from '../storage/db.ts'
+import { cubeName, cubeWith } from '../usage/usage-rollup.ts'
 import type { ApiKey, MintedKey, NewSecret } from './key.ts'
 import { type HolderRow, holderOf, type KeyRow, keyOf } from './key-rows.ts'
 import type { CheckedTerms } from './key-terms.ts'
@@ -73,12 +75,14 @@ export function keyStore(db: Db) {
                              window_ends_at = ${period && windowEnd(period, now)}
           WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL`)
         if (period === null) return
-        await tx.rows(sql`
-          UPDATE api_key SET window_spent_micros = (
-            SELECT CAST(COALESCE(SUM(u.charged_micros), 0) AS BIGINT) FROM usage_event u
-            WHERE u.created_ms >= ${windowStart(period, now)} AND (u.key_id = api_key.id
-               OR u.key_id IN (SELECT c.id FROM api_key c WHERE c.parent_id = api_key.id)))
-          WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL`)
+        const spent = spentSince(windowStart(period, now), windowEnd(period, now), { project_id, id })
+        await tx.rows(
+          joined(
+            sql`UPDATE api_key SET window_spent_micros = `,
+            spent,
+            sql` WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL`,
+          ),
+        )
       })
     },
 
@@ -172,6 +176,29 @@ const HOLDER = `
 const AND_LIVES = [' AND (k.expires_at IS NULL OR k.expires_at > ', ") AND k.status = 'active'"]
 const BY_HASH = [`${HOLDER}k.hash = `, ...AND_LIVES]
 const BY_PREVIOUS = [`${HOLDER}k.previous_hash = `, ' AND k.previous_expires_at > ', ...AND_LIVES]
+
+const BY_KEY = cubeName('day', cubeWith(['key_id']))
+
+/**
+ * What a key and its children were charged over whole days: out of roll-ups, and out of events that none has in it yet.
+ * A busy key has a million events a month, and whoever settles waits meanwhile; besides, old ones may have been let go.
+ */
+function spentSince(start_ms: number, end_ms: number, { project_id, id }: { project_id: string; id: string }): Sql {
+  const family = sql`(SELECT k.id FROM api_key k WHERE k.id = ${id} OR k.parent_id = ${id})`
+  // Day by day, so that each look-up is by the whole key of the table, however many keys the project has.
+  const days = Array.from({ length: (end_ms - start_ms) / DAY_MS }, (_, n) => start_ms + n * DAY_MS)
+  return joined(
+    sql`(SELECT CAST(COALESCE(SUM(r.charged_micros), 0) AS BIGINT) FROM usage_rollup r
+         WHERE r.project_id = ${project_id} AND r.cube = ${BY_KEY} AND r.start_ms IN `,
+    { text: ['(', ...days.slice(1).map(() => ', '), ')'], values: days },
+    sql` AND r.key_id IN `,
+    family,
+    sql`) + (SELECT CAST(COALESCE(SUM(e.charged_micros), 0) AS BIGINT) FROM usage_unrolled u CROSS JOIN usage_event e
+         WHERE e.trace_id = u.trace_id AND e.created_ms >= ${start_ms} AND e.created_ms < ${end_ms} AND e.key_id IN `,
+    family,
+    sql`)`,
+  )
+}
 
 const given = (value: unknown) => (value === undefined ? 0 : 1)
 
