@@ -52,7 +52,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'postgres',
-          include: [...spec, 'test/sim/**/*.test.ts'],
+          include: [...spec, 'test/sim/**/*.test.ts', 'bench/usage-load.test.ts'],
           testTimeout: 120_000,
           env: { TEST_ENGINE: 'postgres' },
         },

@@ -63,7 +63,7 @@ const named = positionals.filter((name) => name in SCENARIOS)
 const operands = positionals.filter((name) => !(name in SCENARIOS))
 
 cleanUpOnSignals()
-keepOffTheServersCore()
+if (operands[0] !== 'load') keepOffTheServersCore() // loading has no server beside it
 try {
   if (positionals.length > 0 && named.length === 0)
     throw new Error(`no scenario '${positionals[0]}'; there are: ${Object.keys(SCENARIOS).join(', ')}`)

@@ -85,7 +85,7 @@ async function sideBySide(db: OpenDb, settle: () => Promise<void>): Promise<Writ
 }
 
 function taskNamed(db: OpenDb, name: string) {
-  const task = usageTasks(db, systemClock, KEPT_DAYS).find((one) => one.name === name)
+  const task = usageTasks({ db, clock: systemClock, retention_days: KEPT_DAYS }).find((one) => one.name === name)
   if (!task) throw new Error(`there is no task '${name}'`)
   return task
 }
@@ -93,6 +93,7 @@ function taskNamed(db: OpenDb, name: string) {
 /** With nothing to do, which is what they mostly have. */
 export async function housekeepingTimes(db: OpenDb): Promise<Timed[]> {
   const timed: Timed[] = []
-  for (const { name, run } of usageTasks(db, systemClock, KEPT_DAYS)) timed.push(await time(`task: ${name}`, run))
+  for (const { name, run } of usageTasks({ db, clock: systemClock, retention_days: KEPT_DAYS }))
+    timed.push(await time(`task: ${name}`, run))
   return timed
 }

@@ -13,14 +13,16 @@ import { usageStore } from './usage/usage-store.ts'
 import { usageTasks } from './usage-tasks.ts'
 
 withDb((db) => {
+  const told: number[] = []
   const task = (name: string, retention_days?: number) => {
-    const found = usageTasks(db(), heldClock(), retention_days).find((one) => one.name === name)
+    const tasks = usageTasks({ db: db(), clock: heldClock(), retention_days, onWaiting: (events) => told.push(events) })
+    const found = tasks.find((one) => one.name === name)
     if (!found) throw new Error(`no task '${name}'`)
     return found
   }
 
   test('§8.2 without a setting no event ever goes', () => {
-    const names = usageTasks(db(), heldClock(), undefined).map(({ name }) => name)
+    const names = usageTasks({ db: db(), clock: heldClock() }).map(({ name }) => name)
     expect(names).toEqual(['roll up usage', 'make months for usage'])
   })
 
@@ -36,6 +38,7 @@ withDb((db) => {
       await tx.rows(sql`UPDATE project SET spent_micros = 3300 WHERE id = ${project_id}`)
     })
     while ((await usageRollups(db()).waiting()) > 0) await task('roll up usage').run()
+    expect(told.at(-1)).toBe(0)
     await task('let old usage go', 30).run()
     const store = usageStore(db())
     expect((await store.list(project_id, usageQuestion({}))).data).toEqual([])
@@ -44,5 +47,16 @@ withDb((db) => {
     expect(await db().rows(sql`SELECT spent_micros FROM project WHERE id = ${project_id}`)).toEqual([
       { spent_micros: 3_300 },
     ])
+  })
+
+  test('§8.2 what waits to be rolled up is told by every turn, by one that fails as well', async () => {
+    const project_id = await projectIn(db())
+    for (let n = 0; n < 3; n++) await usageStore(db()).insert(usageEvent(project_id))
+    await db().rows(sql`ALTER TABLE usage_rollup RENAME TO usage_rollup_away`)
+    await expect(task('roll up usage').run()).rejects.toThrow()
+    expect(told.at(-1)).toBe(3)
+    await db().rows(sql`ALTER TABLE usage_rollup_away RENAME TO usage_rollup`)
+    await task('roll up usage').run()
+    expect(told.at(-1)).toBe(0)
   })
 })

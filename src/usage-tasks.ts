@@ -8,11 +8,29 @@ import { usageRollups } from './usage/usage-rollup-store.ts'
 const ROLL_MS = 5 * SECOND_MS
 const BATCHES_MAX = 1_000 // of a turn; what is left waits for the next one
 
-export function usageTasks(db: OpenDb, clock: Clock, retention_days: number | undefined): Task[] {
+export interface UsageNeeds {
+  db: OpenDb
+  clock: Clock
+  /** How long events are kept; without it, for ever. */
+  retention_days?: number | undefined
+  /** Told after each turn how many events wait to be rolled up. */
+  onWaiting?: (events: number) => void
+}
+
+export function usageTasks({ db, clock, retention_days, onWaiting = () => {} }: UsageNeeds): Task[] {
   const archive = usageArchive(db)
   const rollups = usageRollups(db)
 
+  /** What is left is told even by a turn that fails: that is when it matters. */
   async function rollUp(): Promise<void> {
+    try {
+      await rollBatches()
+    } finally {
+      onWaiting(await rollups.waiting())
+    }
+  }
+
+  async function rollBatches(): Promise<void> {
     for (let batch = 0; batch < BATCHES_MAX; batch++) {
       const rolled = await rollups.rollBatch()
       if (rolled === 'busy' || rolled === 0) return

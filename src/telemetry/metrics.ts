@@ -78,6 +78,11 @@ export function metrics() {
       buckets: [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1],
       registers,
     }),
+    usageWaiting: new Gauge({
+      name: 'switchyard_usage_waiting_events',
+      help: 'Usage events that no roll-up has in it yet, a few seconds ago; 100000 stands for that many or more.',
+      registers,
+    }),
     housekeepingRuns: new Counter({
       name: 'switchyard_housekeeping_runs_total',
       help: 'Sweeps that this replica did for all of them, by task.',

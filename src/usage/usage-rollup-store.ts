@@ -5,6 +5,7 @@ import { mergeSpread, type Rollup, rollUp, type Unrolled } from './usage-rollup.
 
 const BATCH = 250 // bounds how long the embedded store is kept from other writes
 const STRUCK_AT_ONCE = 250
+const COUNTED_MAX = 100_000
 const ADDED_AT_ONCE = 40 // a statement is prepared for each number up to this
 
 export type UsageRollups = ReturnType<typeof usageRollups>
@@ -21,9 +22,10 @@ export function usageRollups(db: Db) {
         return events.length
       }),
 
-    /** How many events wait to be rolled up. */
+    /** How many events wait to be rolled up; beyond so many, that many, since counting them is work as well. */
     async waiting(): Promise<number> {
-      const [row] = await db.rows<{ waiting: number }>(sql`SELECT COUNT(*) AS waiting FROM usage_unrolled`)
+      const [row] = await db.rows<{ waiting: number }>(sql`
+        SELECT COUNT(*) AS waiting FROM (SELECT 1 AS one FROM usage_unrolled LIMIT ${COUNTED_MAX}) AS counted`)
       return row?.waiting ?? 0
     },
   }
