@@ -1,7 +1,7 @@
 // Rolls usage up, off the path of generations: takes events that no roll-up has in it yet, adds them to the roll-ups,
 // and strikes them off, all in one transaction. So a crash half way undoes it, and no event is ever in both or neither.
 import { type Db, joined, type Sql, type SqlValue, sql, type Tx } from '../storage/db.ts'
-import { mergeSpread, type Rollup, rollUp, type Unrolled } from './usage-rollup.ts'
+import { type Dimension, mergeSpread, type Rollup, rollUp, type Unrolled } from './usage-rollup.ts'
 
 const BATCH = 250 // bounds how long the embedded store is kept from other writes
 const STRUCK_AT_ONCE = 250
@@ -65,46 +65,70 @@ const STRIKING = joined(
   sql` RETURNING trace_id`,
 ).text
 
+/** Some at a time: what they hold is read, and they are put back with more in them. */
 async function addAll(tx: Tx, rollups: readonly Rollup[]): Promise<void> {
-  const known = new Map<string, Map<string, string>>()
-  for (const rollup of rollups) {
-    const { project_id, cube, start_ms } = rollup
-    const place = JSON.stringify([project_id, cube, start_ms])
-    const spreads = known.get(place) ?? (await spreadsAt(tx, rollup))
-    known.set(place, spreads)
-    const before = spreads.get(combination(rollup))
-    if (before) mergeSpread(rollup.spread, JSON.parse(before))
+  for (let at = 0; at < rollups.length; at += ADDED_AT_ONCE) {
+    const some = rollups.slice(at, at + ADDED_AT_ONCE)
+    const spreads = await spreadsOf(tx, some)
+    for (const rollup of some) {
+      const before = spreads.get(nameOf(rollup))
+      if (before) mergeSpread(rollup.spread, JSON.parse(before))
+    }
+    await add(tx, some)
   }
-  for (let at = 0; at < rollups.length; at += ADDED_AT_ONCE) await add(tx, rollups.slice(at, at + ADDED_AT_ONCE))
 }
 
-async function spreadsAt(tx: Tx, { project_id, cube, start_ms }: Rollup): Promise<Map<string, string>> {
-  const rows = await tx.rows<Omit<Rollup, 'spread'> & { spread: string }>(sql`
-    SELECT key_id, model, provider, profile, cluster_id, spread FROM usage_rollup
-    WHERE project_id = ${project_id} AND cube = ${cube} AND start_ms = ${start_ms}`)
-  return new Map(rows.map((row) => [combination(row), row.spread]))
+type Named = Pick<Rollup, 'project_id' | 'cube' | 'start_ms' | Dimension>
+
+/** By the whole key of each: a day may have as many others as the project has keys and models. */
+async function spreadsOf(tx: Tx, rollups: readonly Rollup[]): Promise<Map<string, string>> {
+  const values = rollups.flatMap(keyOf)
+  const rows = await tx.rows<Named & { spread: string }>({ text: READING.textFor(rollups.length), values })
+  return new Map(rows.map((row) => [nameOf(row), row.spread]))
 }
 
-const combination = ({ key_id, model, provider, profile, cluster_id }: Omit<Rollup, 'spread'>) =>
-  JSON.stringify([key_id, model, provider, profile, cluster_id])
+const keyOf = ({ project_id, cube, start_ms, key_id, model, provider, profile, cluster_id }: Named): SqlValue[] => [
+  project_id,
+  cube,
+  start_ms,
+  key_id,
+  model,
+  provider,
+  profile,
+  cluster_id,
+]
+
+const nameOf = (rollup: Named) => JSON.stringify(keyOf(rollup))
 
 /** Sums grow where they are; only whoever has the lock writes here, so the spread may be put back whole. */
 async function add(tx: Tx, rollups: readonly Rollup[]): Promise<void> {
-  await tx.rows({ text: addingTo(rollups.length), values: rollups.flatMap(valuesOf) })
+  await tx.rows({ text: ADDING.textFor(rollups.length), values: rollups.flatMap(valuesOf) })
 }
 
-/** A long text is put together once for each number of rows. */
-const ADDING: (readonly string[] | undefined)[] = []
-
-function addingTo(rows: number): readonly string[] {
-  let text = ADDING[rows]
-  if (!text) {
-    const row = listOf(COLUMNS)
-    text = joined(INTO, row, ...Array.from({ length: rows - 1 }, () => joined(sql`, `, row)), GROWING).text
-    ADDING[rows] = text
+/** A statement about any number of rows. Its text is put together once for each number. */
+function aboutRows(before: Sql, row: Sql, after: Sql) {
+  const texts: (readonly string[] | undefined)[] = []
+  return {
+    textFor(rows: number): readonly string[] {
+      let text = texts[rows]
+      if (!text) {
+        text = joined(before, row, ...Array.from({ length: rows - 1 }, () => joined(sql`, `, row)), after).text
+        texts[rows] = text
+      }
+      return text
+    },
   }
-  return text
 }
+
+const KEY: Sql = { text: ['(', ', ', ', CAST(', ' AS BIGINT), ', ', ', ', ', ', ', ', ', ')'], values: [] }
+
+const READING = aboutRows(
+  sql`
+  SELECT project_id, cube, start_ms, key_id, model, provider, profile, cluster_id, spread FROM usage_rollup
+  WHERE (project_id, cube, start_ms, key_id, model, provider, profile, cluster_id) IN (VALUES `,
+  KEY,
+  sql`)`,
+)
 
 const INTO = sql`
   INSERT INTO usage_rollup AS old (project_id, cube, start_ms, day, key_id, model, provider, profile, cluster_id,
@@ -154,3 +178,5 @@ const GROWING = sql`
     savings_micros = old.savings_micros + excluded.savings_micros,
     written_off_micros = old.written_off_micros + excluded.written_off_micros,
     spread = excluded.spread`
+
+const ADDING = aboutRows(INTO, listOf(COLUMNS), GROWING)
