@@ -28,7 +28,7 @@ async function contents(db: OpenDb) {
 test('the loader leaves what the server leaves, on both sides of midnight, and lines for what comes next', async () => {
   const [loaded, served] = [await freshDb(), await freshDb()]
   try {
-    await loadUsage(loaded.db, loaded.location, LOAD)
+    await loadUsage(loaded.db, loaded.location, LOAD, 4) // some days in one piece, some in two
     await served.db.transaction(async (tx) => {
       for (const event of benchEvents(LOAD)) await usageStore(tx).insert(event, BENCH_FACTS)
     })

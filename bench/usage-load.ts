@@ -13,7 +13,7 @@ import { usageStore } from '../src/usage/usage-store.ts'
 import { BENCH_DAYS, BENCH_FACTS, benchEvent, endOfEvent, type Owner, randomness } from './usage-events.ts'
 
 const SEED = 20_261_115
-const WRITTEN_AT_ONCE = 20_000
+const WRITTEN_AT_ONCE = 4_000
 const COPIED_AT_ONCE = 500 // rows in a piece of the stream
 
 export interface Load {
@@ -24,15 +24,16 @@ export interface Load {
 }
 
 /** `location` is where the PostgreSQL is; the embedded store is written through `db`. */
-export async function loadUsage(db: OpenDb, location: string, load: Load): Promise<void> {
+export async function loadUsage(db: OpenDb, location: string, load: Load, at_once = WRITTEN_AT_ONCE): Promise<void> {
   for (let days = 0; days <= BENCH_DAYS; days += 28) await usageArchive(db).makeMonths(load.end_ms - days * DAY_MS)
   const bulk = db.engine === 'sqlite' ? await embeddedBulk(db) : await copyingBulk(location)
-  for (const day of days(load)) {
-    for (let at = 0; at < day.length; at += WRITTEN_AT_ONCE)
-      await bulk.write(await Promise.all(day.slice(at, at + WRITTEN_AT_ONCE).map(statementOf)))
-    const rollups = rollUp(day.map(unrolled))
-    for (let at = 0; at < rollups.length; at += WRITTEN_AT_ONCE)
-      await bulk.write(rollups.slice(at, at + WRITTEN_AT_ONCE).map(insertOf))
+  let day: Unrolled[] = []
+  for (const events of piecesOfDays(load, at_once)) {
+    await bulk.write(await statementsOf(events.some))
+    for (const event of events.some) day.push(unrolled(event))
+    if (!events.day_is_over) continue
+    await bulk.write(rollUp(day).map(insertOf))
+    day = []
   }
   await bulk.end()
 }
@@ -42,39 +43,64 @@ export function* benchEvents({ owner, events, end_ms }: Load): Generator<UsageEv
   for (let n = 0; n < events; n++) yield benchEvent(n, endOfEvent(n / events, end_ms), random, owner)
 }
 
-/** No roll-up has events of two days in it, so a day's can be made at once. */
-function* days(load: Load): Generator<UsageEvent[]> {
-  let day: UsageEvent[] = []
-  for (const event of benchEvents(load)) {
-    if (day[0] && day[0].created_at.slice(0, 10) !== event.created_at.slice(0, 10)) {
-      yield day
-      day = []
-    }
-    day.push(event)
-  }
-  if (day.length > 0) yield day
+interface Piece {
+  some: UsageEvent[]
+  /** No roll-up has events of two days in it, so those of a day can be made at its end. */
+  day_is_over: boolean
 }
 
-/** The statement by which the store would have inserted it. */
-async function statementOf(event: UsageEvent): Promise<Sql> {
-  let statement: Sql | undefined
+function* piecesOfDays(load: Load, at_once: number): Generator<Piece> {
+  let some: UsageEvent[] = []
+  for (const event of benchEvents(load)) {
+    const day_is_over = some[0] !== undefined && some[0].created_at.slice(0, 10) !== event.created_at.slice(0, 10)
+    if (day_is_over || some.length === at_once) {
+      yield { some, day_is_over }
+      some = []
+    }
+    some.push(event)
+  }
+  if (some.length > 0) yield { some, day_is_over: true }
+}
+
+/** The statements by which the store would have inserted them. */
+async function statementsOf(events: readonly UsageEvent[]): Promise<Sql[]> {
+  const statements: Sql[] = []
   const listening: Db = {
-    async rows(given) {
-      statement = given
+    async rows(statement) {
+      statements.push(statement)
       return []
     },
     transaction: () => Promise.reject(new Error('an insert of usage is one statement')),
   }
-  await usageStore(listening).insert(event, BENCH_FACTS)
-  if (!statement) throw new Error('the store wrote nothing')
-  return statement
+  const store = usageStore(listening)
+  for (const event of events) await store.insert(event, BENCH_FACTS)
+  return statements
 }
 
-const unrolled = ({ resolved_model: model, cluster_id, ...event }: UsageEvent): Unrolled => ({
-  ...event,
-  model,
-  cluster_id: cluster_id ?? '',
-  created_ms: Date.parse(event.created_at),
+/** Field by field: copies of ten million events would be most of the work. */
+const unrolled = (e: UsageEvent): Unrolled => ({
+  trace_id: e.trace_id,
+  project_id: e.project_id,
+  created_ms: Date.parse(e.created_at),
+  key_id: e.key_id,
+  model: e.resolved_model,
+  provider: e.provider,
+  profile: e.profile,
+  cluster_id: e.cluster_id ?? '',
+  status: e.status,
+  duration_ms: e.duration_ms,
+  ttft_ms: e.ttft_ms,
+  input_tokens: e.input_tokens,
+  cached_tokens: e.cached_tokens,
+  written_tokens: e.written_tokens,
+  output_tokens: e.output_tokens,
+  reasoning_tokens: e.reasoning_tokens,
+  repeated_tokens_est: e.repeated_tokens_est,
+  missed_reuse_tokens: e.missed_reuse_tokens,
+  charged_micros: e.charged_micros,
+  direct_cost_micros: e.direct_cost_micros,
+  savings_micros: e.savings_micros,
+  written_off_micros: e.written_off_micros,
 })
 
 const insertions = new Map<string, readonly string[]>()
