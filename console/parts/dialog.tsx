@@ -2,7 +2,7 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import type { ApiError } from '../api/api-client.ts'
 import { Button } from './button.tsx'
-import { FormError } from './field.tsx'
+import { FormError } from './labelled-field.tsx'
 
 interface DialogProps {
   title: string

@@ -1,69 +1,45 @@
-// A labelled input with its hint and what is wrong with it, all tied together for screen readers.
-import { type InputHTMLAttributes, type ReactNode, useId } from 'react'
-import type { ApiError } from '../api/api-client.ts'
+// A line of text to type, with its label, its hint and what is wrong with it.
+import type { InputHTMLAttributes, Ref } from 'react'
+import { type FieldWords, LabelledField } from './labelled-field.tsx'
 
-interface FieldProps extends Omit<InputHTMLAttributes<HTMLInputElement>, 'onChange' | 'id' | 'prefix'> {
-  label: string
-  /** The name that the service has for it: its refusals are shown here. */
+type Input = Omit<InputHTMLAttributes<HTMLInputElement>, 'onChange' | 'id' | 'prefix' | 'value'>
+
+interface Surrounded extends Input {
   name: string
-  value: string
-  onChange(value: string): void
-  hint?: ReactNode
-  error?: ApiError | undefined
   /** What stands before and after what is typed, such as a unit. */
   before?: string
   after?: string
 }
 
-export function Field({ label, hint, error, onChange, before, after, ...input }: FieldProps) {
-  const id = useId()
-  const wrong = errorAt(error, input.name)
-  const described = [hint && `${id}-hint`, wrong && `${id}-error`].filter(Boolean).join(' ')
-  return (
-    <div className="field">
-      <label htmlFor={id}>
-        {label}
-        {!input.required && <span className="field-optional">optional</span>}
-      </label>
-      <div className="field-input" data-wrong={wrong !== undefined || undefined}>
+interface FieldProps extends FieldWords, Surrounded {
+  value: string
+  onChange(value: string): void
+}
+
+export const Field = ({ onChange, ...field }: FieldProps) => (
+  <InputField {...field} onChange={(event) => onChange(event.target.value)} />
+)
+
+interface SecretFieldProps extends FieldWords, Input {
+  name: string
+  ref: Ref<HTMLInputElement>
+}
+
+/** What is typed here is in no state of the page: it is read out of the input when it is sent. */
+export const SecretField = (field: SecretFieldProps) => <InputField {...field} type="password" autoComplete="off" />
+
+type InputFieldProps = FieldWords &
+  Surrounded &
+  Pick<InputHTMLAttributes<HTMLInputElement>, 'value' | 'onChange'> & { ref?: Ref<HTMLInputElement> }
+
+const InputField = ({ label, hint, error, before, after, ...input }: InputFieldProps) => (
+  <LabelledField label={label} name={input.name} hint={hint} error={error} optional={!input.required}>
+    {(tied) => (
+      <div className="field-input">
         {before && <span aria-hidden="true">{before}</span>}
-        <input
-          {...input}
-          id={id}
-          aria-invalid={wrong !== undefined || undefined}
-          aria-describedby={described || undefined}
-          onChange={(event) => onChange(event.target.value)}
-        />
+        <input {...input} {...tied} />
         {after && <span aria-hidden="true">{after}</span>}
       </div>
-      {hint && (
-        <p className="field-hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-      {wrong && (
-        <p className="field-error" id={`${id}-error`}>
-          {wrong}
-        </p>
-      )}
-    </div>
-  )
-}
-
-/** The service begins with the field's name in quotes; beside the field itself, the rest is enough. Of an entry of a
- * list the whole list is the field. */
-export function errorAt(error: ApiError | undefined, name: string): string | undefined {
-  if (error?.field?.replace(/\[\d+\]$/, '') !== name) return undefined
-  const rest = error.message.replace(/^'[^']+' /, '')
-  return rest.charAt(0).toUpperCase() + rest.slice(1)
-}
-
-/** What went wrong where no field of this form is meant. */
-export function FormError({ error, fields }: { error: ApiError | undefined; fields: readonly string[] }) {
-  if (!error || fields.some((name) => errorAt(error, name) !== undefined)) return null
-  return (
-    <p role="alert" className="notice notice-danger">
-      {error.message}
-    </p>
-  )
-}
+    )}
+  </LabelledField>
+)

@@ -1,41 +1,39 @@
-// One of a few, with a label and a hint.
-import { type ReactNode, useId } from 'react'
+// One of several to choose, with a label, a hint and what is wrong with it.
+import { type FieldWords, LabelledField } from './labelled-field.tsx'
 
-interface SelectFieldProps<Value extends string> {
-  label: string
+export interface Option<Value extends string = string> {
   value: Value
-  /** In the order in which they are shown. */
-  options: readonly { value: Value; label: string }[]
-  onChange(value: Value): void
-  hint?: ReactNode
-  disabled?: boolean
+  label: string
 }
 
-export function SelectField<Value extends string>(field: SelectFieldProps<Value>) {
-  const { label, value, options, onChange, hint, disabled } = field
-  const id = useId()
+interface SelectFieldProps<Value extends string> extends FieldWords {
+  /** The name that the service has for it, where it can refuse what was chosen. */
+  name?: string
+  value: Value
+  /** In the order in which they are shown. */
+  options: readonly Option<Value>[]
+  onChange(value: Value): void
+}
+
+export const SelectField = <Value extends string>(field: SelectFieldProps<Value>) => {
+  const { label, name, hint, error, value, options, onChange } = field
   return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <select
-        id={id}
-        className="select"
-        value={value}
-        disabled={disabled}
-        aria-describedby={hint ? `${id}-hint` : undefined}
-        onChange={(event) => onChange(event.target.value as Value)}
-      >
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.label}
-          </option>
-        ))}
-      </select>
-      {hint && (
-        <p className="field-hint" id={`${id}-hint`}>
-          {hint}
-        </p>
+    <LabelledField label={label} name={name} hint={hint} error={error}>
+      {(tied) => (
+        <select
+          {...tied}
+          name={name}
+          className="select"
+          value={value}
+          onChange={(event) => onChange(event.target.value as Value)}
+        >
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
       )}
-    </div>
+    </LabelledField>
   )
 }

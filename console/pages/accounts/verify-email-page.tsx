@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { verifyEmail } from '../../api/account-calls.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
-import { FormError } from '../../parts/field.tsx'
+import { FormError } from '../../parts/labelled-field.tsx'
 import { MailedLink } from '../../parts/mailed-link.tsx'
 import { useSession } from '../../state/session.tsx'
 import { useSubmission } from '../../state/submission.ts'

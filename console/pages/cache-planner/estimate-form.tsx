@@ -2,8 +2,8 @@
 import { useId } from 'react'
 import type { ApiError } from '../../api/api-client.ts'
 import type { CacheFigures } from '../../api/cache-plan-calls.ts'
-import { ChoiceField, type Option } from '../../parts/choice-field.tsx'
 import { Field } from '../../parts/field.tsx'
+import { type Option, SelectField } from '../../parts/select-field.tsx'
 import { COMPRESSIONS, type EstimateDraft, type EstimatedTierDraft, LOAD_MAX_PCT } from './estimate-draft.ts'
 
 interface EstimateFormProps {
@@ -45,7 +45,7 @@ export function EstimateForm({ figures, draft, onChange, error }: EstimateFormPr
         {asked(figures).map(({ field, options, ...one }) => {
           const common = { ...one, value: draft[field], onChange: (text: string) => put({ [field]: text }), error }
           return options ? (
-            <ChoiceField key={field} {...common} options={options} />
+            <SelectField key={field} {...common} options={options} />
           ) : (
             <Field key={field} {...common} inputMode="numeric" autoComplete="off" required />
           )

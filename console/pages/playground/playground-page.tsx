@@ -5,7 +5,7 @@ import { type GatewayView, listModels, type Turn, theGateway } from '../../api/g
 import { money } from '../../parts/amounts.ts'
 import { Card } from '../../parts/card.tsx'
 import { CodeBlock } from '../../parts/code-block.tsx'
-import { FormError } from '../../parts/field.tsx'
+import { FormError } from '../../parts/labelled-field.tsx'
 import { LoadFailure } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Tabs } from '../../parts/tabs.tsx'

@@ -8,7 +8,7 @@ import {
 } from '../../api/routing-calls.ts'
 import { Button } from '../../parts/button.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
-import { FormError } from '../../parts/field.tsx'
+import { FormError } from '../../parts/labelled-field.tsx'
 import { percent } from '../../parts/measures.ts'
 import { useToast } from '../../parts/toasts.tsx'
 import { useSubmission } from '../../state/submission.ts'

@@ -4,9 +4,9 @@ import type { ApiError } from '../../api/api-client.ts'
 import { clusterTelemetry } from '../../api/cluster-calls.ts'
 import type { Destinations } from '../../api/routing-calls.ts'
 import { Button } from '../../parts/button.tsx'
-import { ChoiceField } from '../../parts/choice-field.tsx'
 import { Field } from '../../parts/field.tsx'
 import { percent } from '../../parts/measures.ts'
+import { type Option, SelectField } from '../../parts/select-field.tsx'
 import { useResource } from '../../state/resource.ts'
 import {
   fieldsAt,
@@ -60,7 +60,7 @@ interface TargetFieldsProps {
   onRemove: (() => void) | undefined
 }
 
-const KINDS = [
+const KINDS: readonly Option<PlaceKind>[] = [
   { value: 'provider', label: 'A provider' },
   { value: 'cluster', label: 'A cluster' },
   { value: 'credential', label: 'A credential' },
@@ -75,14 +75,11 @@ function TargetFields({ at, target, known, error, share, onChange, onRemove }: T
         Target {at + 1} <span className="target-gets">{share === 0 ? 'gets nothing' : `gets ${percent(share)}`}</span>
       </legend>
       <div className="form-grid">
-        <ChoiceField
+        <SelectField
           label="Goes to"
-          name={`kind-${at}`}
           value={target.kind}
           options={KINDS}
-          onChange={(kind) =>
-            onChange({ ...target, kind: kind as PlaceKind, place: firstPlace(kind as PlaceKind, known) })
-          }
+          onChange={(kind) => onChange({ ...target, kind, place: firstPlace(kind, known) })}
         />
         <Place target={target} known={known} error={error} name={fields.place} onChange={onChange} />
         <Field
@@ -149,7 +146,7 @@ function Place({ target, known, error, name, onChange }: PlaceProps) {
   const listed = options.some(({ value }) => value === target.place)
   const gone = { value: target.place, label: `${target.place} (gone)` }
   return (
-    <ChoiceField
+    <SelectField
       label={target.kind === 'provider' ? 'Provider' : target.kind === 'cluster' ? 'Cluster' : 'Credential'}
       name={name}
       value={target.place}

@@ -1,10 +1,11 @@
 // Enter a credential, whose secret leaves this page with the dialog; revoke one.
-import { type RefObject, useId, useRef, useState } from 'react'
+import { useId, useRef, useState } from 'react'
 import type { ApiError } from '../../api/api-client.ts'
 import { type Credential, enterCredential, type NewCredential, revokeCredential } from '../../api/settings-calls.ts'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
-import { errorAt, Field, FormError } from '../../parts/field.tsx'
+import { Field, SecretField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
+import { FormError } from '../../parts/labelled-field.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 import { useSubmission } from '../../state/submission.ts'
 
@@ -48,7 +49,14 @@ export function EnterCredentialDialog({ onClose, onChanged }: DialogProps) {
           onChange={(name) => set({ name })}
           error={error}
         />
-        <SecretInput input={secret} wrong={errorAt(error, 'secret')} />
+        <SecretField
+          ref={secret}
+          label="Secret"
+          name="secret"
+          required
+          error={error}
+          hint="Sealed as it arrives, and never shown again."
+        />
         <Field
           label="Address"
           name="base_url"
@@ -90,34 +98,6 @@ function ProviderField(field: ProviderFieldProps) {
         ))}
       </datalist>
     </>
-  )
-}
-
-interface SecretInputProps {
-  input: RefObject<HTMLInputElement | null>
-  wrong: string | undefined
-}
-
-function SecretInput({ input, wrong }: SecretInputProps) {
-  const id = useId()
-  return (
-    <div className="field">
-      <label htmlFor={id}>Secret</label>
-      <div className="field-input" data-wrong={wrong !== undefined || undefined}>
-        <input
-          ref={input}
-          id={id}
-          name="secret"
-          type="password"
-          autoComplete="off"
-          aria-invalid={wrong !== undefined || undefined}
-          aria-describedby={`${id}-hint`}
-        />
-      </div>
-      <p className={wrong ? 'field-error' : 'field-hint'} id={`${id}-hint`}>
-        {wrong ?? 'Sealed as it arrives, and never shown again.'}
-      </p>
-    </div>
   )
 }
 

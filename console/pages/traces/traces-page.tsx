@@ -55,7 +55,7 @@ function FindTrace() {
       >
         <label htmlFor={id}>Trace id</label>
         <span className="find-trace-row">
-          <span className="field-input" data-wrong={wrong || undefined}>
+          <span className="field-input">
             <input
               ref={input}
               id={id}
