@@ -4,12 +4,13 @@ import { type Cluster, listClusters } from '../../api/cluster-calls.ts'
 import { count } from '../../parts/amounts.ts'
 import { Button } from '../../parts/button.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { SearchFilters } from '../../parts/search-filters.tsx'
 import { navigate } from '../../state/navigation.tsx'
 import { useResource } from '../../state/resource.ts'
 import { useMay } from '../../state/session.tsx'
 import { useShortcut } from '../../state/shortcuts.ts'
 import { ClusterCards } from './cluster-cards.tsx'
-import { ClusterFilters, clusterFilter, NO_FILTER } from './cluster-filters.tsx'
+import { CLUSTER_STATUSES, clusterFilter, NO_FILTER } from './cluster-filters.ts'
 import { RegisterDialog } from './register-dialog.tsx'
 
 const POLL_MS = 10_000
@@ -39,7 +40,15 @@ export default function ClustersPage() {
       />
       {!may_manage && <p className="notice">Owners of the project register and deregister clusters.</p>}
       {(known === undefined || known.length > 0) && (
-        <ClusterFilters filter={filter} onChange={setFilter} search={search} />
+        <SearchFilters
+          what="clusters"
+          by="name, region or id"
+          states={CLUSTER_STATUSES}
+          states_label="Status"
+          filter={filter}
+          onChange={setFilter}
+          search={search}
+        />
       )}
       <ClusterCards clusters={clusters} filter={clusterFilter(filter)} empty={<NoClusters onRegister={register} />} />
       {registering && (

@@ -8,6 +8,7 @@ import { BudgetBar } from '../../parts/budget-bar.tsx'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { SearchFilters } from '../../parts/search-filters.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { TimeUntil } from '../../parts/time-until.tsx'
 import { useToast } from '../../parts/toasts.tsx'
@@ -19,7 +20,7 @@ import { useShortcut } from '../../state/shortcuts.ts'
 import { CreateKeyDialog } from './create-key-dialog.tsx'
 import { KeyBudget } from './key-budget.tsx'
 import { families, type KeyRow, STATE_TONES } from './key-family.ts'
-import { type KeyFilter, KeyFilters, keyFilter, NO_FILTER } from './key-filters.tsx'
+import { KEY_STATES, type KeyFilter, keyFilter, NO_FILTER } from './key-filters.ts'
 import { NewKeyDialog, type ShownKey } from './new-key-dialog.tsx'
 
 const POLL_MS = 10_000
@@ -61,7 +62,15 @@ export default function KeysPage() {
         }
       />
       <WhyNot />
-      <KeyFilters filter={filter} onChange={setFilter} search={search} />
+      <SearchFilters
+        what="keys"
+        by="name, id or last four"
+        states={KEY_STATES}
+        states_label="State"
+        filter={filter}
+        onChange={setFilter}
+        search={search}
+      />
       <DataTable
         what="Keys"
         resource={keys}

@@ -1,0 +1,24 @@
+// Which clusters are looked for: their statuses, and what a cluster is remembered by.
+import type { Cluster } from '../../api/cluster-calls.ts'
+import type { RowFilter } from '../../parts/data-table.tsx'
+import { type SearchFilter, searched } from '../../parts/search-filters.tsx'
+import type { Option } from '../../parts/select-field.tsx'
+
+type StatusFilter = 'all' | Cluster['status']
+
+export const CLUSTER_STATUSES: readonly Option<StatusFilter>[] = [
+  { value: 'all', label: 'All statuses' },
+  { value: 'active', label: 'Active' },
+  { value: 'draining', label: 'Draining' },
+  { value: 'down', label: 'Down' },
+  { value: 'registering', label: 'Registering' },
+]
+
+export type ClusterFilter = SearchFilter<StatusFilter>
+export const NO_FILTER: ClusterFilter = { text: '', state: 'all' }
+
+export const clusterFilter = (filter: ClusterFilter): RowFilter<Cluster> =>
+  searched(filter, {
+    words: ({ id, name, region }) => [id, name, region],
+    inState: ({ status }, asked) => asked === 'all' || status === asked,
+  })
