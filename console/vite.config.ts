@@ -29,6 +29,7 @@ export default defineConfig({
     outDir: FOLDER,
     emptyOutDir: true,
     target: 'es2022',
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'], // the first that know light-dark(), which is left as it is
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0, // the policy allows no inline scripts, and cached files beat inlined ones
     reportCompressedSize: false,

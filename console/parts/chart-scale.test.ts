@@ -1,7 +1,6 @@
-// Charts in numbers: round tops, bars that stand on each other, lines that stop where nothing is known; and figures.
+// Charts in numbers: round tops and marks, bars that stand on each other, lines that stop where nothing is known.
 import { expect, test } from 'vitest'
-import { barsPath, HEIGHT, highestOf, linePath, roundTop, stacked, WIDTH } from './chart-scale.ts'
-import { change, duration, percent } from './figures.ts'
+import { barsPath, HEIGHT, highestOf, linePath, roundTop, scaleOf, spotsOf, stacked, WIDTH } from './chart-scale.ts'
 
 test.each([
   [0, 2],
@@ -29,6 +28,23 @@ test('§console a top is never below what is drawn, nor far above, and its half 
   }
 })
 
+test('§console a logarithmic axis places powers evenly and marks them', () => {
+  const { place, ticks } = scaleOf({ values: [256, 131_072], base: 4 })
+  expect(ticks).toEqual([256, 1_024, 4_096, 16_384, 65_536])
+  expect(place(256)).toBe(0)
+  expect(place(131_072)).toBe(1)
+  expect(place(1_024) - place(256)).toBeCloseTo(place(4_096) - place(1_024))
+})
+
+test('§console a wide axis has few marks, a narrow one has its ends, and nothing has none', () => {
+  expect(scaleOf({ values: [1e-6, 1e12], base: 10 }).ticks.length).toBeLessThanOrEqual(7)
+  expect(scaleOf({ values: [12, 40], base: 10 }).ticks).toEqual([12, 40])
+  expect(scaleOf({ values: [0, 0.95] }).ticks).toEqual([0, 0.25, 0.5, 0.75])
+  expect(scaleOf({ values: [7, 7] }).ticks.length).toBeLessThan(7)
+  expect(scaleOf({ values: [] }).ticks).toEqual([])
+  expect(scaleOf({ values: [0, 5, 10], base: 10 }).place(5)).toBe(0) // a logarithm knows no zero
+})
+
 test('§console rows are added up place by place, and what is unknown counts for nothing', () => {
   expect(stacked([[1, null, 3], [2, 2, null], []])).toEqual([3, 2, 3])
   expect(highestOf([[1, null], [4]])).toBe(4)
@@ -42,24 +58,6 @@ test('§console a bar stands on what is below it; what is not there is not drawn
 })
 
 test('§console a line stops where nothing is known, and a lone value is a dot', () => {
-  expect(linePath([10, 10, null, 10], 10).match(/[ML]/g)).toEqual(['M', 'L', 'M'])
-  expect(linePath([null, 10, null], 10)).toBe(`M${WIDTH / 2} 0h0.01`)
-})
-
-test.each([
-  [0, '0 ms'],
-  [999, '999 ms'],
-  [1_250, '1.25 s'],
-  [125_000, '2 min 5 s'],
-])('§console %i ms are %s', (ms, text) => {
-  expect(duration(ms)).toBe(text)
-})
-
-test('§console shares and changes: none where there is nothing to compare with, and small is not zero', () => {
-  expect(percent(1, 0)).toBe('–')
-  expect(percent(0, 10)).toBe('0%')
-  expect(percent(1, 100_000)).toBe('< 0.1%')
-  expect(percent(1, 8)).toBe('12.5%')
-  expect(change(5, 0)).toBeUndefined()
-  expect([change(15, 10), change(5, 10), change(10, 10), change(250, 10)]).toEqual(['+50%', '-50%', '0%', '×25'])
+  expect(linePath(spotsOf([10, 10, null, 10], 10)).match(/[ML]/g)).toEqual(['M', 'L', 'M'])
+  expect(linePath(spotsOf([null, 10, null], 10))).toBe(`M${WIDTH / 2} 0h0.01`)
 })

@@ -1,17 +1,67 @@
-// Where things stand in a chart: a round number at the top, bars on bars, lines with gaps. Pure.
+// Where numbers stand in a chart: round numbers at its marks, values between 0 and 1 along an axis, bars on bars, lines
+// with gaps. Pure.
 export const WIDTH = 600
 export const HEIGHT = 120
 const GAP = 0.22 // of a bar's place
 
 export type Values = readonly (number | null)[]
 
-const ROUND = [1, 1.2, 1.5, 1.6, 2, 2.5, 3, 4, 5, 6, 8, 10, 12]
+/** Steps that people count in. */
+const ROUND = [1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 7.5, 8, 10]
+const ROUND_STEPS = [1, 2, 2.5, 5, 10]
+
+/** The first of these times a power of ten that is not below. */
+function roundUp(value: number, factors: readonly number[], fits: (round: number) => boolean = () => true): number {
+  const power = 10 ** Math.floor(Math.log10(value))
+  return factors.map((factor) => factor * power).find((round) => round >= value && fits(round)) ?? 10 * power
+}
 
 /** The next round number whose half is whole, so that both can be read: nobody sends one and a half requests. */
-export function roundTop(highest: number): number {
-  if (!(highest > 0)) return 2
-  const unit = 10 ** Math.max(0, Math.floor(Math.log10(highest)))
-  return ROUND.map((factor) => factor * unit).find((top) => top >= highest && top % 2 === 0) ?? 20 * unit
+export const roundTop = (highest: number) => 2 * roundUp(Math.max(1, highest / 2 || 0), ROUND, Number.isInteger)
+
+export interface Scale {
+  place(value: number): number
+  ticks: number[]
+}
+
+interface ScaleOf {
+  values: readonly number[]
+  /** Marks stand at powers of it; without it the axis is linear. */
+  base?: number | undefined
+}
+
+const LINEAR_STEPS = 4
+const TICKS_MAX = 7
+
+/** Where values stand on an axis, from 0 to 1, and which of them get a mark. */
+export function scaleOf({ values, base }: ScaleOf): Scale {
+  const finite = values.filter((value) => Number.isFinite(value) && (base === undefined || value > 0))
+  const [low, high] = [Math.min(...finite), Math.max(...finite)]
+  if (finite.length === 0) return { place: () => 0, ticks: [] }
+  return base === undefined ? linear(low, high) : logarithmic(low, high, base)
+}
+
+/** Marked at steps that people count in: 0.25, 0.5, 0.75, and not 0.24, 0.48. */
+function linear(low: number, high: number): Scale {
+  const span = high - low || 1
+  const step = roundUp(span / LINEAR_STEPS, ROUND_STEPS)
+  const first = Math.ceil(low / step)
+  return {
+    place: (value) => (value - low) / span,
+    ticks: Array.from({ length: Math.floor(high / step) - first + 1 }, (_, at) => (first + at) * step),
+  }
+}
+
+function logarithmic(low: number, high: number, base: number): Scale {
+  const span = Math.log(high / low) || 1
+  const place = (value: number) => Math.log(value / low) / span
+  const first = Math.ceil(Math.log(low) / Math.log(base) - 1e-9)
+  const last = Math.floor(Math.log(high) / Math.log(base) + 1e-9)
+  const step = Math.max(1, Math.ceil((last - first + 1) / TICKS_MAX))
+  const powers: number[] = []
+  for (let exponent = first; exponent <= last; exponent += step) powers.push(base ** exponent)
+  // Within less than one power, its ends say more than nothing.
+  return { place, ticks: powers.length >= 2 ? powers : [low, high] }
 }
 
 export const highestOf = (rows: readonly Values[]) => Math.max(0, ...rows.flatMap((row) => row.map((one) => one ?? 0)))
@@ -37,16 +87,21 @@ export function barsPath(values: Values, below: readonly number[], top: number):
   return bars.join('')
 }
 
-/** A line through the middles of the places. Where nothing is known it stops; a lone value is a dot. */
-export function linePath(values: Values, top: number): string {
-  const place = WIDTH / Math.max(1, values.length)
-  let path = ''
-  for (const [at, value] of values.entries()) {
-    if (value === null) continue
-    const point = `${round((at + 0.5) * place)} ${round(HEIGHT - (HEIGHT * value) / top)}`
-    const [before, after] = [values[at - 1] ?? null, values[at + 1] ?? null]
-    path += before === null ? `M${point}` : `L${point}`
-    if (before === null && after === null) path += 'h0.01'
-  }
-  return path
+/** How far to the right and how far up something stands, each from 0 to 1. */
+export type Spot = readonly [across: number, up: number]
+
+/** Where nothing is known a line stops; a lone value is a dot. */
+export function linePath(spots: readonly (Spot | null)[]): string {
+  return spots
+    .map((spot, at) => {
+      if (spot === null) return ''
+      const [before, after] = [spots[at - 1] ?? null, spots[at + 1] ?? null]
+      const point = `${round(WIDTH * spot[0])} ${round(HEIGHT * (1 - spot[1]))}`
+      return `${before === null ? 'M' : 'L'}${point}${before === null && after === null ? 'h0.01' : ''}`
+    })
+    .join('')
 }
+
+/** A value each in the middle of its place, as bars stand. */
+export const spotsOf = (values: Values, top: number): (Spot | null)[] =>
+  values.map((value, at) => (value === null ? null : [(at + 0.5) / values.length, value / top]))

@@ -1,7 +1,7 @@
 // Several curves over one axis, with points that matter marked: a small SVG of our own, words outside the drawing so
 // that it may be stretched, and the same numbers as a table for who cannot see them.
 import { type PointerEvent, type ReactNode, useId, useState } from 'react'
-import { type Scale, scaleOf } from './curve-scale.ts'
+import { HEIGHT, linePath, type Scale, scaleOf, WIDTH } from './chart-scale.ts'
 
 export interface Axis {
   label: string
@@ -113,31 +113,22 @@ interface LinesProps {
 }
 
 const Lines = ({ at, across, up, curves }: LinesProps) => (
-  <svg viewBox="0 0 1 1" preserveAspectRatio="none" focusable="false" aria-hidden="true">
-    {up.ticks.map((tick) => (
-      <line key={tick} className="chart-grid" x1="0" x2="1" y1={1 - up.place(tick)} y2={1 - up.place(tick)} />
-    ))}
+  <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" focusable="false" aria-hidden="true">
+    {up.ticks.map((tick) => {
+      const y = HEIGHT * (1 - up.place(tick))
+      return <line key={tick} className="chart-grid" x1="0" x2={WIDTH} y1={y} y2={y} />
+    })}
     {curves.map(({ name, values }) => (
-      <path key={name} className={`curve ${curveLook(curves, name)}`} d={pathOf(values, at, across, up)} />
+      <path
+        key={name}
+        className={`curve ${curveLook(curves, name)}`}
+        d={linePath(
+          values.map((value, index) => (value === null ? null : [across.place(at[index] ?? 0), up.place(value)])),
+        )}
+      />
     ))}
   </svg>
 )
-
-/** A gap where a value is missing. */
-function pathOf(values: readonly (number | null)[], at: readonly number[], across: Scale, up: Scale): string {
-  let drawing = false
-  return values
-    .map((value, index) => {
-      if (value === null) {
-        drawing = false
-        return ''
-      }
-      const command = drawing ? 'L' : 'M'
-      drawing = true
-      return `${command}${across.place(at[index] ?? 0).toFixed(4)} ${(1 - up.place(value)).toFixed(4)}`
-    })
-    .join('')
-}
 
 const Ticks = ({ scale, axis, side }: { scale: Scale; axis: Axis; side: 'up' | 'across' }) => (
   <div className={`ticks ticks-${side}`}>

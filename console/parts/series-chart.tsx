@@ -1,7 +1,7 @@
 // Several rows of numbers over time, as stacked bars or as lines. Pointing at a place, or going there with the arrow
 // keys, tells its numbers; Enter or a click opens it. The same numbers stand in a table for who cannot see them.
 import { type KeyboardEvent, type MouseEvent, useId, useState } from 'react'
-import { barsPath, HEIGHT, highestOf, linePath, roundTop, stacked, type Values, WIDTH } from './chart-scale.ts'
+import { barsPath, HEIGHT, highestOf, linePath, roundTop, spotsOf, stacked, type Values, WIDTH } from './chart-scale.ts'
 
 export type SeriesColor = 'one' | 'two' | 'three' | 'four' | 'five' | 'rest' | 'bad'
 
@@ -180,10 +180,10 @@ function Drawing({ kind, series, before, top, cursor, places }: DrawingProps) {
             d={barsPath(values, stacked(series.slice(0, row).map((below) => below.values)), top)}
           />
         ) : (
-          <path key={id} className="plot-line" data-color={color} d={linePath(values, top)} />
+          <path key={id} className="plot-line" data-color={color} d={linePath(spotsOf(values, top))} />
         ),
       )}
-      {before && <path className="plot-before" d={linePath(before, top)} />}
+      {before && <path className="plot-before" d={linePath(spotsOf(before, top))} />}
     </svg>
   )
 }

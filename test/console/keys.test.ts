@@ -147,9 +147,9 @@ withConsole((scene) => {
     const { page } = visit
     await page.getByRole('link', { name: 'ci' }).click()
     await page.getByRole('heading', { name: 'ci', exact: true }).waitFor()
-    await page.getByRole('tab', { name: 'Spend' }).focus()
+    await page.getByRole('radio', { name: 'Spend' }).focus()
     await page.keyboard.press('ArrowRight')
-    expect(await page.getByRole('tab', { name: 'Requests' }).getAttribute('aria-selected')).toBe('true')
+    await page.getByRole('figure', { name: 'Requests by this key' }).waitFor()
 
     await page.getByRole('button', { name: 'Spending limit' }).click()
     await page.getByRole('dialog').getByRole('textbox').fill('10')

@@ -1,50 +1,54 @@
-// What a key was used for: thirty days, day by day, and its latest generations.
-import { useCallback, useMemo } from 'react'
-import { type UsageEvent, type UsageGroup, usageEvents, usageGroups } from '../../api/usage-calls.ts'
+// What a key was used for: thirty days, day by day, and its requests.
+import { useCallback, useMemo, useState } from 'react'
+import { type UsageGroup, usageGroups } from '../../api/usage-calls.ts'
 import { count, money, shortCount } from '../../parts/amounts.ts'
-import { Badge } from '../../parts/badge.tsx'
 import { Card } from '../../parts/card.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { LoadFailure } from '../../parts/load-failure.tsx'
-import { Tabs } from '../../parts/tabs.tsx'
-import { TimeAgo } from '../../parts/time-ago.tsx'
-import { BarChart, LineChart } from '../../parts/time-chart.tsx'
+import { stepLabel } from '../../parts/periods.ts'
+import { Segments } from '../../parts/segments.tsx'
+import { SeriesChart } from '../../parts/series-chart.tsx'
 import { nowMs } from '../../state/browser-clock.ts'
+import { navigate } from '../../state/navigation.tsx'
 import { useResource } from '../../state/resource.ts'
+import { EventPages } from '../usage/event-pages.tsx'
 
 const DAYS = 30
 const DAY_MS = 86_400_000
 const POLL_MS = 15_000
-const LATEST = '20'
+
+const MEASURES = {
+  spend: { label: 'Spend', of: ({ charged_micros }: UsageGroup) => charged_micros, format: money },
+  requests: { label: 'Requests', of: ({ events }: UsageGroup) => events, format: count },
+  tokens: {
+    label: 'Tokens',
+    of: ({ input_tokens, output_tokens }: UsageGroup) => input_tokens + output_tokens,
+    format: shortCount,
+  },
+}
+type MeasureId = keyof typeof MEASURES
+const OFFERED = (Object.keys(MEASURES) as MeasureId[]).map((id) => ({ id, label: MEASURES[id].label }))
 
 export function KeyUsage({ key_id }: { key_id: string }) {
+  const [measure, setMeasure] = useState<MeasureId>('spend')
   const days = useMemo(lastDays, [])
   const from = `${days[0]}T00:00:00Z`
-  const by_day = useResource(
+  const { state, reload } = useResource(
     useCallback((signal) => usageGroups({ key_id, from, group_by: 'day' }, signal), [key_id, from]),
     { poll_ms: POLL_MS },
   )
-  const latest = useResource<readonly UsageEvent[]>(
-    useCallback((signal) => usageEvents({ key_id, limit: LATEST }, signal), [key_id]),
-    { poll_ms: POLL_MS },
-  )
+  const of_key = useMemo(() => ({ key_id }), [key_id])
   return (
     <>
-      <Card title={`Last ${DAYS} days`}>
-        {by_day.state.kind === 'failed' && (
-          <LoadFailure what="Usage" error={by_day.state.error} onRetry={by_day.reload} />
-        )}
-        {by_day.state.kind === 'loading' && <div className="skeleton skeleton-chart" />}
-        {by_day.state.kind === 'ready' && <Charts days={days} groups={by_day.state.value} />}
+      <Card
+        title={`Last ${DAYS} days`}
+        actions={<Segments<MeasureId> label="What is drawn" options={OFFERED} value={measure} onChange={setMeasure} />}
+      >
+        {state.kind === 'failed' && <LoadFailure what="Usage" error={state.error} onRetry={reload} />}
+        {state.kind === 'loading' && <div className="skeleton skeleton-chart" />}
+        {state.kind === 'ready' && <Days days={days} groups={state.value} measure={measure} key_id={key_id} />}
       </Card>
       <Card title="Latest requests">
-        <DataTable
-          what="Requests"
-          resource={latest}
-          columns={COLUMNS}
-          rowId={({ trace_id }) => trace_id}
-          empty={<p>Nothing was generated with this key yet.</p>}
-        />
+        <EventPages key={key_id} query={of_key} empty={<p>Nothing was generated with this key yet.</p>} />
       </Card>
     </>
   )
@@ -56,62 +60,26 @@ function lastDays(): string[] {
   return Array.from({ length: DAYS }, (_, at) => new Date(today - (DAYS - 1 - at) * DAY_MS).toISOString().slice(0, 10))
 }
 
-function Charts({ days, groups }: { days: readonly string[]; groups: readonly UsageGroup[] }) {
-  const known = new Map(groups.map((group) => [group.day, group]))
-  const over = (value: (group: UsageGroup) => number) =>
-    days.map((day) => {
-      const group = known.get(day)
-      return { label: day, value: group ? value(group) : 0 }
-    })
+interface DaysProps {
+  days: readonly string[]
+  groups: readonly UsageGroup[]
+  measure: MeasureId
+  key_id: string
+}
+
+/** A day leads to its requests. */
+function Days({ days, groups, measure, key_id }: DaysProps) {
+  const { label, of, format } = MEASURES[measure]
+  const known = new Map(groups.map((group) => [group.day, of(group)]))
   return (
-    <Tabs
-      label="What is drawn"
-      tabs={[
-        {
-          id: 'spend',
-          label: 'Spend',
-          content: <BarChart title="Charged" points={over((group) => group.charged_micros)} format={money} />,
-        },
-        {
-          id: 'requests',
-          label: 'Requests',
-          content: <BarChart title="Requests" points={over((group) => group.events)} format={count} />,
-        },
-        {
-          id: 'tokens',
-          label: 'Tokens',
-          content: (
-            <LineChart
-              title="Tokens in and out"
-              points={over((group) => group.input_tokens + group.output_tokens)}
-              format={shortCount}
-            />
-          ),
-        },
-      ]}
+    <SeriesChart
+      title={`${label} by this key`}
+      title_hidden
+      kind="bars"
+      places={days.map((day) => stepLabel(Date.parse(day), 'day'))}
+      series={[{ id: measure, label, color: 'one', values: days.map((day) => known.get(day) ?? 0) }]}
+      format={format}
+      onPick={(at) => navigate(`/usage?key_id=${key_id}&at=${days[at]}T00:00:00.000Z`)}
     />
   )
 }
-
-const COLUMNS: readonly Column<UsageEvent>[] = [
-  { id: 'at', header: 'When', cell: ({ created_at }) => <TimeAgo at={created_at} /> },
-  {
-    id: 'model',
-    header: 'Model',
-    cell: ({ resolved_model, provider, mode }) => (
-      <span className="two-lines">
-        <span>{resolved_model}</span>
-        <span className="muted">{mode === 'placeholder' ? 'placeholder' : provider}</span>
-      </span>
-    ),
-  },
-  {
-    id: 'status',
-    header: 'Result',
-    cell: ({ status }) => <Badge tone={status === 'completed' ? 'good' : 'warn'}>{status}</Badge>,
-  },
-  { id: 'in', header: 'Tokens in', align: 'right', minor: true, cell: ({ input_tokens }) => count(input_tokens) },
-  { id: 'out', header: 'Tokens out', align: 'right', cell: ({ output_tokens }) => count(output_tokens) },
-  { id: 'took', header: 'Took', align: 'right', minor: true, cell: ({ duration_ms }) => `${count(duration_ms)} ms` },
-  { id: 'cost', header: 'Charged', align: 'right', cell: ({ charged_micros }) => money(charged_micros) },
-]
