@@ -36,3 +36,6 @@ export async function inLanes<T>(lanes: number, items: Iterable<T>, work: (item:
 
 export const count = <T>(things: readonly T[], which: (one: T) => boolean) =>
   things.reduce((sum, one) => sum + (which(one) ? 1 : 0), 0)
+
+/** The highest of any number of values: as arguments of Math.max, a hundred thousand would be too many. */
+export const highest = (values: readonly number[]) => values.reduce((most, value) => Math.max(most, value), 0)

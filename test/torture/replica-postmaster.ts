@@ -2,7 +2,7 @@
 // the envelope and when to come back; nothing hangs; the servers recover by themselves.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ownPostgresServer, type PostgresServer } from '../support/postgres-server.ts'
-import { asks, count, inLanes, stored } from './asks.ts'
+import { asks, count, highest, inLanes, stored } from './asks.ts'
 import { check, type Operation } from './checker.ts'
 import type { Plant } from './plants.ts'
 import { type Chance, chance } from './randomness.ts'
@@ -53,8 +53,8 @@ export async function postmaster(run: Postmaster): Promise<Report> {
           'answers of 409': count(operations, (one) => one.status === 409),
           'retries that found it done': count(operations, (one) => one.replayed === true) - asked.length,
           'effects in the store': effects.length,
-          'slowest answer, ms': Math.round(Math.max(...took)),
-          'until answers come again, worst, ms': Math.round(Math.max(...recoveries)),
+          'slowest answer, ms': Math.round(highest(took)),
+          'until answers come again, worst, ms': Math.round(highest(recoveries)),
         },
         checks: [
           ...verdictChecks({ ...verdict, server_errors: expected }),

@@ -1,6 +1,6 @@
 // F22: servers replaced one after the other under load and open streams. Nobody behind the balancer notices.
 import { type Behaviour, startUpstream } from '../support/upstream.ts'
-import { count, inLanes } from './asks.ts'
+import { count, highest, inLanes } from './asks.ts'
 import type { Plant } from './plants.ts'
 import { chance } from './randomness.ts'
 import {
@@ -65,7 +65,7 @@ export async function rolling(run: Rolling): Promise<Report> {
             ({ failure }) => failure !== undefined && !failure.startsWith('503 {'),
           ),
           'slowest answer that is no stream, ms': slowest(answers.filter(({ what }) => what !== 'stream')),
-          'slowest stop, ms': Math.round(Math.max(...stops_ms)),
+          'slowest stop, ms': Math.round(highest(stops_ms)),
         },
         checks: [
           ...['read', 'chat', 'keyed chat'].map((what) => ({ name: `failed: ${what}`, found: failed(what).map(told) })),
@@ -162,5 +162,5 @@ async function leftovers({ scene }: Replicas): Promise<string[]> {
   }
 }
 
-const slowest = (answers: readonly Answered[]) => Math.round(Math.max(0, ...answers.map(({ took_ms }) => took_ms)))
+const slowest = (answers: readonly Answered[]) => Math.round(highest(answers.map(({ took_ms }) => took_ms)))
 const told = ({ took_ms, failure }: Answered) => `${failure} after ${Math.round(took_ms)} ms`

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Heard, openCall } from '../support/inference-client.ts'
 import type { Behaviour } from '../support/upstream.ts'
-import { count, inLanes } from './asks.ts'
+import { count, highest, inLanes } from './asks.ts'
 import type { Plant } from './plants.ts'
 import { type Chance, chance } from './randomness.ts'
 import { type Report, report } from './report.ts'
@@ -50,7 +50,7 @@ export async function streams(run: Streams): Promise<Report> {
     const key = await foundKey(scene)
     const before = await gauges(scene)
     const opened = await openAndLeave(scene, key.raw, run)
-    const last_left_at = Math.max(...opened.map(({ left_at }) => left_at ?? 0))
+    const last_left_at = highest(opened.map(({ left_at }) => left_at ?? 0))
     const drained_ms = await untilDrained(scene, last_left_at)
     await untilEnded(upstream)
     const after = await gauges(scene)
