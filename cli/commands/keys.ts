@@ -26,8 +26,18 @@ export function addKey(program: Command): void {
     'switchyard key create --name ci --expires 2027-01-01T00:00:00Z --models fast gpt-4o* --cidrs 203.0.113.0/24',
   )
 
-  const listing = withJson(key.command('list')).description('list all keys, newest first').action(list)
-  withExample(listing, 'switchyard key list', "switchyard key list --json | jq -r '.data[].id'")
+  const listing = withJson(key.command('list'))
+    .description('list keys, newest first: all of them, or a page')
+    .option('--limit <count>', 'at most so many, 1 to 1000')
+    .option('--after <id>', 'only keys behind this one, the last of a page', idOf('key'))
+    .option('--parent <id>', 'only child keys of this one', idOf('key'))
+    .action(list)
+  withExample(
+    listing,
+    'switchyard key list',
+    'switchyard key list --limit 100 --after key_1b2c3d4e5f6g7h8i9j0k',
+    "switchyard key list --json | jq -r '.data[].id'",
+  )
 
   const revoking = withJson(key.command('revoke'))
     .description('revoke a key: it stops working at once')
@@ -60,8 +70,16 @@ async function create({ name, scope, json, ...terms }: Creating): Promise<void> 
   print(json ? text : withSecret(body))
 }
 
-async function list({ json }: Printing): Promise<void> {
-  const { body, text } = await service().get<{ data: ApiKey[] }>('/v2/api-keys')
+type Listing = Printing & { limit?: string; after?: string; parent?: string }
+
+async function list({ json, limit, after, parent }: Listing): Promise<void> {
+  const asked = new URLSearchParams({
+    ...(limit !== undefined && { limit }),
+    ...(after !== undefined && { after }),
+    ...(parent !== undefined && { parent_id: parent }),
+  })
+  const path = asked.size > 0 ? `/v2/api-keys?${asked}` : '/v2/api-keys'
+  const { body, text } = await service().get<{ data: ApiKey[]; has_more: boolean }>(path)
   if (json) return print(text)
   const rows = body.data.map((key) => [
     key.id,
@@ -74,6 +92,7 @@ async function list({ json }: Printing): Promise<void> {
     when(key.last_used_at),
   ])
   print(table(['ID', 'NAME', 'KEY', 'SCOPES', 'STATUS', 'SPENT', 'LIMIT', 'LAST USED'], rows))
+  if (body.has_more) print(`There are more: --after ${body.data.at(-1)?.id}`)
 }
 
 async function revoke(id: string, { json }: Printing): Promise<void> {

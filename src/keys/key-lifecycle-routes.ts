@@ -19,6 +19,18 @@ export interface LifecycleNeeds {
 }
 
 export const keyLifecycleRoutes: Routes<LifecycleNeeds> = async (app, { clock, uses, carvingOn }) => {
+  app.get(
+    '/v2/api-keys/:key_id',
+    {
+      config: { scope: 'read', class: 'read' },
+      schema: { tags, summary: 'Retrieve an API key', params: Params, response: { 200: ApiKey } },
+    },
+    async ({ caller: { project_id }, params: { key_id }, db }) => {
+      const key = found(await keyStore(db).find(project_id, key_id), 'API key', key_id)
+      return uses.withLatest(asOf(key, clock.now()))
+    },
+  )
+
   app.patch(
     '/v2/api-keys/:key_id',
     {

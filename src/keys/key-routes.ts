@@ -8,6 +8,7 @@ import { found, list, type Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
 import { type Carving, refuseChild } from './child-key.ts'
 import { ApiKey, asOf, CreatedKey, createKey, NewKey, RevokedKey } from './key.ts'
+import { KeyQuery, keyQuestion, placed } from './key-list.ts'
 import { keyStore } from './key-store.ts'
 import type { KeyUse } from './key-use.ts'
 
@@ -47,9 +48,23 @@ export const keyRoutes: Routes<KeyNeeds> = async (app, { clock, uses, carvingOn 
     '/v2/api-keys',
     {
       config: { scope: 'read', class: 'read' },
-      schema: { tags, summary: 'List API keys, newest first', response: { 200: listOf(ApiKey) } },
+      schema: {
+        tags,
+        summary: 'List API keys, newest first',
+        description:
+          'All of them in one answer. With `limit`, at most so many: `has_more` says whether there are more, and ' +
+          '`after` with the last id of a page gives the next one.',
+        querystring: KeyQuery,
+        response: { 200: listOf(ApiKey) },
+      },
     },
-    async ({ caller, db }) => list((await keyStore(db).list(caller.project_id)).map(shown)),
+    async ({ caller: { project_id }, query, db }) => {
+      const { limit = Number.POSITIVE_INFINITY, after, parent_id } = keyQuestion(query)
+      const place = after === undefined ? undefined : placed(await keyStore(db).place(project_id, after))
+      const more = Number.isFinite(limit) ? { limit: limit + 1 } : {}
+      const keys = await keyStore(db).list(project_id, { parent_id, after: place, ...more })
+      return { ...list(keys.slice(0, limit).map(shown)), has_more: keys.length > limit } // R10
+    },
   )
 
   app.delete(

@@ -7,10 +7,17 @@ import { nextSequence } from '../core/ids.ts'
 import { type Db, joined, type Sql, sql } from '../storage/db.ts'
 import { cubeName, cubeWith } from '../usage/usage-rollup.ts'
 import type { ApiKey, MintedKey, NewSecret } from './key.ts'
+import type { KeyPlace } from './key-list.ts'
 import { type HolderRow, holderOf, type KeyRow, keyOf } from './key-rows.ts'
 import type { CheckedTerms } from './key-terms.ts'
 
 export type KeyStore = ReturnType<typeof keyStore>
+
+export interface KeysAsked {
+  parent_id?: string | undefined
+  after?: KeyPlace | undefined
+  limit?: number | undefined
+}
 
 export type Edit = CheckedTerms & { name: string | undefined }
 
@@ -29,13 +36,29 @@ export function keyStore(db: Db) {
       return minted
     },
 
-    async list(project_id: string): Promise<ApiKey[]> {
-      const rows = await db.rows<KeyRow>(sql`
-        SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
-               expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs,
-               window_period, window_limit_micros, window_spent_micros, window_ends_at
-        FROM api_key WHERE project_id = ${project_id} ORDER BY sequence DESC`)
+    /** Newest first: all keys, or what is asked for. By places, so the last page costs what the first does. */
+    async list(project_id: string, { parent_id, after, limit }: KeysAsked = {}): Promise<ApiKey[]> {
+      const rows = await db.rows<KeyRow>(
+        joined(
+          sql`
+            SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
+                   expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs,
+                   window_period, window_limit_micros, window_spent_micros, window_ends_at
+            FROM api_key WHERE project_id = ${project_id}`,
+          parent_id === undefined ? sql`` : sql` AND parent_id = ${parent_id}`,
+          after ? sql` AND (sequence, id) < (${after.sequence}, ${after.id})` : sql``,
+          sql` ORDER BY sequence DESC, id DESC`,
+          limit === undefined ? sql`` : sql` LIMIT ${limit}`,
+        ),
+      )
       return rows.map(keyOf)
+    },
+
+    /** Where a key stands in the list. */
+    async place(project_id: string, id: string): Promise<KeyPlace | undefined> {
+      const [row] = await db.rows<KeyPlace>(sql`
+        SELECT sequence, id FROM api_key WHERE project_id = ${project_id} AND id = ${id}`)
+      return row
     },
 
     /**

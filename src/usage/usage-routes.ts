@@ -74,7 +74,7 @@ export const usageRoutes: Routes = async (app) => {
   )
 }
 
-/** R10: the only list with pages, for only this one grows with every request. */
+/** R10: in pages, for this list grows with every request. */
 const paged = <Item>({ data, has_more }: UsagePage<Item>) => ({ ...list(data), has_more })
 
 async function placeAsked(db: Db, project_id: string, { after, before }: UsageQuestion): Promise<From> {

@@ -1,7 +1,8 @@
-// §8.2, R10, R11: lists come whole, on one page.
-import { expect, test } from 'vitest'
+// §8.2, R10, R11: lists come whole, on one page; keys also page by page where somebody asks for it.
+import { describe, expect, test } from 'vitest'
 import { createKey } from '../../src/keys/key.ts'
 import { keyStore } from '../../src/keys/key-store.ts'
+import { sql } from '../../src/storage/db.ts'
 import { withService } from '../support/service.ts'
 
 withService((service) => {
@@ -22,6 +23,93 @@ withService((service) => {
     expect(body.data.slice(0, 1_000).map((one: { id: string }) => one.id)).toEqual(
       made.map(({ api_key }) => api_key.id).reverse(),
     )
+  })
+
+  describe('§4.2 pages of keys', () => {
+    type Home = Awaited<ReturnType<ReturnType<typeof service>['newProject']>>
+
+    /** All in one answer, and page after page until there are no more. */
+    async function both(home: Home, limit: number, more = '') {
+      const whole: { id: string }[] = (await home.get(`/v2/api-keys?${more}`)).body.data
+      const pages: { id: string }[][] = []
+      for (let after = ''; pages.length < 20; ) {
+        const { body } = await home.get(`/v2/api-keys?limit=${limit}${after}${more}`)
+        pages.push(body.data)
+        if (!body.has_more) break
+        after = `&after=${body.data.at(-1).id}`
+      }
+      return { whole, pages }
+    }
+
+    test.each([1, 3, 4, 7, 8, 100])('§4.2 pages of %i are the list, in its order, each key once', async (limit) => {
+      const home = await service().newProject()
+      for (let n = 0; n < 7; n++) await home.post('/v2/api-keys', { name: `k${n}` }) // and the one of the project
+      const { whole, pages } = await both(home, limit)
+      expect(whole).toHaveLength(8)
+      expect(pages.flat()).toEqual(whole)
+      expect(pages.map(({ length }) => length).slice(0, -1)).toEqual(pages.slice(1).map(() => limit))
+      expect(pages).toHaveLength(Math.ceil(8 / limit))
+    })
+
+    test('R11 keys of one moment are on one page each, whatever their ids', async () => {
+      const { db, newProject } = service()
+      const home = await newProject()
+      for (let n = 0; n < 6; n++) await home.post('/v2/api-keys', { name: `k${n}` })
+      await db.rows(sql`UPDATE api_key SET sequence = 1 WHERE project_id = ${home.project.id}`)
+      const { whole, pages } = await both(home, 2)
+      expect(pages.flat()).toEqual(whole)
+      expect(new Set(pages.flat().map(({ id }) => id)).size).toBe(7)
+    })
+
+    test('R64 the children of a key, and of no other', async () => {
+      const home = await service().newProject()
+      const [parent, other] = [
+        await home.post('/v2/api-keys', { name: 'a' }),
+        await home.post('/v2/api-keys', { name: 'b' }),
+      ]
+      const child = { name: 'run', limit_usd: 0, ttl_seconds: 60 }
+      const born: string[] = []
+      for (let n = 0; n < 3; n++)
+        born.unshift((await home.post(`/v2/api-keys/${parent.body.id}/children`, child)).body.id)
+      await home.post(`/v2/api-keys/${other.body.id}/children`, child)
+      const { whole, pages } = await both(home, 2, `&parent_id=${parent.body.id}`)
+      expect(whole.map(({ id }) => id)).toEqual(born)
+      expect(pages.flat()).toEqual(whole)
+    })
+
+    test.each([
+      ['limit=0', 'limit'],
+      ['limit=1001', 'limit'],
+      ['limit=x', 'limit'],
+      ['limit=1.5', 'limit'],
+      ['after=key_unknown', 'after'],
+      ['after=', 'after'],
+      ['after=%00', 'after'],
+      ['parent_id=%00', 'parent_id'],
+    ])('§4.2 400 on %s, naming the field', async (query, field) => {
+      const { status, body } = await (await service().newProject()).get(`/v2/api-keys?${query}`)
+      expect([status, body.error.type]).toEqual([400, 'invalid_request_error'])
+      expect(body.error.message).toContain(`'${field}'`)
+    })
+
+    test('§5.8 a key of another project is no place in this list, and its children are not told', async () => {
+      const [home, other] = [await service().newProject(), await service().newProject()]
+      const theirs = (await other.post('/v2/api-keys', { name: 'theirs' })).body.id
+      await other.post(`/v2/api-keys/${theirs}/children`, { name: 'run', limit_usd: 0, ttl_seconds: 60 })
+      expect((await home.get(`/v2/api-keys?after=${theirs}`)).status).toBe(400)
+      expect((await home.get(`/v2/api-keys?parent_id=${theirs}`)).body.data).toEqual([])
+      expect((await home.get(`/v2/api-keys/${theirs}`)).status).toBe(404)
+    })
+
+    test('§4.2 one key is told as the list tells it; a key that may only read may ask', async () => {
+      const home = await service().newProject()
+      const { id } = (await home.post('/v2/api-keys', { name: 'ci', allowed_models: ['a*'] })).body
+      const reader = (await home.post('/v2/api-keys', { name: 'reader', scopes: ['read'] })).body
+      const listed = (await home.get('/v2/api-keys')).body.data.find((key: { id: string }) => key.id === id)
+      const told = await service().as(reader.key).get(`/v2/api-keys/${id}`)
+      expect([told.status, told.body]).toEqual([200, listed])
+      expect((await home.get('/v2/api-keys/key_unknown')).status).toBe(404)
+    })
   })
 
   test('R10 an empty list has the same envelope', async () => {
