@@ -4,18 +4,36 @@ import type { KeySpendingLimit, Period } from '../../src/budgets/budget-window.t
 import type { NewChild } from '../../src/keys/child-key.ts'
 import type { ApiKey, CreatedKey, KeyChanges, NewKey, RevokedKey, Rotation } from '../../src/keys/key.ts'
 import type { ApiKeyLimits, NewKeyLimits } from '../../src/limits/key-limits.ts'
-import { ApiError, del, get, patch, post } from './api-client.ts'
+import { del, get, patch, post } from './api-client.ts'
+import { asked } from './usage-calls.ts'
 
 export type { ApiKey, ApiKeyLimits, KeyChanges, KeySpendingLimit, NewChild, NewKey, NewKeyLimits, Period, Rotation }
 export type CreatedApiKey = Static<typeof CreatedKey>
 
 interface List<T> {
   data: T[]
+  has_more: boolean
 }
 
 const KEYS = '/v2/api-keys'
 
-export const listKeys = async (signal?: AbortSignal) => (await get<List<ApiKey>>(KEYS, signal)).data
+const PAGE_KEYS = 1_000 // in one answer, ten thousand would keep the service from others for too long
+const PAGES_MAX = 1_000
+
+/** All keys, page by page. `tell` gets what is there so far, for whoever cannot wait. */
+export async function listKeys(signal?: AbortSignal, tell?: (keys: readonly ApiKey[]) => void): Promise<ApiKey[]> {
+  const keys: ApiKey[] = []
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const after = keys.at(-1)?.id
+    const { data, has_more } = await get<List<ApiKey>>(`${KEYS}?${asked({ limit: String(PAGE_KEYS), after })}`, signal)
+    keys.push(...data)
+    if (!has_more) break
+    tell?.([...keys])
+  }
+  return keys
+}
+
+const findKey = (id: string, signal?: AbortSignal) => get<ApiKey>(`${KEYS}/${encodeURIComponent(id)}`, signal)
 
 /** A key with those it belongs together with: its parent, or its children, newest first (R64). */
 export interface Family {
@@ -25,12 +43,12 @@ export interface Family {
 }
 
 export async function findFamily(id: string, signal?: AbortSignal): Promise<Family> {
-  const keys = await listKeys(signal)
-  const api_key = keys.find((one) => one.id === id)
-  if (!api_key)
-    throw new ApiError(404, { type: 'invalid_request_error', message: `No API key '${id}' in this project.` })
-  const parent = keys.find((one) => one.id === api_key.parent_id)
-  return { api_key, parent, children: keys.filter(({ parent_id }) => parent_id === id) }
+  const [api_key, children] = await Promise.all([
+    findKey(id, signal),
+    get<List<ApiKey>>(`${KEYS}?${asked({ parent_id: id })}`, signal),
+  ])
+  const parent = api_key.parent_id === undefined ? undefined : await findKey(api_key.parent_id, signal)
+  return { api_key, parent, children: children.data }
 }
 
 export const createKey = (body: NewKey, idempotency_key: string) => post<CreatedApiKey>(KEYS, body, idempotency_key)

@@ -23,8 +23,15 @@ export function Card({ title, actions, children }: CardProps) {
 
 export const Stats = ({ children }: { children: ReactNode }) => <dl className="stats">{children}</dl>
 
-export const Stat = ({ label, children }: { label: string; children: ReactNode }) => (
-  <div className="stat">
+interface StatProps {
+  label: string
+  /** What is long, such as an address, takes two places. */
+  wide?: true
+  children: ReactNode
+}
+
+export const Stat = ({ label, wide, children }: StatProps) => (
+  <div className="stat" data-wide={wide}>
     <dt>{label}</dt>
     <dd>{children}</dd>
   </div>

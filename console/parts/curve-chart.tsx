@@ -6,6 +6,8 @@ import { HEIGHT, linePath, type Scale, scaleOf, WIDTH } from './chart-scale.ts'
 export interface Axis {
   label: string
   format(value: number): string
+  /** Beside the axis, where less is more. */
+  mark?(value: number): string
   /** Logarithmic, with marks at powers of it. */
   base?: number
 }
@@ -57,7 +59,8 @@ export function CurveChart(props: CurveChartProps) {
   return (
     <figure className="chart curves" aria-labelledby={id}>
       <figcaption id={id}>
-        {title} <span className="muted">{y.label}</span>
+        {title}
+        <span className="muted">, {y.label}</span>
       </figcaption>
       <div className="curves-drawing" aria-hidden="true">
         <Ticks scale={up} axis={y} side="up" />
@@ -138,7 +141,7 @@ const Ticks = ({ scale, axis, side }: { scale: Scale; axis: Axis; side: 'up' | '
         key={tick}
         style={side === 'up' ? { bottom: percent(scale.place(tick)) } : { left: percent(scale.place(tick)) }}
       >
-        {axis.format(tick)}
+        {(axis.mark ?? axis.format)(tick)}
       </span>
     ))}
     {side === 'across' && <span className="ticks-label">{axis.label}</span>}

@@ -1,5 +1,5 @@
 // Where we are: the address below /console, links that change it without a reload, and what a mail's link brought.
-import { type AnchorHTMLAttributes, type MouseEvent, useSyncExternalStore } from 'react'
+import { type ComponentProps, type MouseEvent, useSyncExternalStore } from 'react'
 
 const BASE = '/console'
 
@@ -30,7 +30,7 @@ export function navigate(to: string, { replace = false, stay = false } = {}): vo
   for (const listener of listeners) listener()
 }
 
-type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> & { to: string }
+type LinkProps = Omit<ComponentProps<'a'>, 'href'> & { to: string }
 
 export function Link({ to, ...more }: LinkProps) {
   const follow = (event: MouseEvent) => {

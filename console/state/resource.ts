@@ -24,8 +24,11 @@ interface Options {
 
 const REST_FACTOR = 50 // what took long to load is asked for rarely: at most 2% of the time
 
+/** `tell`: what is there before all of it is. It is shown while nothing else is. */
+type Load<T> = (signal: AbortSignal, tell: (part: T) => void) => Promise<T>
+
 /** Loads anew whenever `load` changes: wrap it in useCallback. */
-export function useResource<T>(load: (signal: AbortSignal) => Promise<T>, { poll_ms }: Options = {}): Resource<T> {
+export function useResource<T>(load: Load<T>, { poll_ms }: Options = {}): Resource<T> {
   const [state, setState] = useState<Loaded<T>>({ kind: 'loading' })
   const again = useRef<() => void>(() => {})
 
@@ -42,7 +45,7 @@ export function useResource<T>(load: (signal: AbortSignal) => Promise<T>, { poll
 }
 
 interface Loop<T> {
-  load(signal: AbortSignal): Promise<T>
+  load: Load<T>
   poll_ms: number | undefined
   show(next: (before: Loaded<T>) => Loaded<T>): void
 }
@@ -50,6 +53,7 @@ interface Loop<T> {
 function startLoading<T>({ load, poll_ms, show }: Loop<T>) {
   let timer: ReturnType<typeof setTimeout> | undefined
   let under_way: AbortController | undefined
+  let complete = false
 
   async function now(): Promise<void> {
     clearTimeout(timer)
@@ -58,7 +62,10 @@ function startLoading<T>({ load, poll_ms, show }: Loop<T>) {
     under_way = controller
     const started = nowMs()
     try {
-      const value = await load(controller.signal)
+      const value = await load(controller.signal, (part) => {
+        if (!complete && !controller.signal.aborted) show(() => ({ kind: 'ready', value: part }))
+      })
+      complete ||= !controller.signal.aborted
       if (!controller.signal.aborted) show(() => ({ kind: 'ready', value }))
     } catch (cause) {
       if (!controller.signal.aborted) show((before) => failed(before, cause))

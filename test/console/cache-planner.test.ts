@@ -54,7 +54,7 @@ withConsole((scene) => {
 
   test('§4.9 an estimate draws where fetching begins to win, load moves it, and one click makes it the plan', async () => {
     const { visit, page, decision } = await planner()
-    const chart = page.getByRole('figure', { name: 'Against the length of the prefix' })
+    const chart = page.getByRole('figure', { name: 'Recompute and fetch, by length of the prefix' })
     await chart.getByText('wins from 21,376 tokens on').waitFor()
     expect(await chart.locator('.curves-mark').count()).toBeGreaterThan(0)
     await page.getByLabel('How busy the tiers are').fill('60')

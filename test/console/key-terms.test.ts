@@ -88,10 +88,9 @@ withConsole((scene) => {
     const after = await told(page, id)
     expect([after.expires_at, after.allowed_models]).toEqual([expires_at, undefined])
 
-    await page.route('**/v2/api-keys', async (route) => {
-      const list = await (await route.fetch()).json()
-      for (const key of list.data) key.expires_at = '2020-01-01T00:00:00.000Z'
-      await route.fulfill({ json: list })
+    await page.route(`**/v2/api-keys/${id}`, async (route) => {
+      const key = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...key, expires_at: '2020-01-01T00:00:00.000Z' } })
     })
     await page.reload()
     await page.getByText('expired', { exact: true }).waitFor()

@@ -7,6 +7,8 @@ import { seedKeys, seedOwner, seedUsage } from './seed.ts'
 
 const RAW = /svc_live_[0-9A-Za-z]{42}/
 
+const LISTED = /\/v2\/api-keys\?/
+
 withConsole((scene) => {
   async function owner(path = '/keys') {
     const seeded = await seedOwner(scene().db())
@@ -206,7 +208,7 @@ withConsole((scene) => {
     const { page } = visit
     const gate: { open?: () => void } = {}
     const opened = new Promise<void>((open) => Object.assign(gate, { open }))
-    await page.route('**/v2/api-keys', async (route) => {
+    await page.route(LISTED, async (route) => {
       await opened
       await route.fulfill({
         status: 503,
@@ -217,7 +219,7 @@ withConsole((scene) => {
     await page.locator('.skeleton-row').first().waitFor()
     gate.open?.()
     await page.getByText('Keys could not be loaded. The store does not answer.').waitFor()
-    await page.unroute('**/v2/api-keys')
+    await page.unroute(LISTED)
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('link', { name: 'ci' }).waitFor()
     await visit.close()

@@ -84,7 +84,7 @@ function EstimateWords({ estimate }: { estimate: CacheEstimate }) {
   return (
     <p role="status">
       {count(prefix_tokens)} tokens are {size(kv_bytes)} of cache. Computing them takes about{' '}
-      {duration(expected_recompute_ms)}, give or take {recompute_margin_pct} %.{' '}
+      {duration(expected_recompute_ms)}, give or take {recompute_margin_pct}%.{' '}
       <strong>
         {plan.decision.decision === 'fetch'
           ? `Fetching from ${plan.decision.tier} saves ${duration(plan.decision.saved_ms ?? 0)}.`

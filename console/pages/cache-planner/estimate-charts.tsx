@@ -2,6 +2,7 @@
 import type { CacheEstimate } from '../../api/cache-plan-calls.ts'
 import { count } from '../../parts/amounts.ts'
 import { CurveChart, type Mark } from '../../parts/curve-chart.tsx'
+import { duration as shortDuration } from '../../parts/figures.ts'
 import { duration, percent } from '../../parts/measures.ts'
 import { winsWords } from './estimated-costs.tsx'
 
@@ -23,10 +24,10 @@ export function EstimateCharts({ estimate }: { estimate: CacheEstimate }) {
   return (
     <div className="chart-pair">
       <CurveChart
-        title="Against the length of the prefix"
+        title="Recompute and fetch, by length of the prefix"
         at={curve.prefix_tokens}
         x={TOKENS}
-        y={{ label: 'time', format: duration, base: 10 }}
+        y={{ label: 'time', format: duration, mark: shortDuration, base: 10 }}
         curves={[
           { name: RECOMPUTE, values: curve.recompute_ms, reference: true },
           ...curve.tiers.map(({ name, total_ms }) => ({ name, values: total_ms })),

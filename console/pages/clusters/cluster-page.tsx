@@ -104,7 +104,7 @@ function Facts({ cluster }: { cluster: Cluster }) {
         <Stat label="Registered">
           <TimeAgo at={created_at} />
         </Stat>
-        <Stat label="Endpoint">
+        <Stat label="Endpoint" wide>
           {endpoint === null ? <span className="late">none, so nothing is sent there</span> : <code>{endpoint}</code>}
         </Stat>
       </Stats>

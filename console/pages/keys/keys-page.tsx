@@ -25,7 +25,8 @@ import { NewKeyDialog, type ShownKey } from './new-key-dialog.tsx'
 
 const POLL_MS = 10_000
 
-const listFamilies = async (signal: AbortSignal) => families(await listKeys(signal), nowMs())
+const listFamilies = async (signal: AbortSignal, tell: (rows: readonly KeyRow[]) => void) =>
+  families(await listKeys(signal, (keys) => tell(families(keys, nowMs()))), nowMs())
 
 export default function KeysPage() {
   const keys = useResource<readonly KeyRow[]>(listFamilies, { poll_ms: POLL_MS })

@@ -95,7 +95,7 @@ function CurrentTargets({ release_id }: { release_id: string }) {
   return (
     <span className="two-lines">
       <span>
-        {shown.map(({ target, share }) => `${target.model} ${Math.round(share * 100)} %`).join(', ')}
+        {shown.map(({ target, share }) => `${target.model} ${Math.round(share * 100)}%`).join(', ')}
         {more > 0 && ` and ${more} more`}
       </span>
       <span className="muted">release {version}</span>

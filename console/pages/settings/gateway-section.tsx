@@ -95,7 +95,7 @@ const ProviderCard = ({ provider }: { provider: Provider }) => (
       <Stat label="Other models">{provider.unlisted_models ? 'asked for too' : 'not asked for'}</Stat>
     </Stats>
     <details className="more">
-      <summary>{count(provider.models_total)} models</summary>
+      <summary>{provider.models_total === 1 ? '1 model' : `${count(provider.models_total)} models`}</summary>
       <DataTable
         what={`Models of ${provider.id}`}
         resource={{ state: { kind: 'ready', value: provider.models }, reload: () => {} }}

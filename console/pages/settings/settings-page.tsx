@@ -20,6 +20,9 @@ const SECTIONS: readonly [Section, ...Section[]] = [
   { id: 'account', label: 'Your account', Content: lazy(() => import('./account-section.tsx')) },
 ]
 
+/** On a narrow screen the sections are wider than it; the one that is open is in sight. */
+const intoView = (link: HTMLAnchorElement | null) => link?.scrollIntoView({ block: 'nearest', inline: 'center' })
+
 export default function SettingsPage({ section }: { section?: string }) {
   const { project } = useMe()
   const chosen = SECTIONS.find(({ id }) => id === section) ?? SECTIONS[0]
@@ -39,6 +42,7 @@ export default function SettingsPage({ section }: { section?: string }) {
             key={id}
             to={at === 0 ? '/settings' : `/settings/${id}`}
             aria-current={chosen.id === id ? 'page' : undefined}
+            ref={chosen.id === id ? intoView : undefined}
           >
             {label}
           </Link>

@@ -6,7 +6,7 @@ import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { change as changeOf, percent } from '../../parts/figures.ts'
 import type { AddressQuery } from '../../state/address-query.ts'
 import { type Resource, seenAs } from '../../state/resource.ts'
-import type { Compared } from './usage-figures.ts'
+import { type Compared, GROUPS_SHOWN } from './usage-figures.ts'
 import { DIMENSIONS, drilledInto, nameOf, type UsageFrame } from './usage-view.ts'
 
 interface Row {
@@ -27,14 +27,19 @@ interface UsageBreakdownProps {
 
 export function UsageBreakdown({ frame, groups, names, change }: UsageBreakdownProps) {
   const columns = useMemo(() => columnsOf(frame, change), [frame, change])
+  const { state } = groups
+  const is_cut = state.kind === 'ready' && state.value.now.length >= GROUPS_SHOWN
   return (
-    <DataTable
-      what={`Usage by ${DIMENSIONS[frame.by].toLowerCase()}`}
-      resource={seenAs(groups, (compared) => rowsOf(compared, frame, names))}
-      columns={columns}
-      rowId={({ name }) => name ?? ''}
-      empty={<p>Nothing was generated in this period that matches.</p>}
-    />
+    <>
+      <DataTable
+        what={`Usage by ${DIMENSIONS[frame.by].toLowerCase()}`}
+        resource={seenAs(groups, (compared) => rowsOf(compared, frame, names))}
+        columns={columns}
+        rowId={({ name }) => name ?? ''}
+        empty={<p>Nothing was generated in this period that matches.</p>}
+      />
+      {is_cut && <p className="muted">These are the {count(GROUPS_SHOWN)} dearest. The file has all of them.</p>}
+    </>
   )
 }
 

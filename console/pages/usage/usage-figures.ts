@@ -1,6 +1,6 @@
 // The numbers of the page of usage, loaded and kept current: steps, groups, and the largest groups step by step.
 import { useCallback } from 'react'
-import { between, type UsageStep, usageTimeline } from '../../api/timeline-calls.ts'
+import { between, type Span, type UsageStep, usageTimeline } from '../../api/timeline-calls.ts'
 import { type UsageGroup, usageGroups } from '../../api/usage-calls.ts'
 import { spanBefore } from '../../parts/periods.ts'
 import { nowMs } from '../../state/browser-clock.ts'
@@ -8,7 +8,9 @@ import { type Resource, useResource } from '../../state/resource.ts'
 import { type Grouping, nameOf, spanIn, type UsageFrame } from './usage-view.ts'
 
 const POLL_MS = 15_000
-const GROUPS_MAX = '10000'
+/** Thousands of keys are told by their dearest; each of those is compared, however cheap it was before. */
+export const GROUPS_SHOWN = 1_000
+const GROUPS_COMPARED = 10_000
 
 /** `before`: of the period before, where it is compared. */
 export interface Compared<T> {
@@ -38,10 +40,11 @@ export function useGroups(frame: UsageFrame): Resource<Compared<UsageGroup>> {
     useCallback(
       async (signal: AbortSignal) => {
         const span = spanIn(frame, nowMs())
-        const asked = { ...frame.filters, group_by: frame.by, limit: GROUPS_MAX }
+        const groups = (of: Span, limit: number) =>
+          usageGroups({ ...frame.filters, ...between(of), group_by: frame.by, limit: String(limit) }, signal)
         const [now, before] = await Promise.all([
-          usageGroups({ ...asked, ...between(span) }, signal),
-          frame.compare ? usageGroups({ ...asked, ...between(spanBefore(span)) }, signal) : undefined,
+          groups(span, GROUPS_SHOWN),
+          frame.compare ? groups(spanBefore(span), GROUPS_COMPARED) : undefined,
         ])
         return { now, before }
       },
