@@ -1,14 +1,18 @@
 // What it costs to be a cluster: whole chat answers through one process on SQLite, then through one, two and three
-// replicas on one PostgreSQL. Each replica gets its own load, from a project of its own.
+// replicas on one PostgreSQL and one Redis. Each replica gets its own load, from a project of its own.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { globSync } from 'tinyglobby'
 import { freePort, ownPostgresServer } from '../test/support/postgres-server.ts'
 import { foundProjects } from '../test/torture/replica-scene.ts'
+import { median } from './figures.ts'
 import type { LoadPlan, LoadResult } from './load-plan.ts'
 import { type Load, startLoad } from './load-process.ts'
 import type { Conditions } from './measure.ts'
 import { type ServerProcess, startProcess, temporaryFolder, watch } from './processes.ts'
+import { record } from './report.ts'
+import { startRedis } from './service-under-test.ts'
+import { textTable } from './text-table.ts'
 
 const KEY = `svc_live_${'b'.repeat(42)}`
 const REPLICAS_MAX = 3
@@ -44,7 +48,9 @@ export async function replicas(conditions: Conditions): Promise<string> {
       env: { ...settings, PORT: String(await freePort()), ...env },
     })
   const embedded = await start('embedded', { SWITCHYARD_DATA_DIR: join(folder.path, 'embedded') })
-  const shared = { DATABASE_URL: postgres.url, SWITCHYARD_SECRET: 'b'.repeat(64) }
+  const redis = await startRedis()
+  if (typeof redis === 'string') throw new Error(redis)
+  const shared = { DATABASE_URL: postgres.url, SWITCHYARD_SECRET: 'b'.repeat(64), ...redis }
   const servers: ServerProcess[] = []
   for (let n = 1; n <= REPLICAS_MAX; n++)
     servers.push(await start(`replica ${n}`, { ...shared, SWITCHYARD_DATA_DIR: join(folder.path, `replica-${n}`) }))
@@ -53,18 +59,18 @@ export async function replicas(conditions: Conditions): Promise<string> {
   const contenders: Contender[] = [
     { name: 'one process on SQLite', servers: [embedded], keys: [KEY], storeMicros: () => 0 },
     ...servers.map((_, n) => ({
-      name: `${n + 1} on PostgreSQL`,
+      name: n === 0 ? 'one on PostgreSQL and Redis' : `${n + 1} replicas`,
       servers: servers.slice(0, n + 1),
       keys,
       storeMicros: () => familyMicros(postgres.pid?.()),
     })),
   ]
-  const lines = await measureAll(contenders, conditions)
+  const rows = await measureAll(contenders, conditions)
   await Promise.all([upstream, embedded, ...servers].map((server) => server.stop()))
   await postgres.stop()
   folder.remove()
   const title = `Replicas, whole chat answers, ${conditions.connections} connections in all, everything on the same cores`
-  return `\n${title}\n${lines.join('\n')}`
+  return textTable(title, COLUMNS, rows)
 }
 
 interface Round {
@@ -78,18 +84,27 @@ interface Round {
 
 const WARM_UP_SECONDS = 8
 
-async function measureAll(contenders: readonly Contender[], conditions: Conditions): Promise<string[]> {
+const COLUMNS = ['', 'CPU µs/request', '× one process', 'in PostgreSQL, µs', 'req/s', 'p50 ms', 'p99 ms', 'failed']
+
+async function measureAll(contenders: readonly Contender[], conditions: Conditions): Promise<string[][]> {
   const loads = Array.from({ length: REPLICAS_MAX }, startLoad)
   const rounds = new Map<string, Round[]>(contenders.map(({ name }) => [name, []]))
   for (const contender of contenders) await oneRound(contender, loads, { ...conditions, seconds: WARM_UP_SECONDS })
   for (let at = 0; at < conditions.rounds; at++)
     for (const contender of contenders) rounds.get(contender.name)?.push(await oneRound(contender, loads, conditions))
-  return [...rounds].map(([name, own]) => {
-    const median = (value: keyof Round) => own.map((round) => round[value]).sort((x, y) => x - y)[own.length >> 1] ?? 0
-    const shown = (value: keyof Round, digits: number) => median(value).toFixed(digits).padStart(8)
-    return `  ${name.padEnd(22)} ${shown('cpu_us', 0)} µs a request, and ${shown('store_us', 0)} µs in PostgreSQL; \
-${shown('per_second', 0)} requests/s, p50 ${shown('p50_ms', 1)} ms, p99 ${shown('p99_ms', 1)} ms, failures ${sum(own.map((round) => round.failures))}`
-  })
+  record('Replicas', { conditions, rounds: Object.fromEntries(rounds) })
+  const middle = (own: readonly Round[], value: keyof Round) => median(own.map((round) => round[value]))
+  const base = middle([...rounds.values()][0] ?? [], 'cpu_us')
+  return [...rounds].map(([name, own]) => [
+    name,
+    middle(own, 'cpu_us').toFixed(0),
+    (middle(own, 'cpu_us') / base).toFixed(2),
+    middle(own, 'store_us').toFixed(0),
+    middle(own, 'per_second').toFixed(0),
+    middle(own, 'p50_ms').toFixed(1),
+    middle(own, 'p99_ms').toFixed(1),
+    String(sum(own.map((round) => round.failures))),
+  ])
 }
 
 async function oneRound(contender: Contender, loads: readonly Load[], conditions: Conditions): Promise<Round> {
@@ -146,7 +161,7 @@ function settingsFile(folder: string, upstream: ServerProcess): Record<string, s
   project: { requests_per_minute: 100000000 }`
   writeFileSync(
     file,
-    `providers:\n  - { id: mock, base_url: "${upstream.url}", max_concurrency: 256, models: [{ id: bench, ${price} }] }\n${limits}\n`,
+    `providers:\n  - { id: mock, base_url: "${upstream.url}/v1", max_concurrency: 256, models: [{ id: bench, ${price} }] }\n${limits}\n`,
   )
   return { SWITCHYARD_CONFIG: file, SWITCHYARD_BOOTSTRAP_KEY: KEY, LOG_LEVEL: 'warn' }
 }
