@@ -66,7 +66,9 @@ export function answerClientError(
 ): void {
   // What was written into an answer that is under way, such as a stream, would be taken for a part of it.
   const answering = socket._httpMessage?.headersSent
-  if (error.code === 'ECONNRESET' || !socket.writable || answering) return void socket.destroy()
+  // Who connected ahead of a request and sent nothing yet would take an answer for that of the request to come.
+  const unasked = socket.bytesRead === 0
+  if (error.code === 'ECONNRESET' || !socket.writable || answering || unasked) return void socket.destroy()
   const [name, message] = NODE_CLIENT_ERRORS[error.code ?? ''] ?? ['invalid_request', 'This is not well-formed HTTP.']
   const { status, body } = new Refusal(name, message)
   const payload = JSON.stringify(body)

@@ -124,6 +124,18 @@ withService((service) => {
     }
   })
 
+  test('T-35 a connection on which nothing was asked is closed without an answer, which would meet the next request', async () => {
+    const { server } = service().app
+    await listening()
+    Object.assign(server, { headersTimeout: 20, requestTimeout: 30 })
+    try {
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+      expect((await untilClosed(socket)).status).toBeNaN()
+    } finally {
+      Object.assign(server, { headersTimeout: 10_000, requestTimeout: 15_000 })
+    }
+  })
+
   test('T-35 what follows a body that is longer than it says is refused as a request of its own', async () => {
     const { key } = await service().newProject()
     const socket = await listening()
