@@ -120,6 +120,17 @@ test('§4.1–4.4 key create, list, budget and revoke', async () => {
   expect(await as(created.key, 'key list')).toEqual(failed(1, /\(401 invalid_api_key\)\n$/))
 })
 
+test('§4.2 key list goes page by page, and to the children of one', async () => {
+  const parent = await json('key create --name parent')
+  expect((await run('key list --limit 1')).stdout).toMatch(/^There are more: --after key_\w{20}\n$/m)
+  const behind = await json(`key list --limit 1000 --after ${parent.id}`) // other tests make keys meanwhile
+  const whole: { id: string }[] = (await json('key list')).data
+  expect(behind.has_more).toBe(false)
+  expect(behind.data).toHaveLength(whole.length - 1 - whole.findIndex(({ id }) => id === parent.id))
+  expect((await json(`key list --parent ${parent.id}`)).data).toEqual([])
+  expect(await run('key list --limit 0')).toEqual(failed(1, /'limit'/))
+})
+
 test('§4.5–4.8 cluster register, list, heartbeat and deregister; --json is the answer, byte for byte', async () => {
   const plain = await json('cluster register --name plain --region eu-west-1')
   const scaled = await json('cluster register --name scaled --region eu-west-1 --min-replicas 0')
