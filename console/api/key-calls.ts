@@ -33,7 +33,7 @@ export async function listKeys(signal?: AbortSignal, tell?: (keys: readonly ApiK
   return keys
 }
 
-const findKey = (id: string, signal?: AbortSignal) => get<ApiKey>(`${KEYS}/${encodeURIComponent(id)}`, signal)
+export const findKey = (id: string, signal?: AbortSignal) => get<ApiKey>(`${KEYS}/${encodeURIComponent(id)}`, signal)
 
 /** A key with those it belongs together with: its parent, or its children, newest first (R64). */
 export interface Family {

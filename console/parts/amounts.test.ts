@@ -1,7 +1,7 @@
 // Money, counts and ages as people read them; when a budget is near; numbers as they are typed.
 import { expect, test } from 'vitest'
 import { ApiError } from '../api/api-client.ts'
-import { ago, money } from './amounts.ts'
+import { ago, headlineCount, headlineMoney, money } from './amounts.ts'
 import { budgetLevel } from './budget-bar.tsx'
 import { typedNumber } from './typed-number.ts'
 
@@ -14,6 +14,19 @@ test.each([
   [9_007_199_254_000_000, '$9,007,199,254.00'],
 ])('§console %i micros are %s', (micros, text) => {
   expect(money(micros)).toBe(text)
+})
+
+test.each([
+  [412_300, '$0.4123'],
+  [999_990_000, '$999.99'],
+  [10_852_290_000, '$10,852'],
+  [1_234_567_000_000, '$1.2M'],
+])('§console as a headline, %i micros are %s', (micros, text) => {
+  expect(headlineMoney(micros)).toBe(text)
+})
+
+test('§console a headline counts to the last one below a million', () => {
+  expect([999_999, 12_345_678].map(headlineCount)).toEqual(['999,999', '12.3M'])
 })
 
 test.each([

@@ -18,6 +18,25 @@ export function money(micros: number): string {
   return Math.abs(dollars) >= SMALL_USD || micros === 0 ? usd.format(dollars) : smallUsd.format(dollars)
 }
 
+const LARGE_USD = 1_000
+const LARGE_COUNT = 1_000_000
+const largeUsd = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 0 })
+const shortUsd = new Intl.NumberFormat('en-US', {
+  style: 'currency',
+  currency: 'USD',
+  notation: 'compact',
+  maximumFractionDigits: 1,
+})
+
+/** As a headline: nobody reads the cents of thousands, nor the dollars of millions. */
+export function headlineMoney(micros: number): string {
+  const dollars = micros / MICROS
+  if (dollars < LARGE_USD) return money(micros)
+  return dollars < LARGE_COUNT ? largeUsd.format(dollars) : shortUsd.format(dollars)
+}
+
+export const headlineCount = (number: number) => (number < LARGE_COUNT ? count(number) : shortCount(number))
+
 export const count = (number: number) => counts.format(number)
 export const shortCount = (number: number) => short.format(number)
 

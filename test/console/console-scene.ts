@@ -50,8 +50,8 @@ export async function consoleScene(env: Readonly<Record<string, string>> = {}) {
     return store.db
   }
 
-  /** A browser of its own, at an address of its own, so that nobody's attempts count for another. */
-  async function visit(path: string, { cookie, ...options }: VisitOptions = {}): Promise<Visit> {
+  /** A browser of its own, at an address of its own, so that nobody's attempts count for another. Its page is empty. */
+  async function arrive({ cookie, ...options }: VisitOptions = {}): Promise<Visit> {
     const address = `10.1.${addresses >> 8}.${addresses++ & 255}`
     const context = await browser.newContext({
       baseURL: server.address,
@@ -69,9 +69,13 @@ export async function consoleScene(env: Readonly<Record<string, string>> = {}) {
     })
     if (cookie !== undefined)
       await context.addCookies([{ name: cookieName(false), value: cookie, url: server.address }])
-    const page = await context.newPage()
-    await page.goto(`/console${path}`)
-    return { page, context, heard, close: () => context.close() }
+    return { page: await context.newPage(), context, heard, close: () => context.close() }
+  }
+
+  async function visit(path: string, options: VisitOptions = {}): Promise<Visit> {
+    const visit = await arrive(options)
+    await visit.page.goto(`/console${path}`)
+    return visit
   }
 
   /** The link in the latest mail to somebody, as a path below the server. Waits until it was sent. */
@@ -89,6 +93,7 @@ export async function consoleScene(env: Readonly<Record<string, string>> = {}) {
   return {
     address: server.address,
     db,
+    arrive,
     visit,
     linkFor,
     async stop() {

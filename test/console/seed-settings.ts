@@ -17,7 +17,7 @@ export async function seedSettings({ address }: ConsoleScene, cookie: string, ke
   }
   const key = `/v2/api-keys/${key_id}`
   await send('PATCH', key, { allowed_models: ['atlas-*', 'fast'], allowed_cidrs: ['10.20.0.0/16'] })
-  await send('POST', `${key}/budget`, { window: { period: 'day', limit_usd: 4 } })
+  await send('POST', `${key}/budget`, { window: { period: 'day', limit_usd: 20 } })
   await send('POST', `${key}/rotate`, {})
   await send('POST', `${key}/children`, { name: 'run-4211', limit_usd: 1.5, ttl_seconds: 3_600 })
   await send('POST', `${key}/children`, { name: 'run-4212', limit_usd: 1, ttl_seconds: 86_400 })

@@ -1,8 +1,9 @@
 // `npm run console:shots`: every page, light and dark, wide and narrow, into docs/console/.
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { HOUR_MS } from '../../src/core/clock.ts'
 import { consoleScene, type Visit } from './console-scene.ts'
 import { modelUpstream } from './model-upstream.ts'
+import { withPalette } from './palette-png.ts'
 import { type SeededKey, seedKeys, seedOwner, seedSpending, seedUsage } from './seed.ts'
 import { seedFleet, seedRouting } from './seed-fleet.ts'
 import { seedSettings } from './seed-settings.ts'
@@ -189,7 +190,10 @@ async function take({ name, path, signed_in, act, ready }: Shot, cookie: string)
       await visit.page.getByText(ready).first().waitFor()
       await visit.page.waitForLoadState('networkidle')
       const fullPage = size === 'narrow' && (act === undefined || act === chat)
-      await visit.page.screenshot({ path: `${FOLDER}/${name}-${size}-${colorScheme}.png`, fullPage })
+      writeFileSync(
+        `${FOLDER}/${name}-${size}-${colorScheme}.png`,
+        withPalette(await visit.page.screenshot({ fullPage })),
+      )
       if (visit.heard.length > 0) process.stdout.write(`${name}: ${visit.heard.join('\n')}\n`)
       await visit.close()
     }

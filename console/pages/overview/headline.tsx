@@ -1,7 +1,7 @@
 // The few numbers that are read first, each beside what it was in the period before.
 import type { ReactNode } from 'react'
 import type { Step, UsageStep } from '../../api/timeline-calls.ts'
-import { count, money } from '../../parts/amounts.ts'
+import { headlineCount, headlineMoney } from '../../parts/amounts.ts'
 import { change, duration, percent } from '../../parts/figures.ts'
 
 interface Sums {
@@ -37,14 +37,14 @@ export function Headline({ steps, before, step }: HeadlineProps) {
   const errors_then = then.requests > 0 ? `${percent(then.errors, then.requests)} before` : undefined
   return (
     <dl className="headline">
-      <Figure label="Requests" note={compared(now.requests, then.requests, count)}>
-        {count(now.requests)}
+      <Figure label="Requests" note={compared(now.requests, then.requests, headlineCount)}>
+        {headlineCount(now.requests)}
       </Figure>
-      <Figure label="Spend" note={compared(now.charged, then.charged, money)}>
-        {money(now.charged)}
+      <Figure label="Spend" note={compared(now.charged, then.charged, headlineMoney)}>
+        {headlineMoney(now.charged)}
       </Figure>
       <Figure label="Saved" note={`${percent(now.savings, now.direct)} of direct cost`}>
-        {money(now.savings)}
+        {headlineMoney(now.savings)}
       </Figure>
       <Figure label="Not completed" note={errors_then}>
         {percent(now.errors, now.requests)}

@@ -1,7 +1,7 @@
 // What was used and what it cost: over a time, narrowed down, added up, beside the time before; down to each request.
 import { useCallback, useMemo, useState } from 'react'
 import { eventsTable, groupsTable } from '../../api/csv-calls.ts'
-import { listKeys } from '../../api/key-calls.ts'
+import { findKey, listKeys } from '../../api/key-calls.ts'
 import { between } from '../../api/timeline-calls.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
@@ -65,10 +65,17 @@ export default function UsagePage() {
   )
 }
 
-/** Only where keys are spoken of. */
-function useKeyNames({ by, filters }: UsageFrame): KeyNames {
-  const wanted = by === 'key_id' || filters.key_id !== undefined
-  const { state } = useResource(useCallback(async (signal) => (wanted ? await listKeys(signal) : []), [wanted]))
+/** Only where keys are spoken of, and only of those. */
+function useKeyNames({ by, filters: { key_id } }: UsageFrame): KeyNames {
+  const { state } = useResource(
+    useCallback(
+      async (signal: AbortSignal) => {
+        if (by === 'key_id') return listKeys(signal)
+        return key_id === undefined ? [] : [await findKey(key_id, signal)]
+      },
+      [by, key_id],
+    ),
+  )
   return useMemo(() => new Map(state.kind === 'ready' ? state.value.map(({ id, name }) => [id, name]) : []), [state])
 }
 

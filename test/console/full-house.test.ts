@@ -1,0 +1,42 @@
+// A project with hundreds of keys and thousands of usage events: no page draws or asks for more than it shows.
+// `npm run console:full-house` measures the same with 10,000 and a million.
+import { afterAll, expect, test } from 'vitest'
+import { faults, withConsole } from './checks.ts'
+import { fillHouse, signIn } from './house.ts'
+import { housePages } from './house-pages.ts'
+import { modelUpstream } from './model-upstream.ts'
+import { measurePage } from './page-figures.ts'
+import { seedSettings } from './seed-settings.ts'
+
+const SIZE = { keys: 500, events: 5_000, clusters: 12 }
+const ELEMENTS_MAX = 2_000 // 500 rows of keys would be 10,000
+const ANSWERS_MAX_BYTES = 350_000
+const BY_KEY_MAX_BYTES = 700_000 // where keys are compared, each is told with its sums
+
+let upstream: Awaited<ReturnType<typeof modelUpstream>>
+afterAll(() => upstream?.close())
+
+withConsole(
+  (scene) => {
+    test('§console with many keys and events every page stays small, and what people do there is done', async () => {
+      const house = await fillHouse(scene().db(), SIZE)
+      const cookie = await signIn(scene(), house)
+      await seedSettings(scene(), cookie, house.key_id)
+      const too_much: string[] = []
+      for (const page of housePages(house)) {
+        const visit = await scene().arrive({ cookie, viewport: { width: 1280, height: 800 } })
+        const { elements, answer_bytes, act } = await measurePage(visit.page, page)
+        if (Math.max(elements, act?.elements ?? 0) > ELEMENTS_MAX) too_much.push(`${page.name}: ${elements} elements`)
+        const bytes_max = page.name.includes('by key') ? BY_KEY_MAX_BYTES : ANSWERS_MAX_BYTES
+        if (answer_bytes > bytes_max) too_much.push(`${page.name}: ${answer_bytes} bytes`)
+        too_much.push(...faults(visit).map((fault) => `${page.name}: ${fault}`))
+        await visit.close()
+      }
+      expect(too_much).toEqual([])
+    }, 600_000)
+  },
+  async () => {
+    upstream = await modelUpstream()
+    return upstream.env
+  },
+)
