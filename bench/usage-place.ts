@@ -23,6 +23,8 @@ export interface Place extends Load {
   env: Record<string, string>
   load_seconds: number
   open(): Promise<OpenDb>
+  /** Measuring writes too: the next run finds that many more. */
+  noteMore(events: number): void
   close(): Promise<void>
 }
 
@@ -39,7 +41,9 @@ export async function usagePlace(engine: Engine, events: number, folder: string)
   const open = async () => (await openStore(readConfig({ ...env, SWITCHYARD_DATA_DIR: data_dir }), systemClock)).db
   const loaded = join(data_dir, 'loaded.json')
   if (!existsSync(loaded)) writeFileSync(loaded, JSON.stringify(await fill(open, env.DATABASE_URL ?? '', events)))
-  return { engine, data_dir, env, open, close, ...(JSON.parse(readFileSync(loaded, 'utf8')) as Filled) }
+  const filled = JSON.parse(readFileSync(loaded, 'utf8')) as Filled
+  const noteMore = (more: number) => writeFileSync(loaded, JSON.stringify({ ...filled, events: filled.events + more }))
+  return { engine, data_dir, env, open, noteMore, close, ...filled }
 }
 
 type Filled = Load & { load_seconds: number }

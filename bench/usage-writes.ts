@@ -15,6 +15,8 @@ const BESIDE_MS = 6_000
 const KEPT_DAYS = 36_500 // nothing is old enough to go: what is timed is finding that out
 
 export interface Writes {
+  /** How many events were written to find out. */
+  written: number
   insert_us: number
   insert_cpu_us: number
   inserts_per_second: number
@@ -26,7 +28,7 @@ export interface Writes {
 export async function measureWrites(db: OpenDb, owner: Owner): Promise<Writes> {
   const rollUp = taskNamed(db, 'roll up usage')
   await rollUp.run()
-  const settle = settlements(db, owner)
+  const { settle, written } = settlements(db, owner)
   for (let n = 0; n < 20; n++) await settle()
   const [wall, cpu] = await inserts(settle)
   const waiting = await usageRollups(db).waiting()
@@ -35,7 +37,8 @@ export async function measureWrites(db: OpenDb, owner: Owner): Promise<Writes> {
   const rolled_per_second = (waiting / (performance.now() - began)) * 1_000
   const insert_us = median(wall)
   const [insert_cpu_us, inserts_per_second] = [median(cpu), 1e6 / (wall.reduce((a, b) => a + b) / wall.length)]
-  return { insert_us, insert_cpu_us, inserts_per_second, rolled_per_second, beside: await sideBySide(db, settle) }
+  const beside = await sideBySide(db, settle)
+  return { written: written(), insert_us, insert_cpu_us, inserts_per_second, rolled_per_second, beside }
 }
 
 /** Microseconds an event, by the clock and of this process's CPU, for each batch. */
@@ -52,14 +55,15 @@ async function inserts(settle: () => Promise<void>): Promise<[wall: number[], cp
 }
 
 /** One transaction for the events of charges that come together, durable when it resolves, as settlements do it. */
-function settlements(db: OpenDb, owner: Owner): () => Promise<void> {
+function settlements(db: OpenDb, owner: Owner) {
   const random = randomness(systemClock.now() % 2 ** 31)
   let made = 0
-  return () =>
+  const settle = () =>
     db.transaction(async (tx) => {
       const [store, now] = [usageStore(tx), systemClock.now()]
       for (let n = 0; n < SETTLED_TOGETHER; n++) await store.insert(benchEvent(made++, now, random, owner), BENCH_FACTS)
     })
+  return { settle, written: () => made }
 }
 
 async function sideBySide(db: OpenDb, settle: () => Promise<void>): Promise<Writes['beside']> {

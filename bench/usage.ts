@@ -49,6 +49,7 @@ async function measureAt(place: Place): Promise<Measured> {
     const bytes = await bytesOf(db)
     const idle = await housekeepingTimes(db)
     const writes = await measureWrites(db, place.owner)
+    place.noteMore(writes.written)
     process.stderr.write(`${events} events measured\n`)
     return { events, load_seconds, bytes, timed: [...asked, ...idle], writes }
   } finally {
