@@ -4,6 +4,7 @@ import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const COLOURS_MAX = 256
+const PAINTED = 96 // the most frequent colours are those of surfaces and words
 const RGB = { depth: 8, kind: 2, bytes: 3 } as const
 const PALETTE_KIND = 3
 
@@ -35,16 +36,16 @@ export function withPalette(png: Buffer): Buffer {
 
 const channels = (colour: number) => [colour >> 16, (colour >> 8) & 255, colour & 255] as const
 
-/** The most frequent colours; of those that are nearly the same, only one. */
+/** What is painted as it is, then shades: of those that are nearly the same, the most frequent one. */
 function paletteOf(colours: ReadonlyMap<number, number>): number[] {
   const frequent = [...colours].sort(([, a], [, b]) => b - a).map(([colour]) => colour)
   if (frequent.length <= COLOURS_MAX) return frequent
-  const apart = new Map<number, number>()
-  for (const colour of frequent) {
+  const shades = new Map<number, number>()
+  for (const colour of frequent.slice(PAINTED)) {
     const alike = colour & 0xf8f8f8
-    if (!apart.has(alike)) apart.set(alike, colour)
+    if (!shades.has(alike)) shades.set(alike, colour)
   }
-  return [...apart.values()].slice(0, COLOURS_MAX)
+  return [...frequent.slice(0, PAINTED), ...shades.values()].slice(0, COLOURS_MAX)
 }
 
 function nearest(palette: readonly number[], colour: number): number {

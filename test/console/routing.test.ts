@@ -91,7 +91,7 @@ withConsole((scene) => {
     await page.getByText('1–50 of 1,000').waitFor()
     await page.getByLabel('Search aliases').fill('agent-432')
     await page.getByRole('link', { name: 'agent-432', exact: true }).waitFor()
-    await page.getByText('gpt-4o 100 %').waitFor()
+    await page.getByText('gpt-4o 100%').waitFor()
     await visit.close()
   })
 

@@ -21,7 +21,7 @@ export default function AccountSection() {
     <>
       <Card title="You">
         <Stats>
-          <Stat label="E-mail address">
+          <Stat label="E-mail address" wide>
             <span className="row">
               {person.email}
               <Badge tone={person.email_verified ? 'good' : 'warn'}>
@@ -29,7 +29,7 @@ export default function AccountSection() {
               </Badge>
             </span>
           </Stat>
-          <Stat label="Your id">
+          <Stat label="Your id" wide>
             <code>{person.id}</code>
           </Stat>
           <Stat label="Projects">{projects.map(({ name, role }) => `${name} (${role})`).join(', ')}</Stat>
