@@ -115,7 +115,7 @@ withService(
       test.each([
         ['PUT', KEYS, 'POST, GET, HEAD'],
         ['DELETE', KEYS, 'POST, GET, HEAD'],
-        ['GET', `${KEYS}/key_x`, 'DELETE, PATCH'],
+        ['POST', `${KEYS}/key_x`, 'GET, HEAD, DELETE, PATCH'],
         ['PATCH', `${CLUSTERS}/byc_x`, 'GET, HEAD, DELETE'],
         ['OPTIONS', `${CLUSTERS}/byc_x/heartbeat?x=1`, 'POST'],
         ['POST', '/healthz', 'GET, HEAD'],
