@@ -14,6 +14,14 @@ export function bucketOf(value_ms: number): number {
   return PARTS * shift + (value >> shift)
 }
 
+/** The same for SQL, over a column of whole numbers or an expression without values of its own. */
+export function bucketSql(value_ms: string): string {
+  const cases: string[] = []
+  for (let shift = 0; 2 * PARTS * 2 ** shift <= LARGEST_MS; shift++)
+    cases.push(`WHEN ${value_ms} < ${2 * PARTS * 2 ** shift} THEN ${PARTS * shift} + ${value_ms} / ${2 ** shift}`)
+  return `CASE WHEN ${value_ms} < 0 THEN 0 ${cases.join(' ')} ELSE ${bucketOf(LARGEST_MS)} END`
+}
+
 /** The middle of a bucket. */
 export function middleOf(bucket: number): number {
   if (bucket < 2 * PARTS) return bucket

@@ -6,6 +6,7 @@ import { projectIn } from '../../test/support/projects.ts'
 import { rollEverything, rollSome } from '../../test/support/usage-answers.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, rfc3339 } from '../core/clock.ts'
+import { bucketOf, bucketSql } from './latency-histogram.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { usageStore } from './usage-store.ts'
 import { timelineQuestion } from './usage-timeline.ts'
@@ -139,5 +140,23 @@ withDb((db) => {
     const steps = await ask(await projectIn(db()), { from: rfc3339(NOON), to: rfc3339(NOON + DAY_MS) })
     expect(steps).toHaveLength(24 + (NOON % HOUR_MS ? 1 : 0))
     expect(steps.every(({ requests, duration_p50_ms }) => requests === 0 && duration_p50_ms === null)).toBe(true)
+  })
+
+  test('§8.2.3 the store puts a value into the bucket that the rule puts it into', async () => {
+    const edges = Array.from({ length: 34 }, (_, doublings) => [-1, 0, 1].map((off) => 2 ** doublings + off)).flat()
+    const odd = Array.from({ length: 60 }, (_, n) => Math.floor(1.4 ** n) * 7 + n)
+    for (const value of [-5, 0, ...edges, ...odd, 100_000_000_000]) {
+      const bucket = { text: [`SELECT ${bucketSql('v')} AS bucket FROM (SELECT CAST(`, ' AS BIGINT) AS v) AS one'] }
+      expect(await db().rows({ ...bucket, values: [value], once: true })).toEqual([{ bucket: bucketOf(value) }])
+    }
+  })
+
+  test('§8.2.3 an event counts the same at the end of a range, waiting, and rolled up', async () => {
+    const { project_id, events } = await used()
+    const [from, to] = [rfc3339(NOON), rfc3339(NOON + DAYS * DAY_MS)]
+    const waiting = await ask(project_id, { from, to, step: 'day' })
+    await rollEverything(db())
+    expect(await ask(project_id, { from, to, step: 'day' })).toEqual(waiting)
+    expect(waiting.reduce((sum, { requests }) => sum + requests, 0)).toBe(events.length)
   })
 })

@@ -1,6 +1,7 @@
 // §8.2.3: usage by steps of time, out of roll-ups over long ranges, and exactly out of events over short ones.
 import { type Db, joined, type Sql, sql } from '../storage/db.ts'
-import { AMOUNTS, type Amounts, type Countable, countSpread, cubeWith, cut, noSpread } from './usage-rollup.ts'
+import { bucketSql } from './latency-histogram.ts'
+import { AMOUNTS, type Amounts, cubeWith, cut, noSpread } from './usage-rollup.ts'
 import { eventsWhere, filteredBy, fromRollups, type Reading, within } from './usage-sums-store.ts'
 import { fillSteps, type Percentiles, type StepPart, type TimelineQuestion, type UsageStep } from './usage-timeline.ts'
 
@@ -10,7 +11,8 @@ export function usageTimeline(db: Db) {
     const cube = cubeWith(filteredBy(filter))
     const grains = step === 'day' ? cube.grains : (['hour'] as const)
     const cuts = cut(filter.from_ms, filter.to_ms, grains)
-    const rows = await db.rows<PartRow>(fromRollups(READING, { project_id, filter, cube, cuts }))
+    const parts = fromRollups(readingBy(question.step_ms), { project_id, filter, cube, cuts })
+    const rows = await db.rows<ToldRow>(told(parts))
     return fillSteps(question, rows.map(partFrom))
   }
 
@@ -31,23 +33,53 @@ export function usageTimeline(db: Db) {
 const fixed = (text: string): Sql => ({ text: [text], values: [] })
 
 /** Of a roll-up there is a spread; of an event, what goes into one. */
-type PartRow = Countable & { time_ms: number; events: number; spread: string | null }
-
-const READING: Reading = {
+const readingBy = (step_ms: number): Reading => ({
   rollup: fixed(
     `start_ms AS time_ms, events, ${AMOUNTS.join(', ')}, spread, '' AS status, 0 AS duration_ms, 0 AS ttft_ms`,
   ),
   event: fixed(
-    `e.created_ms AS time_ms, 1 AS events, ${AMOUNTS.map((name) => `e.${name}`).join(', ')}, NULL AS spread, ` +
-      'e.status, e.duration_ms, e.ttft_ms',
+    `e.created_ms - e.created_ms % ${step_ms} AS time_ms, 1 AS events, ` +
+      `${AMOUNTS.map((name) => `e.${name}`).join(', ')}, NULL AS spread, e.status, e.duration_ms, e.ttft_ms`,
   ),
+})
+
+/** A roll-up with its spread; or the sums of a step's events by status; or how many of them are in a bucket. */
+type ToldRow = Amounts & {
+  time_ms: number
+  events: number
+  spread: string | null
+  status: string
+  histogram: '' | 'duration' | 'ttft'
+  bucket: number
 }
 
-function partFrom({ spread: rolled, ...row }: PartRow): StepPart {
-  if (rolled !== null) return { ...row, spread: JSON.parse(rolled) }
-  const spread = noSpread()
-  countSpread(spread, row)
-  return { ...row, spread }
+const summed = (prefix = '') => AMOUNTS.map((name) => `CAST(SUM(${prefix}${name}) AS BIGINT) AS ${name}`).join(', ')
+
+const bucketsOf = (histogram: 'duration' | 'ttft') =>
+  fixed(`
+    UNION ALL SELECT time_ms, COUNT(*) AS events, ${AMOUNTS.map((name) => `0 AS ${name}`).join(', ')},
+      NULL AS spread, '' AS status, '${histogram}' AS histogram, ${bucketSql(`${histogram}_ms`)} AS bucket
+    FROM part WHERE spread IS NULL AND ${histogram}_ms IS NOT NULL GROUP BY time_ms, bucket`)
+
+/** Thousands of events may lie at the two ends of a range. They are added up where they are, not row by row here. */
+const told = (parts: Sql): Sql =>
+  joined(
+    sql`SELECT * FROM (WITH part AS (`,
+    parts,
+    fixed(`)
+      SELECT time_ms, events, ${AMOUNTS.join(', ')}, spread, status, '' AS histogram, 0 AS bucket
+      FROM part WHERE spread IS NOT NULL
+      UNION ALL SELECT time_ms, COUNT(*) AS events, ${summed()}, NULL AS spread, status, '' AS histogram, 0 AS bucket
+      FROM part WHERE spread IS NULL GROUP BY time_ms, status`),
+    bucketsOf('duration'),
+    bucketsOf('ttft'),
+    sql`) AS told`,
+  )
+
+function partFrom(row: ToldRow): StepPart {
+  if (row.spread !== null) return { ...row, spread: JSON.parse(row.spread) }
+  if (row.histogram === '') return { ...row, spread: { ...noSpread(), status: { [row.status]: row.events } } }
+  return { ...row, events: 0, spread: { ...noSpread(), [row.histogram]: { [row.bucket]: row.events } } }
 }
 
 type SumRow = Amounts & { time_ms: number; status: string; events: number }
@@ -55,7 +87,7 @@ type SumRow = Amounts & { time_ms: number; status: string; events: number }
 const sumsOf = (events: Sql, step_ms: number): Sql =>
   joined(
     sql`SELECT e.created_ms - e.created_ms % CAST(${step_ms} AS BIGINT) AS time_ms, e.status, COUNT(*) AS events, `,
-    fixed(AMOUNTS.map((name) => `CAST(SUM(e.${name}) AS BIGINT) AS ${name}`).join(', ')),
+    fixed(summed('e.')),
     sql` FROM usage_event e WHERE `,
     events,
     sql` GROUP BY 1, 2`,

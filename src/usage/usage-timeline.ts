@@ -104,12 +104,12 @@ export function fillSteps(
   for (const part of parts) {
     const sum = sums.get(stepOf(part.time_ms, step_ms))
     if (!sum) throw new Error(`usage of ${part.time_ms} is in no step`)
-    if (sum.events === 0) sum.spread = part.spread
-    else mergeSpread(sum.spread, part.spread)
+    if (sum.spread) mergeSpread(sum.spread, part.spread)
+    else sum.spread = part.spread
     sum.events += part.events
     addAmounts(sum, part)
   }
-  return [...sums].map(([start, { events, spread, ...figures }]) => ({
+  return [...sums].map(([start, { events, spread = noSpread(), ...figures }]) => ({
     object: 'usage_step',
     start: rfc3339(start),
     requests: events,
@@ -120,7 +120,7 @@ export function fillSteps(
   }))
 }
 
-const emptySum = () => ({ events: 0, ...noAmounts(), spread: noSpread() })
+const emptySum = (): Amounts & { events: number; spread?: Spread } => ({ events: 0, ...noAmounts() })
 
 const estimated = ({ duration, ttft }: Spread): Percentiles => ({
   duration_p50_ms: percentile(duration, 50),
