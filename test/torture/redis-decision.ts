@@ -10,7 +10,7 @@ import { count, inLanes } from './asks.ts'
 import { percentile } from './redis-load.ts'
 
 const DECISIONS = 4_000
-const WARMING = 1_000
+const WARMING = 4_000 // a script that is compiled half way would be measured otherwise
 const LANES = 2 // more would measure how they wait for each other
 
 export interface DecisionFigures {
