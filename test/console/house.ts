@@ -3,7 +3,7 @@
 import { benchEvent, randomness } from '../../bench/usage-events.ts'
 import { cookieName } from '../../src/accounts/session-cookie.ts'
 import { carveStore } from '../../src/budgets/carve-store.ts'
-import { DAY_MS, HOUR_MS, rfc3339, systemClock } from '../../src/core/clock.ts'
+import { DAY_MS, HOUR_MS, systemClock } from '../../src/core/clock.ts'
 import { bornOf, createChild } from '../../src/keys/child-key.ts'
 import { keyStore } from '../../src/keys/key-store.ts'
 import type { Db } from '../../src/storage/db.ts'
@@ -132,10 +132,10 @@ async function writeUsage(db: Db, { project_id, key_ids, cluster_ids, events }: 
       const usage = usageStore(tx)
       for (; written < end; written++) {
         const time_ms = Math.floor(start_ms + (DAYS * DAY_MS * written) / events)
-        const made = benchEvent(written, time_ms, random)
+        const made = benchEvent(written, time_ms, random, { project_id, keys: key_ids })
         const cluster_id = made.cluster_id === null ? null : (picked(cluster_ids, random()) ?? null)
         const key_id = picked(key_ids, random() ** 3) ?? ''
-        await usage.insert({ ...made, project_id, key_id, cluster_id, created_at: rfc3339(time_ms) })
+        await usage.insert({ ...made, key_id, cluster_id })
       }
     })
   }
