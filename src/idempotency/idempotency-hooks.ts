@@ -116,16 +116,20 @@ async function executeAndKeep(
   try {
     return await db.transaction(async (tx) => {
       if (!(await tx.tryLock(keyed.digest))) throw conflict()
+      const store = storeOn(tx)
+      const found = await store.find(keyed, clock.now())
+      if (found.kind === 'held') throw conflict()
+      if (found.kind === 'kept') return { response: found.response, replayed: true }
       request.db = tx
       const response = await execute()
-      // Where another replica has answered since this triple was looked up, all of the above is undone.
-      if (mayKeep(response.status) && !(await storeOn(tx).keepAtOnce(keyed, response, clock.now()))) throw conflict()
+      if (mayKeep(response.status) && !(await store.keepAtOnce(keyed, response, clock.now()))) throw conflict()
       return { response, replayed: false }
     })
   } catch (error) {
-    // Whatever went wrong: if an answer is there, so is its effect (T-104), which then was ours or another replica's.
+    if (!(error instanceof CommitUnknown)) throw error
+    // T-104: the answer is there exactly if the effect is.
     const found = await storeOn(db).find(keyed, clock.now())
-    if (found.kind === 'kept') return { response: found.response, replayed: !(error instanceof CommitUnknown) }
+    if (found.kind === 'kept') return { response: found.response, replayed: false }
     throw error
   }
 }
