@@ -18,6 +18,8 @@ export type Engine = 'sqlite' | 'postgres'
 
 export interface Place extends Load {
   engine: Engine
+  /** What was asked for; `events` has those that measuring wrote since, too. */
+  size: number
   data_dir: string
   /** What the service needs to find it. */
   env: Record<string, string>
@@ -29,8 +31,8 @@ export interface Place extends Load {
 }
 
 /** Opens what lies in the folder, and fills it first where nothing does. */
-export async function usagePlace(engine: Engine, events: number, folder: string): Promise<Place> {
-  const data_dir = join(folder, `${engine}-${events}`)
+export async function usagePlace(engine: Engine, size: number, folder: string): Promise<Place> {
+  const data_dir = join(folder, `${engine}-${size}`)
   mkdirSync(data_dir, { recursive: true })
   for (const path of [folder, data_dir]) chmodSync(path, 0o711) // PostgreSQL runs as another user
   const postgres = engine === 'postgres' ? await ownPostgresServer(() => {}, join(data_dir, 'postgres')) : undefined
@@ -40,10 +42,10 @@ export async function usagePlace(engine: Engine, events: number, folder: string)
     : {}
   const open = async () => (await openStore(readConfig({ ...env, SWITCHYARD_DATA_DIR: data_dir }), systemClock)).db
   const loaded = join(data_dir, 'loaded.json')
-  if (!existsSync(loaded)) writeFileSync(loaded, JSON.stringify(await fill(open, env.DATABASE_URL ?? '', events)))
+  if (!existsSync(loaded)) writeFileSync(loaded, JSON.stringify(await fill(open, env.DATABASE_URL ?? '', size)))
   const filled = JSON.parse(readFileSync(loaded, 'utf8')) as Filled
   const noteMore = (more: number) => writeFileSync(loaded, JSON.stringify({ ...filled, events: filled.events + more }))
-  return { engine, data_dir, env, open, noteMore, close, ...filled }
+  return { engine, size, data_dir, env, open, noteMore, close, ...filled }
 }
 
 type Filled = Load & { load_seconds: number }
