@@ -1,8 +1,8 @@
 // §8.2: however many events there are, nothing that asks or tidies reads all of them. The embedded engine plans by its
 // indexes alone, so what it says of an empty table it does with ten million rows.
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { heldClock, NOON } from '../test/support/clock.ts'
-import { freshDb } from '../test/support/databases.ts'
+import { ENGINE, freshDb } from '../test/support/databases.ts'
 import { projectIn } from '../test/support/projects.ts'
 import { usageEvent } from '../test/support/usage-events.ts'
 import { DAY_MS, rfc3339 } from './core/clock.ts'
@@ -100,3 +100,26 @@ test('§8.2.3 planted: without the index by key, a page of one key would be look
   })
   expect(scans).toHaveLength(1)
 })
+
+test.runIf(ENGINE === 'postgres')(
+  '§8.2.3 PostgreSQL sees a project where the other engine must not: it expects a page, and no handful to be sorted',
+  async () => {
+    const { db, drop } = await freshDb()
+    onTestFinished(drop)
+    let listed: Sql | undefined
+    const listening: Db = {
+      async rows(statement) {
+        listed = statement
+        return []
+      },
+      transaction: () => Promise.reject(new Error('a list is one statement')),
+    }
+    await usageStore(listening).list('prj_1', usageQuestion({ key_id: 'key_1' }))
+    const plan = async ({ text, values }: Sql) =>
+      JSON.stringify(await db.rows({ text: [`EXPLAIN ${text[0]}`, ...text.slice(1)], values, once: true }))
+    if (!listed) throw new Error('nothing was asked')
+    expect(await plan(listed)).toMatch(/[( ]project_id = 'prj_1'/)
+    const hidden = listed.text.map((part) => part.replace('CASE WHEN TRUE THEN e.project_id END', "e.project_id || ''"))
+    expect(await plan({ ...listed, text: hidden })).not.toMatch(/[( ]project_id = 'prj_1'/)
+  },
+)

@@ -1,6 +1,7 @@
 // A PostgreSQL that dies at the worst moment: a refusal for whoever waits, and the process lives on.
 import { createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { ENGINE } from '../../test/support/databases.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { sql } from './db.ts'
 import { openPostgres } from './postgres.ts'
@@ -49,5 +50,25 @@ test.each([
   async (_what, ask) => {
     const db = await startDying((socket) => socket.end(Buffer.concat([AUTHENTICATED, READY, DYING])))
     expect(await kindOf(ask(db))).toBe('unavailable')
+  },
+)
+
+test.runIf(ENGINE === 'postgres')(
+  '§8.2 statements are not compiled, and what else the address asks for is kept',
+  async () => {
+    const url = process.env.TEST_DATABASE_URL ?? ''
+    for (const [more, path] of [
+      ['', '"$user", public'],
+      ['?options=-c%20search_path%3Delsewhere', 'elsewhere'],
+      ['?application_name=x&options=-c%20search_path%3Delsewhere', 'elsewhere'],
+      ['?application_name=x', '"$user", public'],
+    ]) {
+      const db = openPostgres(url + more)
+      onTestFinished(() => db.close())
+      expect([await db.rows(sql`SHOW jit`), await db.rows(sql`SHOW search_path`)]).toEqual([
+        [{ jit: 'off' }],
+        [{ search_path: path }],
+      ])
+    }
   },
 )
