@@ -11,17 +11,11 @@ import { type Load, startLoad } from './load-process.ts'
 import type { Conditions } from './measure.ts'
 import { type ServerProcess, startProcess, temporaryFolder, watch } from './processes.ts'
 import { record } from './report.ts'
-import { startRedis } from './service-under-test.ts'
+import { ADMIN_KEY, as, CHAT, chat, startRedis } from './service-under-test.ts'
 import { textTable } from './text-table.ts'
 
-const KEY = `svc_live_${'b'.repeat(42)}`
 const REPLICAS_MAX = 3
 const ANY_CORE = '0-1' // servers, database and load share the machine: what holds is processor time, not the rate
-const BODY = JSON.stringify({
-  model: 'bench',
-  messages: [{ role: 'user', content: 'word '.repeat(390) }],
-  max_tokens: 100,
-})
 
 interface Contender {
   name: string
@@ -57,7 +51,7 @@ export async function replicas(conditions: Conditions): Promise<string> {
   const keys = await foundProjects({ database_url: postgres.url }, REPLICAS_MAX)
 
   const contenders: Contender[] = [
-    { name: 'one process on SQLite', servers: [embedded], keys: [KEY], storeMicros: () => 0 },
+    { name: 'one process on SQLite', servers: [embedded], keys: [ADMIN_KEY], storeMicros: () => 0 },
     ...servers.map((_, n) => ({
       name: n === 0 ? 'one on PostgreSQL and Redis' : `${n + 1} replicas`,
       servers: servers.slice(0, n + 1),
@@ -115,9 +109,9 @@ async function oneRound(contender: Contender, loads: readonly Load[], conditions
   const results: LoadResult[] = await Promise.all(
     servers.map(({ url }, n) => {
       const plan: LoadPlan = {
-        ...{ port: Number(new URL(url).port), path: '/v1/chat/completions', body: BODY, connections },
+        ...{ port: Number(new URL(url).port), path: CHAT, body: chat(), connections },
         seconds: conditions.seconds,
-        headers: { authorization: `Bearer ${keys[n % keys.length]}`, 'content-type': 'application/json' },
+        headers: as(keys[n % keys.length] as string),
       }
       return (loads[n] as Load).run(plan)
     }),
@@ -163,5 +157,5 @@ function settingsFile(folder: string, upstream: ServerProcess): Record<string, s
     file,
     `providers:\n  - { id: mock, base_url: "${upstream.url}/v1", max_concurrency: 256, models: [{ id: bench, ${price} }] }\n${limits}\n`,
   )
-  return { SWITCHYARD_CONFIG: file, SWITCHYARD_BOOTSTRAP_KEY: KEY, LOG_LEVEL: 'warn' }
+  return { SWITCHYARD_CONFIG: file, SWITCHYARD_BOOTSTRAP_KEY: ADMIN_KEY, LOG_LEVEL: 'warn' }
 }

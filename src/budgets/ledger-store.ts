@@ -19,8 +19,10 @@ export interface Movement {
   spent: number
 }
 
-/** What the cap leaves then; null where there is none. */
-/** Never beyond what a number can tell, cap or none: children may be given any sum. */
+/**
+ * What the cap leaves then; null where there is none. Never beyond what a number can tell, cap or none: children may be
+ * given any sum.
+ */
 export async function raiseProject(tx: Db, project_id: string, micros: number): Promise<number | null> {
   const [raised] = await tx.rows<{ left_micros: number | null }>(sql`
     UPDATE project SET held_micros = held_micros + ${micros}
