@@ -21,7 +21,7 @@ function watching(db: OpenDb) {
   const scans: string[] = []
   let watched = 0
   async function look(on: Db, { text, values }: Sql): Promise<void> {
-    if (!/usage_(event|rollup)/.test(text.join('?')) || /^\s*INSERT/.test(text[0] ?? '')) return
+    if (!/usage_(event|rollup|waiting)/.test(text.join('?')) || /^\s*INSERT/.test(text[0] ?? '')) return
     watched++
     const plan = { text: [`EXPLAIN QUERY PLAN ${text[0]}`, ...text.slice(1)], values, once: true } as const
     for (const { detail } of await on.rows<{ detail: string }>(plan))
@@ -121,5 +121,24 @@ test.runIf(ENGINE === 'postgres')(
     expect(await plan(listed)).toMatch(/[( ]project_id = 'prj_1'/)
     const hidden = listed.text.map((part) => part.replace('CASE WHEN TRUE THEN e.project_id END', "e.project_id || ''"))
     expect(await plan({ ...listed, text: hidden })).not.toMatch(/[( ]project_id = 'prj_1'/)
+  },
+)
+
+test.runIf(ENGINE === 'postgres')(
+  '§8.2 PostgreSQL looks each waiting event up by its id, however many it thinks there are',
+  async () => {
+    const { db, drop } = await freshDb()
+    onTestFinished(drop)
+    const project_id = await projectIn(db)
+    await db.transaction(async (tx) => {
+      for (let n = 0; n < 400; n++) await usageStore(tx).insert(usageEvent(project_id))
+    })
+    for (const table of ['usage_event', 'usage_unrolled']) await db.rows({ text: [`ANALYZE ${table}`], values: [] })
+    const planOf = async (from: string) =>
+      JSON.stringify(
+        await db.rows({ text: [`EXPLAIN SELECT SUM(e.charged_micros) FROM ${from}`], values: [], once: true }),
+      )
+    expect(await planOf('usage_waiting e')).toMatch(/Nested Loop.*Index Scan using \w+_pkey/)
+    expect(await planOf('usage_unrolled u CROSS JOIN usage_event e WHERE e.trace_id = u.trace_id')).toMatch(/Hash Join/)
   },
 )

@@ -216,8 +216,8 @@ function spentSince(start_ms: number, end_ms: number, { project_id, id }: { proj
     { text: ['(', ...days.slice(1).map(() => ', '), ')'], values: days },
     sql` AND r.key_id IN `,
     family,
-    sql`) + (SELECT CAST(COALESCE(SUM(e.charged_micros), 0) AS BIGINT) FROM usage_unrolled u CROSS JOIN usage_event e
-         WHERE e.trace_id = u.trace_id AND e.created_ms >= ${start_ms} AND e.created_ms < ${end_ms} AND e.key_id IN `,
+    sql`) + (SELECT CAST(COALESCE(SUM(w.charged_micros), 0) AS BIGINT) FROM usage_waiting w
+         WHERE w.created_ms >= ${start_ms} AND w.created_ms < ${end_ms} AND w.key_id IN `,
     family,
     sql`)`,
   )

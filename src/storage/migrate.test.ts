@@ -23,11 +23,12 @@ const plain = (db: OpenDb, text: string) => db.rows({ text: [text], values: [] }
 async function withoutVolume(db: OpenDb): Promise<void> {
   const money = readFileSync(new URL('./migrations/0004-money.sql', import.meta.url), 'utf8')
   const before = money.slice(money.indexOf('CREATE TABLE usage_event')).split(/;\s*$/m)
+  await plain(db, 'DROP VIEW usage_waiting')
   for (const table of ['usage_event', 'usage_unrolled', 'usage_rollup']) await plain(db, `DROP TABLE ${table}`)
   if (ENGINE === 'postgres') await plain(db, 'DROP FUNCTION usage_event_unrolled()')
   for (const statement of before.filter((text) => text.trim() !== '')) await plain(db, statement)
   await plain(db, 'ALTER TABLE usage_event ADD COLUMN trace TEXT') // of a later file, which stays applied
-  await plain(db, "DELETE FROM schema_migration WHERE name LIKE '0010-usage-at-volume%'")
+  await plain(db, "DELETE FROM schema_migration WHERE name LIKE '0010-%' OR name LIKE '0013-%'")
 }
 
 withDb((db) => {
@@ -38,7 +39,11 @@ withDb((db) => {
     for (const event of events) await usageStore(db()).insert(event)
     let applied = await migrate(db(), heldClock())
     while (applied === 'busy') applied = await migrate(db(), heldClock())
-    expect(applied).toEqual(['0010-usage-at-volume.sql', `0010-usage-at-volume.${ENGINE}.sql`])
+    expect(applied).toEqual([
+      '0010-usage-at-volume.sql',
+      `0010-usage-at-volume.${ENGINE}.sql`,
+      `0013-usage-waiting.${ENGINE}.sql`,
+    ])
 
     const store = usageStore(db())
     expect((await store.list(project_id, usageQuestion({}))).data).toHaveLength(30)

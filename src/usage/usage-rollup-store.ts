@@ -31,15 +31,13 @@ export function usageRollups(db: Db) {
   }
 }
 
-/** CROSS JOIN: SQLite then begins with the short list, as PostgreSQL does by itself. */
 function unrolled(tx: Tx, size: number): Promise<Unrolled[]> {
   return tx.rows<Unrolled>(sql`
-    SELECT e.trace_id, e.project_id, e.created_ms, e.key_id, e.resolved_model AS model, e.provider, e.profile,
-      COALESCE(e.cluster_id, '') AS cluster_id, e.status, e.duration_ms, e.ttft_ms, e.input_tokens, e.cached_tokens,
-      e.written_tokens, e.output_tokens, e.reasoning_tokens, e.repeated_tokens_est, e.missed_reuse_tokens,
-      e.charged_micros, e.direct_cost_micros, e.savings_micros, e.written_off_micros
-    FROM usage_unrolled u CROSS JOIN usage_event e
-    WHERE e.trace_id = u.trace_id ORDER BY u.trace_id LIMIT ${size}`)
+    SELECT trace_id, project_id, created_ms, key_id, resolved_model AS model, provider, profile,
+      COALESCE(cluster_id, '') AS cluster_id, status, duration_ms, ttft_ms, input_tokens, cached_tokens,
+      written_tokens, output_tokens, reasoning_tokens, repeated_tokens_est, missed_reuse_tokens, charged_micros,
+      direct_cost_micros, savings_micros, written_off_micros
+    FROM usage_waiting ORDER BY trace_id LIMIT ${size}`)
 }
 
 /** By name, one and all: others may have come in between since they were read, and those are not ours. */

@@ -45,10 +45,9 @@ export function fromRollups({ rollup, event }: Reading, { project_id, filter, cu
     sql` FROM usage_rollup WHERE project_id = ${project_id} AND cube = ${byHour}
       AND start_ms >= ${cuts.days_end} AND start_ms < ${cuts.hours_end}`,
     only,
-    // CROSS JOIN: SQLite then begins with the short list, as PostgreSQL does by itself.
     sql` UNION ALL SELECT `,
     event,
-    sql` FROM usage_unrolled u CROSS JOIN usage_event e WHERE e.trace_id = u.trace_id AND `,
+    sql` FROM usage_waiting e WHERE `,
     events,
     within(cuts.hours, cuts.hours_end),
     sql` UNION ALL SELECT `,
