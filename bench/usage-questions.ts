@@ -7,7 +7,7 @@ import type { Place } from './usage-place.ts'
 
 const ASKED = 200
 const ASKED_AT_LEAST = 20
-const ASKED_FOR_MS = 4_000
+const ASKED_FOR_MS = 2_500
 const WARMED = 10
 const ODD_MS = 1_234_567 // a range that begins within an hour: its ends are not in any roll-up
 
