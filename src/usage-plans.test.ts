@@ -19,13 +19,16 @@ import { usageTasks } from './usage-tasks.ts'
 /** Runs everything as it is, and notes how each statement that names events or roll-ups will find its rows. */
 function watching(db: OpenDb) {
   const scans: string[] = []
+  const plans: string[] = []
   let watched = 0
   async function look(on: Db, { text, values }: Sql): Promise<void> {
     if (!/usage_(event|rollup|waiting)/.test(text.join('?')) || /^\s*INSERT/.test(text[0] ?? '')) return
     watched++
     const plan = { text: [`EXPLAIN QUERY PLAN ${text[0]}`, ...text.slice(1)], values, once: true } as const
-    for (const { detail } of await on.rows<{ detail: string }>(plan))
+    for (const { detail } of await on.rows<{ detail: string }>(plan)) {
+      plans.push(detail)
       if (/^SCAN (e|r|usage_event|usage_rollup)\b/.test(detail)) scans.push(`${detail}: ${text.join('?')}`)
+    }
   }
   const over = <Under extends Db>(under: Under): Under => ({
     ...under,
@@ -35,7 +38,7 @@ function watching(db: OpenDb) {
     },
     transaction: <T>(work: Parameters<Db['transaction']>[0]) => under.transaction((tx) => work(over(tx))) as Promise<T>,
   })
-  return { db: over(db), scans, watched: () => watched }
+  return { db: over(db), scans, plans, watched: () => watched }
 }
 
 async function watched(work: (db: OpenDb, project_id: string, key_id: string) => Promise<unknown>) {
@@ -49,7 +52,7 @@ async function watched(work: (db: OpenDb, project_id: string, key_id: string) =>
     }
     const watch = watching(fresh.db)
     await work(watch.db, project_id, api_key.id)
-    return { scans: watch.scans, looked_at: watch.watched() }
+    return { scans: watch.scans, plans: watch.plans, looked_at: watch.watched() }
   } finally {
     await fresh.drop()
   }
@@ -99,6 +102,15 @@ test('§8.2.3 planted: without the index by key, a page of one key would be look
     await usageStore(db).list(project_id, usageQuestion({ key_id }))
   })
   expect(scans).toHaveLength(1)
+})
+
+test('§8.2.3 the sums of one key are found by it, and not among those of all keys', async () => {
+  const { plans } = await watched((db, project_id, key_id) =>
+    usageStore(db).grouped(project_id, usageQuestion({ key_id, ...range, group_by: 'day' })),
+  )
+  const rollups = plans.filter((detail) => detail.includes('usage_rollup'))
+  expect(rollups).toHaveLength(3)
+  for (const detail of rollups) expect(detail).toMatch(/usage_rollup_by_key \(key_id=\? AND cube=\? AND start_ms>/)
 })
 
 test.runIf(ENGINE === 'postgres')(

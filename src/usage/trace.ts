@@ -153,8 +153,8 @@ const answerSteps = (ttft_ms: number, duration_ms: number): Moment[] => [
 ]
 
 function settleSentence({ charged_micros, written_off_micros }: UsageEvent): string {
-  const charge = `${charged_micros} micro-USD were charged.`
-  return written_off_micros > 0 ? `${charge} ${written_off_micros} more were written off.` : charge
+  const charge = `$${charged_micros / 1e6} was charged.`
+  return written_off_micros > 0 ? `${charge} $${written_off_micros / 1e6} more was written off.` : charge
 }
 
 const ENDINGS: Readonly<Record<string, string>> = {

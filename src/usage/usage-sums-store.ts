@@ -86,7 +86,8 @@ export const within = (from_ms: number, to_ms: number) =>
 
 function rollupsWhere(f: UsageFilter): Sql {
   const parts: Sql[] = []
-  if (f.key_id !== null) parts.push(sql` AND key_id = ${f.key_id}`)
+  // Roll-ups that are by no key have an empty text there, and are not in the index by key: hence the second half.
+  if (f.key_id !== null) parts.push(sql` AND key_id = ${f.key_id} AND key_id <> ''`)
   if (f.model !== null) parts.push(sql` AND model = ${f.model}`)
   if (f.provider !== null) parts.push(sql` AND provider = ${f.provider}`)
   if (f.profile !== null) parts.push(sql` AND profile = ${f.profile}`)
