@@ -1,5 +1,5 @@
-// A balancer as nginx or Kubernetes would be one: round robin over the servers whose /readyz says 200, kept-alive
-// connections to each, and no second try once a request may have reached a server.
+// A balancer as deploy/nginx would be one: the server with the fewest requests under way, of those whose /readyz says
+// 200; kept-alive connections to each, and no second try once a request may have reached a server.
 import { Agent, createServer, type IncomingMessage, type RequestOptions, request, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
@@ -11,6 +11,8 @@ interface Backend {
   port: number
   agent: Agent
   failures: number
+  /** Requests under way. */
+  load: number
 }
 
 const isIn = ({ failures }: Backend) => failures < FALL
@@ -18,7 +20,12 @@ const isIn = ({ failures }: Backend) => failures < FALL
 export type Balancer = Awaited<ReturnType<typeof startBalancer>>
 
 export async function startBalancer(ports: readonly number[]) {
-  const backends: Backend[] = ports.map((port) => ({ port, agent: new Agent({ keepAlive: true }), failures: FALL }))
+  const backends: Backend[] = ports.map((port) => ({
+    port,
+    agent: new Agent({ keepAlive: true }),
+    failures: FALL,
+    load: 0,
+  }))
   const listeners = new Set<() => void>()
   const sockets = new Set<Socket>()
   let turn = 0
@@ -29,20 +36,22 @@ export async function startBalancer(ports: readonly number[]) {
     for (const listener of listeners) listener()
   }
 
-  /** Those that are ready, beginning with whose turn it is. */
+  /** Those that are ready, the least busy first; of equals, whose turn it is. */
   function inTurn(): Backend[] {
     const ready = backends.filter(isIn)
     const first = ready.length > 0 ? turn++ % ready.length : 0
-    return [...ready.slice(first), ...ready.slice(0, first)]
+    return [...ready.slice(first), ...ready.slice(0, first)].sort((a, b) => a.load - b.load)
   }
 
   async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const parts: Buffer[] = []
     for await (const part of incoming) parts.push(part as Buffer)
     const { method, url: path, headers } = incoming
-    for (const { port, agent } of inTurn()) {
+    for (const backend of inTurn()) {
+      const { port, agent } = backend
       const hop = { host: '127.0.0.1', port, agent, method, path, headers: { ...headers, connection: 'keep-alive' } }
-      const how = await forward(hop, Buffer.concat(parts), outgoing)
+      backend.load++
+      const how = await forward(hop, Buffer.concat(parts), outgoing, () => backend.load--)
       if (how !== 'refused') return
       refused++
     }
@@ -88,10 +97,16 @@ export async function startBalancer(ports: readonly number[]) {
 
 const HOP_HEADERS = ['connection', 'keep-alive', 'transfer-encoding']
 
-/** 'refused': nothing has reached the server, so another one may be asked. */
-function forward(hop: RequestOptions, body: Buffer, outgoing: ServerResponse): Promise<'answered' | 'refused'> {
+/** 'refused': nothing has reached the server, so another one may be asked. `onOver`: the server has nothing to do with it. */
+function forward(
+  hop: RequestOptions,
+  body: Buffer,
+  outgoing: ServerResponse,
+  onOver: () => void,
+): Promise<'answered' | 'refused'> {
   return new Promise((resolve) => {
     const onward = request(hop)
+    onward.once('close', onOver)
     onward.once('response', (reply) => {
       const headers = Object.entries(reply.headers).filter(([name]) => !HOP_HEADERS.includes(name))
       outgoing.writeHead(reply.statusCode ?? 502, Object.fromEntries(headers) as Record<string, string>)

@@ -29,6 +29,13 @@ interface Replicated {
   plant?: Plant
 }
 
+interface RollingOptions {
+  restarts: number
+  perSecond: number
+  streams: number
+  apart: number
+}
+
 interface RevokeOptions {
   revocations: number
   perSecond: number
@@ -148,8 +155,9 @@ runReplicas('rolling', 'Restarts three servers behind a balancer, one after the 
   .option('--restarts <n>', 'restarts', whole, 50)
   .option('--per-second <n>', 'requests a second', whole, 500)
   .option('--streams <n>', 'streams open at any time', whole, 50)
-  .action(async ({ perSecond, ...options }: Replicated & { restarts: number; perSecond: number; streams: number }) => {
-    conclude(await rolling({ ...options, per_second: perSecond, note: progress }), options)
+  .option('--apart <s>', 'how long a new server works before the next one stops, as minReadySeconds', whole, 5)
+  .action(async ({ perSecond, apart, ...options }: Replicated & RollingOptions) => {
+    conclude(await rolling({ ...options, per_second: perSecond, apart_ms: apart * 1_000, note: progress }), options)
   })
 
 program

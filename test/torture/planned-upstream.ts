@@ -2,6 +2,7 @@
 // either provider. Remembers every call, so that whoever checks can ask how often each was executed, and how it ended.
 import type { Behaviour, Recorded } from '../support/upstream.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { readyHere } from './forked.ts'
 import type { Execution, UpstreamLedger } from './upstream-process.ts'
 
 const executions: Execution[] = []
@@ -35,5 +36,4 @@ const now = () => performance.timeOrigin + performance.now()
 
 const ledger = (): UpstreamLedger => ({ executions, open_sockets: upstream.open_sockets() })
 
-process.send?.({ port: upstream.port })
-process.once('disconnect', () => process.exit(0)) // never outlives the harness
+readyHere({ port: upstream.port })

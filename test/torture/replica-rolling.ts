@@ -1,6 +1,8 @@
 // F22: servers replaced one after the other under load and open streams. Nobody behind the balancer notices.
-import { type Behaviour, startUpstream } from '../support/upstream.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Behaviour } from '../support/upstream.ts'
 import { count, highest, inLanes } from './asks.ts'
+import { forked } from './forked.ts'
 import type { Plant } from './plants.ts'
 import { chance } from './randomness.ts'
 import {
@@ -19,6 +21,8 @@ export interface Rolling {
   per_second: number
   /** Streams open at any time. */
   streams: number
+  /** How long a new server works before the next one stops. */
+  apart_ms?: number
   plant?: Plant | undefined
   seed: number
   note?: (text: string) => void
@@ -26,24 +30,27 @@ export interface Rolling {
 
 const DRAIN_MS = 2_000 // many times the balancer's interval: the machine may be busy
 const STREAMED: Behaviour = { text: 'one word after the other', chunks: 30, pace: 100 } // three seconds each
+const UPSTREAM = new URL('./paced-upstream.ts', import.meta.url)
 const MODEL = 'm'
 const PROJECTS = 24 // the money of one project is one row: here it is the stop that is looked at
 const SETTLED_AFTER_MS = 5_000
 
 interface Answered {
   what: string
+  /** Since the harness began. */
+  asked_ms: number
   took_ms: number
   failure?: string
 }
 
 export async function rolling(run: Rolling): Promise<Report> {
   const { plant, seed } = run
-  const upstream = await startUpstream(STREAMED)
+  const upstream = await forked<{ base_url: string }>(UPSTREAM, STREAMED)
   const price = 'input_usd_per_million: 1, output_usd_per_million: 1, max_output_tokens: 100'
   const scene = await openReplicaScene({
     plant,
     providers: `providers:
-  - { id: mock, base_url: "${upstream.base_url}", max_concurrency: 20000, models: [{ id: ${MODEL}, ${price} }] }`,
+  - { id: mock, base_url: "${upstream.ready.base_url}", max_concurrency: 20000, models: [{ id: ${MODEL}, ${price} }] }`,
     settings: { SWITCHYARD_DRAIN_MS: String(DRAIN_MS) },
   })
   return report(scene, { command: 'rolling', engine: 'postgres', plant, seed }, () =>
@@ -79,7 +86,7 @@ export async function rolling(run: Rolling): Promise<Report> {
 }
 
 async function restartAgainAndAgain(replicas: Replicas, keys: readonly string[], run: Rolling) {
-  const { restarts, per_second, streams, seed, note = () => {} } = run
+  const { restarts, per_second, streams, apart_ms = 0, seed, note = () => {} } = run
   const { restart } = replicas
   const answers: Answered[] = []
   const codes: (number | null)[] = []
@@ -95,6 +102,7 @@ async function restartAgainAndAgain(replicas: Replicas, keys: readonly string[],
     const from_ms = performance.now()
     codes.push(await restart(n % REPLICAS))
     stops_ms.push(performance.now() - from_ms)
+    await sleep(apart_ms)
     note(`restart ${n + 1} of ${restarts}, ${answers.length} answers`)
   }
   isOver = true
@@ -134,7 +142,12 @@ function asker({ balanced }: Replicas, keys: readonly string[], answers: Answere
       },
       (error: Error) => error.message,
     )
-    answers.push({ what, took_ms: performance.now() - from_ms, ...(failure !== undefined && { failure }) })
+    answers.push({
+      what,
+      asked_ms: from_ms,
+      took_ms: performance.now() - from_ms,
+      ...(failure !== undefined && { failure }),
+    })
   }
 }
 
@@ -163,4 +176,5 @@ async function leftovers({ scene }: Replicas): Promise<string[]> {
 }
 
 const slowest = (answers: readonly Answered[]) => Math.round(highest(answers.map(({ took_ms }) => took_ms)))
-const told = ({ took_ms, failure }: Answered) => `${failure} after ${Math.round(took_ms)} ms`
+const told = ({ asked_ms, took_ms, failure }: Answered) =>
+  `asked at ${(asked_ms / 1_000).toFixed(1)} s: ${failure} after ${Math.round(took_ms)} ms`

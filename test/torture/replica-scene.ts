@@ -3,12 +3,13 @@ import { Client as PostgresClient } from 'pg'
 import { foundProject } from '../../src/bootstrap.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
-import { startBalancer } from '../support/balancer.ts'
+import { forked } from './forked.ts'
 import { type Client, client } from './recording-client.ts'
 import { openScene, type Place, type Scene } from './scene.ts'
 import type { ServerProcess } from './server-process.ts'
 
 export const REPLICAS = 3
+const BALANCER = new URL('./balancer-process.ts', import.meta.url)
 
 export interface Replicas {
   scene: Scene
@@ -36,9 +37,9 @@ export async function withReplicas<T>(scene: Scene, work: (replicas: Replicas) =
 
 async function startReplicas(scene: Scene): Promise<Replicas> {
   const servers = await Promise.all(scene.ports.map((_, replica) => scene.start(replica)))
-  const balancer = await startBalancer(scene.ports)
-  await balancer.untilReady(servers.length)
-  const balanced = client(balancer.port, scene.token)
+  const balancer = await forked<{ port: number }>(BALANCER, scene.ports)
+  await balancer.ask(servers.length)
+  const balanced = client(balancer.ready.port, scene.token)
   let turn = 0
   return {
     ...{ scene, servers, balanced },
@@ -46,7 +47,7 @@ async function startReplicas(scene: Scene): Promise<Replicas> {
     async restart(replica) {
       const code = await (servers[replica] as ServerProcess).stop()
       servers[replica] = await scene.start(replica)
-      await balancer.untilReady(servers.length)
+      await balancer.ask(servers.length)
       return code
     },
     async close() {

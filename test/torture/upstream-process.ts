@@ -1,7 +1,5 @@
 // Starts the planned upstream as a process, so that it shares neither a thread nor a fate with clients or server.
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { forked } from './forked.ts'
 
 /** One call as the upstream saw it. */
 export interface Execution {
@@ -21,20 +19,15 @@ export interface UpstreamLedger {
 
 export type PlannedUpstream = Awaited<ReturnType<typeof startPlannedUpstream>>
 
-const PROGRAM = fileURLToPath(new URL('./planned-upstream.ts', import.meta.url))
+const PROGRAM = new URL('./planned-upstream.ts', import.meta.url)
 
 export async function startPlannedUpstream() {
-  const child = fork(PROGRAM, { execArgv: ['--import', import.meta.resolve('tsx')] })
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  const { ready, close } = await forked<{ port: number }>(PROGRAM)
   return {
+    close,
     /** `provider` is what a plan calls it by. */
-    baseUrl: (provider: string) => `http://127.0.0.1:${port}/${provider}/v1`,
+    baseUrl: (provider: string) => `http://127.0.0.1:${ready.port}/${provider}/v1`,
     ledger: async (): Promise<UpstreamLedger> =>
-      (await (await fetch(`http://127.0.0.1:${port}/ledger`)).json()) as UpstreamLedger,
-    async close(): Promise<void> {
-      const gone = once(child, 'exit')
-      child.kill('SIGKILL')
-      await gone
-    },
+      (await (await fetch(`http://127.0.0.1:${ready.port}/ledger`)).json()) as UpstreamLedger,
   }
 }
