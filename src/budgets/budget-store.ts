@@ -2,7 +2,7 @@
 // once can pass it.
 import { MINUTE_MS } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
-import { type Db, sql } from '../storage/db.ts'
+import { type Db, sql, together } from '../storage/db.ts'
 import { type Hold, type HoldOutcome, type RowFate, type Settlement, settlementOf } from './budget.ts'
 import { carveStore, holdOfChild, releaseOfChild, settleOfChild } from './carve-store.ts'
 import { DoesNotFit, lowerHeld, Moves, moveProject, raiseKey, raiseProject } from './ledger-store.ts'
@@ -28,14 +28,14 @@ export function budgetStore(db: Db, process: string) {
   async function tryHold(hold: Hold, now: number): Promise<DoesNotFit | undefined> {
     try {
       await db.transaction(async (tx) => {
-        if (hold.parent_id !== undefined) await holdOfChild(tx, hold, now)
-        else {
-          await raiseProject(tx, hold.project_id, hold.micros)
-          await raiseKey(tx, hold.key_id, hold.micros, now)
-        }
-        await tx.rows(sql`
+        const raises =
+          hold.parent_id === undefined
+            ? [raiseProject(tx, hold.project_id, hold.micros), raiseKey(tx, hold.key_id, hold.micros, now)]
+            : [holdOfChild(tx, hold, now)]
+        const written = tx.rows(sql`
           INSERT INTO budget_hold (id, key_id, project_id, micros, process, created_at)
           VALUES (${hold.id}, ${hold.key_id}, ${hold.project_id}, ${hold.micros}, ${process}, ${now})`)
+        await together([...raises, written])
       })
       return undefined
     } catch (error) {
@@ -65,8 +65,15 @@ export function budgetStore(db: Db, process: string) {
       return settlement as Settlement
     },
 
-    /** The same for several at once, told in the order in which they are given. Each row moves once. */
-    async settleAll(owings: readonly Owing[], now: number): Promise<Settlement[]> {
+    /**
+     * The same for several at once, told in the order in which they are given. Each row moves once. What is written
+     * `beside` needs nothing but the settlements, and shares the round trip of the rows that carry the money.
+     */
+    async settleAll(
+      owings: readonly Owing[],
+      now: number,
+      beside: (settlements: readonly Settlement[]) => Promise<unknown>[] = () => [],
+    ): Promise<Settlement[]> {
       const settlements: Settlement[] = []
       const moves = new Moves()
       for (const [id, row] of byRow(owings)) {
@@ -92,7 +99,7 @@ export function budgetStore(db: Db, process: string) {
           moves.add(spender, { held: 0, spent: cost_micros })
         }
       }
-      await moves.write(db, now)
+      await together([...moves.writes(db, now), ...beside(settlements)])
       return settlements
     },
 
@@ -102,8 +109,7 @@ export function budgetStore(db: Db, process: string) {
         const micros = await takeHold(tx, id)
         if (micros === undefined) return
         if (parent_id != null) return releaseOfChild(tx, { key_id, project_id, parent_id }, micros)
-        await moveProject(tx, project_id, { held: -micros, spent: 0 })
-        await lowerHeld(tx, key_id, micros)
+        await together([moveProject(tx, project_id, { held: -micros, spent: 0 }), lowerHeld(tx, key_id, micros)])
       })
     },
 

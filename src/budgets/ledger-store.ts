@@ -106,9 +106,12 @@ export class Moves {
     addTo(this.#keys, key_id, movement)
   }
 
-  async write(tx: Db, now: number): Promise<void> {
-    for (const [id, movement] of inOrder(this.#projects)) await moveProject(tx, id, movement)
-    for (const [id, movement] of inOrder(this.#keys)) await moveKey(tx, id, movement, now)
+  /** None needs another's result: to be written `together`. */
+  writes(tx: Db, now: number): Promise<unknown>[] {
+    return [
+      ...inOrder(this.#projects).map(([id, movement]) => moveProject(tx, id, movement)),
+      ...inOrder(this.#keys).map(([id, movement]) => moveKey(tx, id, movement, now)),
+    ]
   }
 }
 

@@ -1,6 +1,6 @@
 // The rows of slices (slice.ts, R43). A slice's row is always taken before the project's and the key's, as settling
 // does too: so no two transactions wait for each other.
-import { type Db, sql } from '../storage/db.ts'
+import { type Db, sql, together } from '../storage/db.ts'
 import type { Limit } from './budget.ts'
 import { carveStore } from './carve-store.ts'
 import { DoesNotFit, lowerHeld, moveProject, raiseKey, raiseProject } from './ledger-store.ts'
@@ -15,23 +15,27 @@ export type Raised =
 
 class Gone extends Error {}
 
+async function raiseRow(tx: Db, id: string, micros: number): Promise<void> {
+  const raised = await tx.rows(sql`UPDATE budget_hold SET micros = micros + ${micros} WHERE id = ${id} RETURNING id`)
+  if (raised.length === 0) throw new Gone()
+}
+
 export type SliceRows = ReturnType<typeof sliceRows>
 
 export function sliceRows(db: Db, process: string) {
   async function raise(slice: Slice, micros: number, now: number): Promise<Raised> {
     const { id, key_id, project_id, has_row } = slice
     const left_micros = await db.transaction(async (tx) => {
-      if (has_row) {
-        const raised = await tx.rows(sql`
-          UPDATE budget_hold SET micros = micros + ${micros} WHERE id = ${id} RETURNING id`)
-        if (raised.length === 0) throw new Gone()
-      }
-      const by_project = await raiseProject(tx, project_id, micros)
-      const { by_key, by_window } = await raiseKey(tx, key_id, micros, now)
-      if (!has_row)
-        await tx.rows(sql`
-          INSERT INTO budget_hold (id, key_id, project_id, micros, process, created_at)
-          VALUES (${id}, ${key_id}, ${project_id}, ${micros}, ${process}, ${now})`)
+      const row = has_row
+        ? raiseRow(tx, id, micros)
+        : tx.rows(sql`
+            INSERT INTO budget_hold (id, key_id, project_id, micros, process, created_at)
+            VALUES (${id}, ${key_id}, ${project_id}, ${micros}, ${process}, ${now})`)
+      const [, by_project, { by_key, by_window }] = await together([
+        row,
+        raiseProject(tx, project_id, micros),
+        raiseKey(tx, key_id, micros, now),
+      ])
       const limits = [by_project, by_key, by_window].filter((one) => one !== null)
       return Math.min(Number.MAX_SAFE_INTEGER, ...limits)
     })

@@ -45,13 +45,10 @@ export function settleTogether({ db, now, budgetsOn, slices, usageOn }: Needs) {
       const owings = owed.map(({ spender, hold, cost_micros }, at) => {
         return { spender, hold, cost_micros, row: fates[at] as RowFate }
       })
-      const settlements = await budgetsOn(tx).settleAll(owings, time_ms)
       const usage = usageOn(tx)
-      for (let at = 0; at < owed.length; at++) {
-        const { event, facts } = owed[at] as Owed
-        await usage.insert(event(settlements[at] as Settlement, time_ms), facts)
-      }
-      return settlements
+      return budgetsOn(tx).settleAll(owings, time_ms, (settlements) =>
+        owed.map(({ event, facts }, at) => usage.insert(event(settlements[at] as Settlement, time_ms), facts)),
+      )
     })
 
   async function settle(batch: readonly Waiting[]): Promise<void> {

@@ -106,10 +106,12 @@ function settleWith(
       const ended_at = now() // R65: the window that pays is the one that the usage event falls into
       const charge = isOwed(produced) ? await chargeIn(subscriptionsOn(tx), call, got.target, produced.tokens) : NOTHING
       const owing = { spender: call.caller, hold: got.hold, cost_micros: charge.cost_micros, row: row ?? 'ends' }
-      const [settlement] = (await budgetsOn(tx).settleAll([owing], ended_at)) as [Settlement]
-      const money = { charged_micros: settlement.charged_micros, direct_cost_micros: charge.direct_cost_micros }
-      const event = eventOf(call, got, produced, { now: ended_at, ...money, ...settlement })
-      await usageOn(tx).insert(event, traceFacts(call, got, produced))
+      const { direct_cost_micros } = charge
+      const [settlement] = (await budgetsOn(tx).settleAll([owing], ended_at, ([settled]) => {
+        const event = eventOf(call, got, produced, { now: ended_at, direct_cost_micros, ...(settled as Settlement) })
+        return [usageOn(tx).insert(event, traceFacts(call, got, produced))]
+      })) as [Settlement]
+      const money = { charged_micros: settlement.charged_micros, direct_cost_micros }
       if (together) {
         await together.also(tx, money)
         const { reservation } = together

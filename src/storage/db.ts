@@ -37,6 +37,23 @@ export interface Tx extends Db {
   tryLock(name: string): Promise<boolean>
 }
 
+/**
+ * Statements of one transaction that do not need each other's results. They run in the order in which they were begun,
+ * in one round trip where the store is elsewhere. Waits for all of them, so that none comes after its transaction; what
+ * the first of them failed with is the reason of those behind it too.
+ */
+export async function together<const All extends readonly Promise<unknown>[]>(all: All): Promise<Results<All>> {
+  const outcomes = await Promise.allSettled(all)
+  const results: unknown[] = []
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') throw outcome.reason
+    results.push(outcome.value)
+  }
+  return results as Results<All>
+}
+
+type Results<All extends readonly Promise<unknown>[]> = { -readonly [At in keyof All]: Awaited<All[At]> }
+
 /** A database as its owner holds it: it can be watched and closed. */
 export interface OpenDb extends Db {
   readonly engine: 'sqlite' | 'postgres'

@@ -8,6 +8,7 @@ import { noGuard, type TransactionGuard } from './transaction-guard.ts'
 types.setTypeParser(types.builtins.INT8, Number)
 
 const POOL_MAX = 10
+const SINGLES_MAX = 4 // a statement has its connection for a moment, a transaction for several round trips
 const CONNECT_TIMEOUT_MS = 1_500 // a keyed POST asks for a connection three times: together less than 5 s
 const STATEMENT_TIMEOUT_MS = 4_000
 const ANSWER_GRACE_MS = 500 // the server should have given up before: after this the connection is thought dead
@@ -32,13 +33,17 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: statement_timeout_ms + ANSWER_GRACE_MS,
     keepAlive: true,
+    // Statements of a transaction that are given at once (`together`) go in one round trip, while it keeps its locks.
+    pipeline: true,
     application_name: 'switchyard',
   }
   const pool = new Pool({ ...settings, max: pool_max })
+  // Statements by themselves, which every request begins with, do not queue behind transactions that wait for a lock.
+  const singles = new Pool({ ...settings, max: Math.min(pool_max, SINGLES_MAX) })
   // Whether the database answers is asked on a connection of its own: a replica whose pool is busy is slow, not away,
   // and were it taken for away, its load would fall on the others until none of them is ready.
   const probes = new Pool({ ...settings, max: 1 })
-  for (const one of [pool, probes]) {
+  for (const one of [pool, singles, probes]) {
     one.on('error', onIdleError)
     // A connection may break in the very packet that made it ready, before whoever waits for it can listen: an error
     // that nobody hears would end the process. They find it broken with their first statement.
@@ -73,7 +78,7 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
     engine: 'postgres',
     async rows<Row>(statement: Sql) {
       guard.assertOutside()
-      return run<Row>(pool, statement).catch(away)
+      return run<Row>(singles, statement).catch(away)
     },
     async transaction(work) {
       guard.assertOutside()
@@ -86,7 +91,7 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
       }
     },
     ping: async () => void (await probes.query('SELECT 1').catch(away)),
-    close: async () => void (await Promise.all([pool.end(), probes.end()])),
+    close: async () => void (await Promise.all([pool.end(), singles.end(), probes.end()])),
   }
 }
 

@@ -46,7 +46,17 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard): Ope
   }
 
   const tx: Tx = {
-    rows: async (statement) => writer.run(statement),
+    async rows(statement) {
+      // A full disk makes SQLite undo the whole transaction: what was begun together with the statement that met it
+      // must not run after that, each by itself.
+      if (writer.was_undone) throw new Error('the transaction has been undone')
+      try {
+        return writer.run(statement)
+      } catch (error) {
+        writer.was_undone = !writer.connection.isTransaction
+        throw error
+      }
+    },
     transaction: (work) => work(tx),
     tryLock: async () => true, // transactions run one after another: nobody else can be inside
   }
@@ -81,6 +91,8 @@ interface Connection {
   connection: InstanceType<typeof DatabaseSync>
   /** It sees what is not committed yet. */
   is_writing: boolean
+  /** SQLite has undone what is under way, by itself. */
+  was_undone: boolean
   run<Row>(statement: Sql): Row[]
 }
 
@@ -96,6 +108,7 @@ function connect(path: string): Connection {
   return {
     connection,
     is_writing: false,
+    was_undone: false,
     run<Row>({ text, values, once }: Sql): Row[] {
       let prepared = once ? undefined : known.get(text)
       if (!prepared) {
@@ -136,6 +149,7 @@ async function commitTogether(writer: Connection, jobs: Job[]): Promise<void> {
   const { connection } = writer
   const done: (() => void)[] = []
   writer.is_writing = true
+  writer.was_undone = false
   try {
     connection.exec('BEGIN IMMEDIATE')
     for (const job of jobs) {

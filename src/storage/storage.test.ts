@@ -1,7 +1,7 @@
 // The port's promises, on whichever engine this run is for.
 import { expect, test } from 'vitest'
-import { withDb } from '../../test/support/databases.ts'
-import { sql } from './db.ts'
+import { ENGINE, withDb } from '../../test/support/databases.ts'
+import { sql, together } from './db.ts'
 
 const put = (name: string, value: string) => sql`INSERT INTO setting (name, value) VALUES (${name}, ${value})`
 const get = (name: string) => sql`SELECT value FROM setting WHERE name = ${name}`
@@ -55,6 +55,51 @@ withDb((db) => {
     await Promise.all(Array.from({ length: 50 }, increment))
     expect(await db().rows(get('count'))).toEqual([{ value: '50' }])
   })
+
+  test('§store what is begun together runs in its order, and each has its own result', async () => {
+    const [, before, , after] = await db().transaction((tx) =>
+      together([
+        tx.rows(put('order', 'first')),
+        tx.rows(get('order')),
+        tx.rows(sql`UPDATE setting SET value = 'second' WHERE name = 'order'`),
+        tx.rows(get('order')),
+      ]),
+    )
+    expect([before, after]).toEqual([[{ value: 'first' }], [{ value: 'second' }]])
+  })
+
+  test('§store one of those begun together that fails undoes all, is the reason told, and comes last of none', async () => {
+    await db().rows(put('there', 'before'))
+    let over = 0
+    const counted = <T>(one: Promise<T>) => one.finally(() => over++)
+    const failing = db()
+      .transaction((tx) =>
+        together([
+          counted(tx.rows(put('beside 1', '1'))),
+          counted(tx.rows(put('there', 'again'))),
+          counted(tx.rows(put('beside 2', '1'))),
+        ]),
+      )
+      .catch((error: Error) => [over, error.message] as const)
+    expect(await failing).toEqual([3, expect.stringMatching(/unique/i)])
+    expect(await db().rows(sql`SELECT name FROM setting WHERE name LIKE 'beside%'`)).toEqual([])
+  })
+
+  test.runIf(ENGINE === 'sqlite')(
+    '§store where a full disk undoes a transaction, nothing begun with it is written',
+    async () => {
+      const pragma = (text: string) => db().rows<Record<string, number>>({ text: [text], values: [], once: true })
+      const [pages] = await pragma('SELECT page_count FROM pragma_page_count')
+      await pragma(`PRAGMA max_page_count = ${(pages?.page_count ?? 0) + 1}`)
+      const large = 'x'.repeat(100_000)
+      const failing = db().transaction((tx) => together([tx.rows(put('large', large)), tx.rows(put('small', '1'))]))
+      await expect(failing).rejects.toMatchObject({ kind: 'unavailable' })
+      await pragma('PRAGMA max_page_count = 1000000')
+      expect(await db().rows(get('small'))).toEqual([])
+      await db().rows(put('small', '2'))
+      expect(await db().rows(get('small'))).toHaveLength(1)
+    },
+  )
 
   // Guards against the deadlock that this mistake would be in production.
   test('§store the outer db inside a transaction is refused', async () => {

@@ -182,9 +182,9 @@ withScene((scene) => {
     scene().tampering.rows = undefined
     expect(noted.map((text) => text.split(' ').slice(0, 3).join(' '))).toEqual([
       'SELECT k.id AS', // the key
-      'UPDATE project SET', // the hold
+      'INSERT INTO budget_hold', // the hold
+      'UPDATE project SET',
       'UPDATE api_key SET',
-      'INSERT INTO budget_hold',
       'DELETE FROM budget_hold', // the charge
       'UPDATE project SET',
       'UPDATE api_key SET',
