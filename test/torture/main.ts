@@ -34,6 +34,7 @@ interface RollingOptions {
   perSecond: number
   streams: number
   apart: number
+  rising: number
 }
 
 interface RevokeOptions {
@@ -156,8 +157,10 @@ runReplicas('rolling', 'Restarts three servers behind a balancer, one after the 
   .option('--per-second <n>', 'requests a second', whole, 500)
   .option('--streams <n>', 'streams open at any time', whole, 50)
   .option('--apart <s>', 'how long a new server works before the next one stops, as minReadySeconds', whole, 5)
-  .action(async ({ perSecond, apart, ...options }: Replicated & RollingOptions) => {
-    conclude(await rolling({ ...options, per_second: perSecond, apart_ms: apart * 1_000, note: progress }), options)
+  .option('--rising <s>', 'over how long the load comes to its rate, before the first one stops', whole, 30)
+  .action(async ({ perSecond, apart, rising, ...options }: Replicated & RollingOptions) => {
+    const pace = { per_second: perSecond, apart_ms: apart * 1_000, rising_ms: rising * 1_000 }
+    conclude(await rolling({ ...options, ...pace, note: progress }), options)
   })
 
 program

@@ -23,6 +23,8 @@ export interface Rolling {
   streams: number
   /** How long a new server works before the next one stops. */
   apart_ms?: number
+  /** All servers are new at first: over how long the load comes to its rate, before the first one stops. */
+  rising_ms?: number
   plant?: Plant | undefined
   seed: number
   note?: (text: string) => void
@@ -86,7 +88,7 @@ export async function rolling(run: Rolling): Promise<Report> {
 }
 
 async function restartAgainAndAgain(replicas: Replicas, keys: readonly string[], run: Rolling) {
-  const { restarts, per_second, streams, apart_ms = 0, seed, note = () => {} } = run
+  const { restarts, per_second, streams, apart_ms = 0, rising_ms = 0, seed, note = () => {} } = run
   const { restart } = replicas
   const answers: Answered[] = []
   const codes: (number | null)[] = []
@@ -94,10 +96,11 @@ async function restartAgainAndAgain(replicas: Replicas, keys: readonly string[],
   const ask = asker(replicas, keys, answers, seed)
   let isOver = false
 
-  const load = steadily(per_second, (n) => ask(n % 10 < 8 ? 'read' : n % 10 < 9 ? 'chat' : 'keyed chat'))
+  const load = steadily(per_second, (n) => ask(n % 10 < 8 ? 'read' : n % 10 < 9 ? 'chat' : 'keyed chat'), rising_ms)
   const streaming = inLanes(streams, Array.from({ length: streams }), async () => {
     while (!isOver) await ask('stream')
   })
+  await sleep(rising_ms)
   for (let n = 0; n < restarts; n++) {
     const from_ms = performance.now()
     codes.push(await restart(n % REPLICAS))

@@ -86,13 +86,18 @@ export async function foundProjects(
 
 const TICK_MS = 10
 
-/** Sends so many a second whatever becomes of them. `stop` resolves once the last one has come to something. */
-export function steadily(per_second: number, send: (n: number) => Promise<void>) {
+/**
+ * Sends so many a second whatever becomes of them, a rate that it comes to over `rising_ms`. `stop` resolves once the
+ * last one has come to something.
+ */
+export function steadily(per_second: number, send: (n: number) => Promise<void>, rising_ms = 0) {
   const underway = new Set<Promise<void>>()
   const started_ms = performance.now()
   let sent = 0
   const timer = setInterval(() => {
-    const due = ((performance.now() - started_ms) / 1_000) * per_second
+    const since_ms = performance.now() - started_ms
+    const at_full_rate_ms = since_ms < rising_ms ? since_ms ** 2 / (2 * rising_ms) : since_ms - rising_ms / 2
+    const due = (at_full_rate_ms / 1_000) * per_second
     while (sent < due) {
       const one = send(sent++).finally(() => underway.delete(one))
       underway.add(one)
@@ -102,7 +107,7 @@ export function steadily(per_second: number, send: (n: number) => Promise<void>)
     sent: () => sent,
     async stop(): Promise<{ per_second: number }> {
       clearInterval(timer)
-      const took_s = (performance.now() - started_ms) / 1_000
+      const took_s = (performance.now() - started_ms - rising_ms / 2) / 1_000
       await Promise.all(underway)
       return { per_second: Math.round(sent / took_s) }
     },
