@@ -25,6 +25,18 @@ export function joined(...parts: readonly Sql[]): Sql {
   return { text, values: parts.flatMap(({ values }) => values), once: true }
 }
 
+const reads = new WeakMap<readonly string[], boolean>()
+
+/** It changes nothing and waits for nobody. */
+export function isRead({ text }: Sql): boolean {
+  let read = reads.get(text)
+  if (read === undefined) {
+    read = /^\s*SELECT\b/i.test(text[0] ?? '')
+    reads.set(text, read)
+  }
+  return read
+}
+
 export interface Db {
   /** Runs one statement. One statement is one atomic decision on both databases, durable once this resolves. */
   rows<Row>(statement: Sql): Promise<Row[]>

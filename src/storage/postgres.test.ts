@@ -72,3 +72,39 @@ test.runIf(ENGINE === 'postgres')(
     }
   },
 )
+
+test.runIf(ENGINE === 'postgres')(
+  '§store statements by themselves share few connections, each has its own answer, and a broken one is opened again',
+  async () => {
+    const url = process.env.TEST_DATABASE_URL ?? ''
+    const broken: Error[] = []
+    const db = openPostgres(`${url}?application_name=sharing`, { onIdleError: (error) => broken.push(error) })
+    const other = openPostgres(url)
+    onTestFinished(async () => void (await Promise.all([db.close(), other.close()])))
+    const numbers = Array.from({ length: 50 }, (_, n) => n)
+    const echo = async (n: number) => (await db.rows<{ n: number }>(sql`SELECT CAST(${n} AS INTEGER) AS n`))[0]?.n
+    expect(await Promise.all(numbers.map(echo))).toEqual(numbers)
+
+    const ended = await other.rows(sql`
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sharing'`)
+    expect(ended).toHaveLength(3)
+    await expect.poll(() => broken.length).toBe(3)
+    expect(await Promise.all(numbers.map(echo))).toEqual(numbers)
+  },
+)
+
+test.runIf(ENGINE === 'postgres')(
+  '§store those that wait on a line as it breaks are refused, and nobody after them',
+  async () => {
+    const url = process.env.TEST_DATABASE_URL ?? ''
+    const db = openPostgres(`${url}?application_name=breaking`)
+    const other = openPostgres(url)
+    onTestFinished(async () => void (await Promise.all([db.close(), other.close()])))
+    const slow = Array.from({ length: 9 }, () => kindOf(db.rows(sql`SELECT pg_sleep(60)`)))
+    const running = sql`SELECT pid FROM pg_stat_activity WHERE application_name = 'breaking' AND state = 'active'`
+    await expect.poll(async () => (await other.rows(running)).length).toBe(3)
+    await other.rows(sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'breaking'`)
+    expect(new Set(await Promise.all(slow))).toEqual(new Set(['unavailable']))
+    expect(await db.rows(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }])
+  },
+)

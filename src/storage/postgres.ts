@@ -1,14 +1,15 @@
 // Clustered adapter: many replicas of the service share one PostgreSQL, 15 or later.
 import { createHash } from 'node:crypto'
 import { Pool, type PoolClient, types } from 'pg'
-import { CommitUnknown, type OpenDb, type Sql, type Tx, unavailable } from './db.ts'
+import { CommitUnknown, isRead, type OpenDb, type Sql, type Tx, unavailable } from './db.ts'
+import { type Lines, lines } from './postgres-lines.ts'
 import { noGuard, type TransactionGuard } from './transaction-guard.ts'
 
 // BIGINT columns hold milliseconds and micro-dollars, all below 2^53.
 types.setTypeParser(types.builtins.INT8, Number)
 
-const POOL_MAX = 10
-const SINGLES_MAX = 4 // a statement has its connection for a moment, a transaction for several round trips
+const POOL_MAX = 16
+const LINES = 3
 const CONNECT_TIMEOUT_MS = 1_500 // a keyed POST asks for a connection three times: together less than 5 s
 const STATEMENT_TIMEOUT_MS = 4_000
 const ANSWER_GRACE_MS = 500 // the server should have given up before: after this the connection is thought dead
@@ -38,12 +39,13 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
     application_name: 'switchyard',
   }
   const pool = new Pool({ ...settings, max: pool_max })
-  // Statements by themselves, which every request begins with, do not queue behind transactions that wait for a lock.
-  const singles = new Pool({ ...settings, max: Math.min(pool_max, SINGLES_MAX) })
+  // Reads by themselves, which every request begins with, do not queue behind transactions that wait for a lock. Writes
+  // may wait for one as well, and what is put together for one use may take long: nobody should stand behind them.
+  const readers = lines(settings, Math.min(pool_max, LINES), onIdleError)
   // Whether the database answers is asked on a connection of its own: a replica whose pool is busy is slow, not away,
   // and were it taken for away, its load would fall on the others until none of them is ready.
   const probes = new Pool({ ...settings, max: 1 })
-  for (const one of [pool, singles, probes]) {
+  for (const one of [pool, probes]) {
     one.on('error', onIdleError)
     // A connection may break in the very packet that made it ready, before whoever waits for it can listen: an error
     // that nobody hears would end the process. They find it broken with their first statement.
@@ -78,7 +80,7 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
     engine: 'postgres',
     async rows<Row>(statement: Sql) {
       guard.assertOutside()
-      return run<Row>(singles, statement).catch(away)
+      return run<Row>(isRead(statement) && !statement.once ? readers : pool, statement).catch(away)
     },
     async transaction(work) {
       guard.assertOutside()
@@ -91,7 +93,7 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
       }
     },
     ping: async () => void (await probes.query('SELECT 1').catch(away)),
-    close: async () => void (await Promise.all([pool.end(), singles.end(), probes.end()])),
+    close: async () => void (await Promise.all([pool.end(), readers.close(), probes.end()])),
   }
 }
 
@@ -123,7 +125,7 @@ let preparedCount = 0
 
 const numbered = (text: readonly string[]) => text.reduce((before, after, n) => `${before}$${n}${after}`)
 
-async function run<Row>(on: Pool | PoolClient, { text, values, once }: Sql): Promise<Row[]> {
+async function run<Row>(on: Pick<Lines, 'query'>, { text, values, once }: Sql): Promise<Row[]> {
   if (once) return (await on.query({ text: numbered(text), values: [...values] })).rows as Row[]
   let statement = prepared.get(text)
   if (!statement) {

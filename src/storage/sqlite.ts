@@ -4,7 +4,7 @@
 // flushes the writer reads too: what it has cached is still good, while every commit empties the reader's cache.
 import { DatabaseSync, type StatementSyncInstance } from '@photostructure/sqlite'
 import type { OpenDb, Sql, SqlValue, Tx } from './db.ts'
-import { unavailable } from './db.ts'
+import { isRead, unavailable } from './db.ts'
 import { noGuard, type TransactionGuard } from './transaction-guard.ts'
 
 /** Set and read back at every open: defaults differ between builds, and a weaker one would show only in a power cut. */
@@ -184,17 +184,6 @@ async function inSavepoint<T>({ connection }: Connection, work: () => Promise<T>
     if (connection.isTransaction) connection.exec('ROLLBACK TO job; RELEASE job')
     throw error
   }
-}
-
-const reads = new WeakMap<readonly string[], boolean>()
-
-function isRead({ text }: Sql): boolean {
-  let read = reads.get(text)
-  if (read === undefined) {
-    read = /^\s*SELECT\b/i.test(text[0] ?? '')
-    reads.set(text, read)
-  }
-  return read
 }
 
 function attempt<T>(work: () => T): Promise<T> {
