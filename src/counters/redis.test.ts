@@ -108,9 +108,13 @@ describe('what it costs Redis', () => {
     const one = await replicaOn(server.url, PATIENT)
     const scripts = () => figure('commandstats', /cmdstat_evalsha:calls=(\d+)/)
     await one.take(asks, NOON, streamAsk('first', 9))
-    const before = await scripts()
-    for (let n = 0; n < 5; n++) await one.take(asks, NOON, streamAsk(`${n}`, 9))
-    expect((await scripts()) - before).toBe(5)
+    const forFive = async () => {
+      const before = await scripts()
+      for (let n = 0; n < 5; n++) await one.take(asks, NOON, streamAsk(`${n}`, 9))
+      return (await scripts()) - before
+    }
+    // A replica also says now and then that it lives: one of three tries is without that.
+    expect(Math.min(await forFive(), await forFive(), await forFive())).toBe(5)
   })
 
   test('T-74 whatever is counted goes by itself, within moments of when it no longer matters', async () => {
