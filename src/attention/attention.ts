@@ -114,7 +114,7 @@ function spending(kind: 'key_budget' | 'project_cap', about: About, facts: Spend
   const whose = kind === 'project_cap' ? `The project ${name}` : `The key ${name}`
   const left = usd(Math.max(0, limit_micros - used_micros))
   const severity = pct >= URGENT_PCT ? 'critical' : 'warning'
-  return [item(severity, kind, about, `${whose} has used ${pct} % of its limit; ${left} USD are left.`)]
+  return [item(severity, kind, about, `${whose} has used ${pct}% of its limit; $${left} is left.`)]
 }
 
 const usd = (micros: number) => (micros / 1e6).toFixed(2)
@@ -212,7 +212,7 @@ function ofSubscription(subscription: SubscriptionState, now: number): Attention
             pct >= URGENT_PCT && !overage_enabled ? 'critical' : 'warning',
             'subscription_used_up',
             about,
-            `The subscription ${plan} has used ${pct} % of its allowance; ${beyond}.`,
+            `The subscription ${plan} has used ${pct}% of its allowance; ${beyond}.`,
           ),
         ]
       : []),

@@ -45,7 +45,9 @@ export const HEADER_EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   ),
   'agent-qos-fallback-used': either('The first choice of target was not what answered.', 'The first choice answered.'),
   'agent-hints-honored': (value) =>
-    value === '' ? 'Hints came with it, and none of them changed anything.' : `The hints on ${value} were followed.`,
+    value === ''
+      ? 'Hints came with it, and none of them changed anything.'
+      : `The hints on ${value.replaceAll(',', ', ')} were followed.`,
   'agent-subscription-id': 'The subscription that it ran under.',
   'agent-subscription-discount-pct':
     'What the subscription takes off the price of input within its allowance, in per cent.',

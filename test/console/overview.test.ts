@@ -69,7 +69,7 @@ withConsole((scene) => {
     )
     const visit = await scene().visit('/overview', { cookie })
     const { page } = visit
-    await page.getByText('has used 96 % of its limit; 0.40 USD are left.').first().waitFor()
+    await page.getByText('has used 96% of its limit; $0.40 is left.').first().waitFor()
     expect(await page.locator('.attention li').count()).toBe(5)
     await page.getByRole('button', { name: 'Show 3 more' }).click()
     expect(await page.locator('.attention li').count()).toBe(8)

@@ -57,7 +57,7 @@ export async function seedKeys(db: Db, project_id: string, keys: readonly Seeded
 /** What the project as a whole has spent, what it holds, and its cap. */
 export async function seedSpending(db: Db, project_id: string): Promise<void> {
   await db.rows(sql`
-    UPDATE project SET spent_micros = 78072300, held_micros = 1250000, cap_micros = 200000000
+    UPDATE project SET spent_micros = 478072300, held_micros = 1250000, cap_micros = 1000000000
     WHERE id = ${project_id}`)
 }
 

@@ -16,7 +16,7 @@ const DAY_MS = 24 * HOUR_MS
 const days = (made: number, used: number) => ({ made_ms_ago: made * DAY_MS, used_ms_ago: used * DAY_MS })
 
 const KEYS: SeededKey[] = [
-  { name: 'research-agent', spent_micros: 18_420_000, budget_micros: 25_000_000, ...days(2, 0) },
+  { name: 'research-agent', spent_micros: 418_420_000, budget_micros: 500_000_000, ...days(96, 0) },
   { name: 'support-triage', spent_micros: 46_100_000, budget_micros: 50_000_000, ...days(19, 0.002) },
   { name: 'nightly-eval', spent_micros: 10_000_000, budget_micros: 10_000_000, ...days(40, 0.4) },
   { name: 'ci', spent_micros: 412_300, ...days(64, 1.1) },

@@ -74,7 +74,7 @@ withConsole((scene) => {
     await page.getByText('The trace could not be loaded. Not now.').waitFor()
     await page.unroute('**/v2/traces/*')
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('23120 micro-USD were charged.').waitFor()
+    await page.getByText('$0.02312 was charged.').waitFor()
     expect(page.url()).toContain(trace_id)
     await visit.close()
   })

@@ -146,7 +146,7 @@ function LoadSlider({ value, onChange }: { value: number; onChange(value: number
         value={value}
         onChange={(event) => onChange(Number(event.target.value))}
       />
-      <output htmlFor={id}>{value} %</output>
+      <output htmlFor={id}>{value}%</output>
     </div>
   )
 }

@@ -51,9 +51,11 @@ function columnsFor(may_manage: boolean, onCancel: (one: Subscription) => void):
     align: 'right',
     cell: (one) =>
       one.status !== 'canceled' && (
-        <Button look="quiet" onClick={() => onCancel(one)}>
-          Cancel<span className="visually-hidden"> {one.plan}</span>
-        </Button>
+        <span className="row deeds">
+          <Button look="quiet" onClick={() => onCancel(one)}>
+            Cancel<span className="visually-hidden"> {one.plan}</span>
+          </Button>
+        </span>
       ),
   }
   return [
