@@ -1,6 +1,6 @@
 // Times, sizes and shares as engineers read them.
 import { expect, test } from 'vitest'
-import { duration, lasting, percent, size } from './measures.ts'
+import { lasting, latency, size, wholePercent } from './measures.ts'
 
 test.each([
   [0.05, '0.05 ms'],
@@ -10,7 +10,7 @@ test.each([
   [12_340, '12.3 s'],
   [-3.2, '-3.2 ms'],
 ])('§console %d ms are %s', (ms, text) => {
-  expect(duration(ms)).toBe(text)
+  expect(latency(ms)).toBe(text)
 })
 
 test.each([
@@ -33,5 +33,5 @@ test.each([
 })
 
 test('§console a share is a percentage', () => {
-  expect(percent(0.415)).toBe('42%')
+  expect(wholePercent(0.415)).toBe('42%')
 })

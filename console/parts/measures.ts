@@ -8,7 +8,7 @@ const THREE_DIGITS = 100
 const figure = (value: number) => (Math.abs(value) >= THREE_DIGITS ? whole.format(value) : digits.format(value))
 
 /** Milliseconds up to ten seconds, so that two times next to each other can be compared. */
-export function duration(ms: number): string {
+export function latency(ms: number): string {
   return Math.abs(ms) < 10_000 ? `${figure(ms)} ms` : `${figure(ms / 1_000)} s`
 }
 
@@ -20,7 +20,7 @@ export function size(bytes: number): string {
   return `${figure(bytes / 1_000 ** at)} ${SIZES[at]}`
 }
 
-export const percent = (share: number) => percents.format(share)
+export const wholePercent = (share: number) => percents.format(share)
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000

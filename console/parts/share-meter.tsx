@@ -1,5 +1,5 @@
 // A share of a whole: words that say it all, and a bar for the eye.
-import { percent } from './measures.ts'
+import { wholePercent } from './measures.ts'
 
 interface ShareMeterProps {
   label: string
@@ -13,7 +13,7 @@ const HIGH = 0.9
 export const ShareMeter = ({ label, share, detail }: ShareMeterProps) => (
   <div className="meter" data-high={share >= HIGH || undefined}>
     <span className="meter-text">
-      <span className="muted">{label}</span> {percent(share)}
+      <span className="muted">{label}</span> {wholePercent(share)}
       {detail && <span className="muted"> {detail}</span>}
     </span>
     <span className="meter-bar" aria-hidden="true">

@@ -15,7 +15,7 @@ import { CodeBlock } from '../../parts/code-block.tsx'
 import { curlCommand } from '../../parts/curl-command.ts'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { LoadFailure } from '../../parts/load-failure.tsx'
-import { duration, size } from '../../parts/measures.ts'
+import { latency, size } from '../../parts/measures.ts'
 import { useLiveAnswer } from '../../state/live-answer.ts'
 import { useResource } from '../../state/resource.ts'
 import { EstimateCharts } from './estimate-charts.tsx'
@@ -84,10 +84,10 @@ function EstimateWords({ estimate }: { estimate: CacheEstimate }) {
   return (
     <p role="status">
       {count(prefix_tokens)} tokens are {size(kv_bytes)} of cache. Computing them takes about{' '}
-      {duration(expected_recompute_ms)}, give or take {recompute_margin_pct}%.{' '}
+      {latency(expected_recompute_ms)}, give or take {recompute_margin_pct}%.{' '}
       <strong>
         {plan.decision.decision === 'fetch'
-          ? `Fetching from ${plan.decision.tier} saves ${duration(plan.decision.saved_ms ?? 0)}.`
+          ? `Fetching from ${plan.decision.tier} saves ${latency(plan.decision.saved_ms ?? 0)}.`
           : 'No tier is faster.'}
       </strong>
     </p>

@@ -2,8 +2,8 @@
 import type { CacheEstimate } from '../../api/cache-plan-calls.ts'
 import { count } from '../../parts/amounts.ts'
 import { CurveChart, type Mark } from '../../parts/curve-chart.tsx'
-import { duration as shortDuration } from '../../parts/figures.ts'
-import { duration, percent } from '../../parts/measures.ts'
+import { duration } from '../../parts/figures.ts'
+import { latency, wholePercent } from '../../parts/measures.ts'
 import { winsWords } from './estimated-costs.tsx'
 
 const RECOMPUTE = 'recompute'
@@ -27,7 +27,7 @@ export function EstimateCharts({ estimate }: { estimate: CacheEstimate }) {
         title="Recompute and fetch, by length of the prefix"
         at={curve.prefix_tokens}
         x={TOKENS}
-        y={{ label: 'time', format: duration, mark: shortDuration, base: 10 }}
+        y={{ label: 'time', format: latency, mark: duration, base: 10 }}
         curves={[
           { name: RECOMPUTE, values: curve.recompute_ms, reference: true },
           ...curve.tiers.map(({ name, total_ms }) => ({ name, values: total_ms })),
@@ -39,7 +39,7 @@ export function EstimateCharts({ estimate }: { estimate: CacheEstimate }) {
       <CurveChart
         title="How load moves the break-even"
         at={load_curve.utilization}
-        x={{ label: 'busy', format: percent }}
+        x={{ label: 'busy', format: wholePercent }}
         y={{ label: 'in tokens', format: lengthWords, base: 4 }}
         curves={load_curve.tiers.map(({ name, break_even_tokens }) => ({ name, values: break_even_tokens }))}
         about={(name) => lostAt(load_curve, name)}
@@ -73,5 +73,5 @@ function lostAt({ utilization, tiers }: CacheEstimate['load_curve'], name: strin
   const even = tiers.find((one) => one.name === name)?.break_even_tokens ?? []
   const lost = even.indexOf(null)
   if (lost < 0) return undefined
-  return lost === 0 ? 'no break-even' : `no break-even from ${percent(utilization[lost] ?? 0)} busy on`
+  return lost === 0 ? 'no break-even' : `no break-even from ${wholePercent(utilization[lost] ?? 0)} busy on`
 }

@@ -1,7 +1,7 @@
 // §4.9: what each tier is estimated to cost, from where on it wins, and what of that is known and what assumed.
 import type { CacheEstimate } from '../../api/cache-plan-calls.ts'
 import { count } from '../../parts/amounts.ts'
-import { duration, percent } from '../../parts/measures.ts'
+import { latency, wholePercent } from '../../parts/measures.ts'
 import { COST_NAMES, COSTS, type Cost } from './plan-draft.ts'
 
 type EstimatedTier = CacheEstimate['tiers'][number]
@@ -49,13 +49,13 @@ const TierLine = ({ tier }: { tier: EstimatedTier }) => (
     {COSTS.map((cost) => (
       <td key={cost} data-label={COST_NAMES[cost]} data-align="right">
         <span className="two-lines">
-          {duration(tier[cost])}
+          {latency(tier[cost])}
           <span className="muted">{tier.basis[BASIS_OF[cost]]}</span>
         </span>
       </td>
     ))}
     <td data-label="Total" data-align="right">
-      {duration(tier.total_ms)}
+      {latency(tier.total_ms)}
     </td>
     <td data-label="Wins">{winsWords(tier)}</td>
     <td data-label="Worth a look from" data-align="right">
@@ -64,7 +64,7 @@ const TierLine = ({ tier }: { tier: EstimatedTier }) => (
   </tr>
 )
 
-const hitsWords = (share: number) => (share < 0.01 ? 'under 1% hits' : `${percent(share)} hits`)
+const hitsWords = (share: number) => (share < 0.01 ? 'under 1% hits' : `${wholePercent(share)} hits`)
 
 export function winsWords({ wins }: Pick<EstimatedTier, 'wins'>): string {
   if (wins.length === 0) return 'at no length'

@@ -5,7 +5,7 @@ import { CodeBlock } from '../../parts/code-block.tsx'
 import { curlCommand } from '../../parts/curl-command.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
-import { duration, percent } from '../../parts/measures.ts'
+import { latency, wholePercent } from '../../parts/measures.ts'
 import { useLiveAnswer } from '../../state/live-answer.ts'
 import { type PlanDraft, requestOf } from './plan-draft.ts'
 import { TierBars } from './tier-bars.tsx'
@@ -56,13 +56,13 @@ function DecisionWords({ plan, complete }: { plan: CachePlan | undefined; comple
   if (decision.decision === 'recompute')
     return (
       <p>
-        <strong>Recompute.</strong> No tier is faster than {duration(recompute)} on the GPU.
+        <strong>Recompute.</strong> No tier is faster than {latency(recompute)} on the GPU.
       </p>
     )
   return (
     <p>
-      <strong>Fetch from {decision.tier}.</strong> It takes {duration(recompute - decision.saved_ms)} instead of{' '}
-      {duration(recompute)}, which saves {duration(decision.saved_ms)} ({percent(decision.saved_ms / recompute)}).
+      <strong>Fetch from {decision.tier}.</strong> It takes {latency(recompute - decision.saved_ms)} instead of{' '}
+      {latency(recompute)}, which saves {latency(decision.saved_ms)} ({wholePercent(decision.saved_ms / recompute)}).
     </p>
   )
 }

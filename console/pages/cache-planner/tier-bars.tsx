@@ -1,6 +1,6 @@
 // §4.9: a stacked bar for each tier against the recompute line, drawn from what is typed. The table above says the same
 // in numbers, so this is for the eye.
-import { duration } from '../../parts/measures.ts'
+import { latency } from '../../parts/measures.ts'
 import { COST_NAMES, COSTS, costsOf, longestOf, numberIn, type PlanDraft } from './plan-draft.ts'
 
 const ROOM = 1.04 // so that the longest bar does not touch the edge
@@ -28,7 +28,7 @@ export function TierBars({ draft, fetched }: { draft: PlanDraft; fetched: string
         {recompute !== undefined && (
           <div className="bars-overlay">
             <span className="bars-line" style={{ left: at(recompute) }} data-end={recompute > width / 2 || undefined}>
-              <span className="bars-line-word">recompute {duration(recompute)}</span>
+              <span className="bars-line-word">recompute {latency(recompute)}</span>
             </span>
           </div>
         )}

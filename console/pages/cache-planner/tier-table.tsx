@@ -2,7 +2,7 @@
 import type { CachePlan } from '../../api/cache-plan-calls.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
-import { duration } from '../../parts/measures.ts'
+import { latency } from '../../parts/measures.ts'
 import { COST_NAMES, COSTS, newTier, numberIn, type PlanDraft, TIERS_MAX, type TierDraft } from './plan-draft.ts'
 
 interface TierTableProps {
@@ -100,13 +100,13 @@ const TierRow = ({ tier, onChange, onRemove, verdict }: TierRowProps) => (
 
 const Verdict = ({ total_ms, beats_recompute, saved_ms }: CachePlan['tiers'][number]) => (
   <span className="verdict">
-    {duration(total_ms)}
+    {latency(total_ms)}
     <Badge tone={beats_recompute ? 'good' : 'calm'}>
       {beats_recompute
-        ? `saves ${duration(saved_ms)}`
+        ? `saves ${latency(saved_ms)}`
         : saved_ms === 0
           ? 'saves nothing'
-          : `loses ${duration(-saved_ms)}`}
+          : `loses ${latency(-saved_ms)}`}
     </Badge>
   </span>
 )

@@ -2,7 +2,7 @@
 import type { ClusterTelemetry } from '../../api/cluster-calls.ts'
 import { count } from '../../parts/amounts.ts'
 import { Stat, Stats } from '../../parts/card.tsx'
-import { duration, percent, size } from '../../parts/measures.ts'
+import { latency, size, wholePercent } from '../../parts/measures.ts'
 import { ShareMeter } from '../../parts/share-meter.tsx'
 
 type Load = NonNullable<ClusterTelemetry['load']>
@@ -22,8 +22,8 @@ interface Fact {
 export function loadFacts({ load = {}, capacity = {} }: ClusterTelemetry): Fact[] {
   return [
     { label: 'Running / waiting', text: joined([load.running, load.waiting], count) },
-    { label: 'First token, p50 / p95', text: joined([load.ttft_p50_ms, load.ttft_p95_ms], duration) },
-    { label: 'Between tokens, p50', text: joined([load.itl_p50_ms], duration) },
+    { label: 'First token, p50 / p95', text: joined([load.ttft_p50_ms, load.ttft_p95_ms], latency) },
+    { label: 'Between tokens, p50', text: joined([load.itl_p50_ms], latency) },
     { label: 'Prefill', text: joined([load.prefill_tokens_per_s], (rate) => `${count(Math.round(rate))} tokens/s`) },
     { label: 'Replicas / wanted', text: joined([capacity.replicas_ready, capacity.replicas_desired], count) },
     { label: 'GPUs', text: gpus(capacity) },
@@ -85,7 +85,7 @@ function tierMeter({ name, used_bytes, capacity_bytes, utilization, hit_rate }: 
   return {
     label: name,
     share: full,
-    detail: hit_rate === undefined || !detailed ? of : `${of}, ${percent(hit_rate)} hits`,
+    detail: hit_rate === undefined || !detailed ? of : `${of}, ${wholePercent(hit_rate)} hits`,
   }
 }
 

@@ -9,7 +9,7 @@ import {
 import { Button } from '../../parts/button.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
-import { percent } from '../../parts/measures.ts'
+import { wholePercent } from '../../parts/measures.ts'
 import { useToast } from '../../parts/toasts.tsx'
 import { useSubmission } from '../../state/submission.ts'
 import { movesBetween, placeKind, placeName } from './target-shares.ts'
@@ -79,9 +79,9 @@ const Moves = ({ before, after, destinations }: MovesProps) => (
             {placeName(move.target, destinations)} <span className="muted">{placeKind(move.target)}</span>{' '}
             <code>{move.target.model}</code>
           </th>
-          <td data-align="right">{percent(move.before)}</td>
+          <td data-align="right">{wholePercent(move.before)}</td>
           <td data-align="right">
-            <strong>{percent(move.after)}</strong>
+            <strong>{wholePercent(move.after)}</strong>
           </td>
         </tr>
       ))}

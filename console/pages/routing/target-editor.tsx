@@ -5,7 +5,7 @@ import { clusterTelemetry } from '../../api/cluster-calls.ts'
 import type { Destinations } from '../../api/routing-calls.ts'
 import { Button } from '../../parts/button.tsx'
 import { Field } from '../../parts/field.tsx'
-import { percent } from '../../parts/measures.ts'
+import { wholePercent } from '../../parts/measures.ts'
 import { type Option, SelectField } from '../../parts/select-field.tsx'
 import { useResource } from '../../state/resource.ts'
 import {
@@ -72,7 +72,8 @@ function TargetFields({ at, target, known, error, share, onChange, onRemove }: T
   return (
     <fieldset className="target-fields">
       <legend>
-        Target {at + 1} <span className="target-gets">{share === 0 ? 'gets nothing' : `gets ${percent(share)}`}</span>
+        Target {at + 1}{' '}
+        <span className="target-gets">{share === 0 ? 'gets nothing' : `gets ${wholePercent(share)}`}</span>
       </legend>
       <div className="form-grid">
         <SelectField

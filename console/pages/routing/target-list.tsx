@@ -1,6 +1,6 @@
 // §9.4: where a release sends requests, and which share of them.
 import type { AliasTarget, Destinations } from '../../api/routing-calls.ts'
-import { percent } from '../../parts/measures.ts'
+import { wholePercent } from '../../parts/measures.ts'
 import { placeKind, placeName, sharesOf } from './target-shares.ts'
 
 interface TargetListProps {
@@ -13,7 +13,7 @@ export const TargetList = ({ targets, destinations }: TargetListProps) => (
     {sharesOf(targets).map(({ target, share }, at) => (
       // biome-ignore lint/suspicious/noArrayIndexKey: a release never changes, and may name a place twice
       <li key={at}>
-        <span className="targets-share">{share === 0 ? 'none' : percent(share)}</span>
+        <span className="targets-share">{share === 0 ? 'none' : wholePercent(share)}</span>
         <span>
           <code>{target.model}</code> <span className="muted">at {placeKind(target)}</span>{' '}
           {placeName(target, destinations)}
