@@ -36,12 +36,16 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard): Ope
   function enqueue<T>(run: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       queue.push({ run, resolve, reject })
-      flushing ??= new Promise<void>((done) => setImmediate(() => flushAll().then(done)))
+      flushing ??= flushAll()
     })
   }
 
+  /** A turn of the event loop before each batch: whoever writes again and again keeps nobody else from being served. */
   async function flushAll(): Promise<void> {
-    while (queue.length > 0) await commitTogether(writer, queue.splice(0, BATCH_MAX))
+    do {
+      await nextTurn()
+      await commitTogether(writer, queue.splice(0, BATCH_MAX))
+    } while (queue.length > 0)
     flushing = undefined
   }
 
@@ -86,6 +90,8 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard): Ope
     },
   }
 }
+
+const nextTurn = () => new Promise((turn) => setImmediate(turn))
 
 interface Connection {
   connection: InstanceType<typeof DatabaseSync>

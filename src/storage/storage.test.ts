@@ -56,6 +56,19 @@ withDb((db) => {
     expect(await db().rows(get('count'))).toEqual([{ value: '50' }])
   })
 
+  test('§store one who writes again and again keeps nobody from their turn', async () => {
+    const turns = { taken: 0 }
+    let writing = true
+    const taking = () => {
+      turns.taken++
+      if (writing) setImmediate(taking)
+    }
+    setImmediate(taking)
+    for (let n = 0; n < 20; n++) await db().rows(put(`again ${n}`, '1'))
+    writing = false
+    expect(turns.taken).toBeGreaterThanOrEqual(19)
+  })
+
   test('§store what is begun together runs in its order, and each has its own result', async () => {
     const [, before, , after] = await db().transaction((tx) =>
       together([
