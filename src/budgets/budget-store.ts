@@ -67,7 +67,8 @@ export function budgetStore(db: Db, process: string) {
 
     /**
      * The same for several at once, told in the order in which they are given. Each row moves once. What is written
-     * `beside` needs nothing but the settlements, and shares the round trip of the rows that carry the money.
+     * `beside` needs nothing but the settlements, and shares the round trip of the rows that carry the money. It must
+     * not throw: its promises may reject.
      */
     async settleAll(
       owings: readonly Owing[],

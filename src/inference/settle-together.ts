@@ -47,7 +47,7 @@ export function settleTogether({ db, now, budgetsOn, slices, usageOn }: Needs) {
       })
       const usage = usageOn(tx)
       return budgetsOn(tx).settleAll(owings, time_ms, (settlements) =>
-        owed.map(({ event, facts }, at) => usage.insert(event(settlements[at] as Settlement, time_ms), facts)),
+        owed.map(async ({ event, facts }, at) => usage.insert(event(settlements[at] as Settlement, time_ms), facts)),
       )
     })
 

@@ -107,10 +107,12 @@ function settleWith(
       const charge = isOwed(produced) ? await chargeIn(subscriptionsOn(tx), call, got.target, produced.tokens) : NOTHING
       const owing = { spender: call.caller, hold: got.hold, cost_micros: charge.cost_micros, row: row ?? 'ends' }
       const { direct_cost_micros } = charge
-      const [settlement] = (await budgetsOn(tx).settleAll([owing], ended_at, ([settled]) => {
-        const event = eventOf(call, got, produced, { now: ended_at, direct_cost_micros, ...(settled as Settlement) })
-        return [usageOn(tx).insert(event, traceFacts(call, got, produced))]
-      })) as [Settlement]
+      const record = async (settled: Settlement) => {
+        const event = eventOf(call, got, produced, { now: ended_at, direct_cost_micros, ...settled })
+        await usageOn(tx).insert(event, traceFacts(call, got, produced))
+      }
+      const settled = await budgetsOn(tx).settleAll([owing], ended_at, ([one]) => [record(one as Settlement)])
+      const settlement = settled[0] as Settlement
       const money = { charged_micros: settlement.charged_micros, direct_cost_micros }
       if (together) {
         await together.also(tx, money)

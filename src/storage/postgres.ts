@@ -1,7 +1,7 @@
 // Clustered adapter: many replicas of the service share one PostgreSQL, 15 or later.
 import { createHash } from 'node:crypto'
 import { Pool, type PoolClient, types } from 'pg'
-import { CommitUnknown, isRead, type OpenDb, type Sql, type Tx, unavailable } from './db.ts'
+import { CommitUnknown, isRead, type OpenDb, type Sql, sql, type Tx, unavailable } from './db.ts'
 import { type Lines, lines } from './postgres-lines.ts'
 import { noGuard, type TransactionGuard } from './transaction-guard.ts'
 
@@ -10,10 +10,12 @@ types.setTypeParser(types.builtins.INT8, Number)
 
 const POOL_MAX = 16
 const LINES = 3
-const CONNECT_TIMEOUT_MS = 1_500 // a keyed POST asks for a connection three times: together less than 5 s
+const CONNECT_TIMEOUT_MS = 2_500 // to connect, or to be given a connection; the first that takes longer ends a request
 const STATEMENT_TIMEOUT_MS = 4_000
 const ANSWER_GRACE_MS = 500 // the server should have given up before: after this the connection is thought dead
 const CONFLICT_RETRIES = 3
+
+const PING = sql`SELECT 1`
 
 export interface PostgresOptions {
   guard?: TransactionGuard
@@ -42,15 +44,13 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
   // Reads by themselves, which every request begins with, do not queue behind transactions that wait for a lock. Writes
   // may wait for one as well, and what is put together for one use may take long: nobody should stand behind them.
   const readers = lines(settings, Math.min(pool_max, LINES), onIdleError)
-  // Whether the database answers is asked on a connection of its own: a replica whose pool is busy is slow, not away,
-  // and were it taken for away, its load would fall on the others until none of them is ready.
-  const probes = new Pool({ ...settings, max: 1 })
-  for (const one of [pool, probes]) {
-    one.on('error', onIdleError)
-    // A connection may break in the very packet that made it ready, before whoever waits for it can listen: an error
-    // that nobody hears would end the process. They find it broken with their first statement.
-    one.on('connect', (client) => void client.on('error', () => {}))
-  }
+  // Whether the database answers is asked on a connection of its own, where nobody waits for a turn: a replica that is
+  // busy is slow, not away, and were it taken for away, its load would fall on the others until none of them is ready.
+  const probes = lines(settings, 1, onIdleError)
+  pool.on('error', onIdleError)
+  // A connection may break in the very packet that made it ready, before whoever waits for it can listen: an error that
+  // nobody hears would end the process. They find it broken with their first statement.
+  pool.on('connect', (client) => void client.on('error', () => {}))
 
   async function once<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch(away)
@@ -92,8 +92,8 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
         }
       }
     },
-    ping: async () => void (await probes.query('SELECT 1').catch(away)),
-    close: async () => void (await Promise.all([pool.end(), readers.close(), probes.end()])),
+    ping: async () => void (await run(probes, PING).catch(away)),
+    close: async () => void (await Promise.all([pool.end(), readers.close(), probes.close()])),
   }
 }
 
