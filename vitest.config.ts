@@ -8,6 +8,8 @@ const thorough = [
   'test/sim/**/*.test.ts',
   'test/spec/05-accounts.test.ts',
   'test/spec/05-browsers.test.ts',
+  'test/spec/08-*limit*.test.ts',
+  'test/spec/outage.test.ts',
   'test/spec/inference-*.test.ts',
   'src/accounts/**/*-routes.test.ts',
   'src/counters/memory.test.ts',
