@@ -6,7 +6,8 @@ import { usageArchive } from './usage/usage-archive-store.ts'
 import { usageRollups } from './usage/usage-rollup-store.ts'
 
 const ROLL_MS = 5 * SECOND_MS
-const BATCHES_MAX = 1_000 // of a turn; what is left waits for the next one
+const ROLLED_AT_ONCE = 5_000
+const STEPS_MAX = 1_000 // of a turn; what is left waits for the next one
 
 export interface UsageNeeds {
   db: OpenDb
@@ -24,21 +25,21 @@ export function usageTasks({ db, clock, retention_days, onWaiting = () => {} }: 
   /** What is left is told even by a turn that fails: that is when it matters. */
   async function rollUp(): Promise<void> {
     try {
-      await rollBatches()
+      await rollSteps()
     } finally {
       onWaiting(await rollups.waiting())
     }
   }
 
-  async function rollBatches(): Promise<void> {
-    for (let batch = 0; batch < BATCHES_MAX; batch++) {
-      const rolled = await rollups.rollBatch()
-      if (rolled === 'busy' || rolled === 0) return
+  async function rollSteps(): Promise<void> {
+    for (let step = 0; step < STEPS_MAX; step++) {
+      const rolled = await rollups.roll(ROLLED_AT_ONCE)
+      if (rolled === 'busy' || rolled < ROLLED_AT_ONCE) return
     }
   }
 
   async function expire(days: number): Promise<void> {
-    for (let step = 0; step < BATCHES_MAX && (await archive.expire(days, clock.now())); step++);
+    for (let step = 0; step < STEPS_MAX && (await archive.expire(days, clock.now())); step++);
   }
 
   return [

@@ -28,7 +28,8 @@ async function withoutVolume(db: OpenDb): Promise<void> {
   if (ENGINE === 'postgres') await plain(db, 'DROP FUNCTION usage_event_unrolled()')
   for (const statement of before.filter((text) => text.trim() !== '')) await plain(db, statement)
   await plain(db, 'ALTER TABLE usage_event ADD COLUMN trace TEXT') // of a later file, which stays applied
-  await plain(db, "DELETE FROM schema_migration WHERE name LIKE '0010-%' OR name LIKE '0013-%' OR name LIKE '0014-%'")
+  for (const file of ['0010', '0013', '0014', '0015'])
+    await plain(db, `DELETE FROM schema_migration WHERE name LIKE '${file}-%'`)
 }
 
 withDb((db) => {
@@ -44,6 +45,7 @@ withDb((db) => {
       `0010-usage-at-volume.${ENGINE}.sql`,
       `0013-usage-waiting.${ENGINE}.sql`,
       '0014-usage-of-a-key.sql',
+      '0015-usage-finer.sql',
     ])
 
     const store = usageStore(db())

@@ -12,6 +12,7 @@ import { usageArchive } from './usage-archive-store.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { monthNamed, monthOf } from './usage-month.ts'
 import { usageQuestion } from './usage-query.ts'
+import { FINEST_CUBES } from './usage-rollup.ts'
 import { usageStore } from './usage-store.ts'
 
 test('§8.2 months follow each other, also over the turn of the year, and are known by their names', () => {
@@ -98,6 +99,23 @@ withDb((db) => {
     const after = shownGroups((await usageStore(db()).grouped(project_id, question)).data)
     expect(after).toEqual(before)
     expect(after).toEqual(expectedGroups(events, question))
+  })
+
+  test('§8.2 the finest roll-ups go with the events that they stand in for, and no other ones do', async () => {
+    const project_id = await projectIn(db())
+    await used(at(project_id, 0), at(project_id, 50))
+    await rollEverything(db())
+    const cubesAt = async (days: number) =>
+      (
+        await db().rows<{ cube: string }>(sql`
+          SELECT cube FROM usage_rollup WHERE project_id = ${project_id} AND day = ${rfc3339(NOON + days * DAY_MS).slice(0, 10)}
+          ORDER BY cube`)
+      ).map(({ cube }) => cube)
+    const all = await cubesAt(0)
+    expect(all).toHaveLength(14)
+    await expireAll(60, NOON + 100 * DAY_MS)
+    expect(await cubesAt(0)).toEqual(all.filter((cube) => !FINEST_CUBES.includes(cube)))
+    expect(await cubesAt(50)).toEqual(all)
   })
 
   test('§8.2 nothing goes a day too early, and events that fit no month go too', async () => {

@@ -1,8 +1,10 @@
 // Where events lie over the months, and when they go. On PostgreSQL a month is a partition, made before it begins and
-// dropped whole; on SQLite there is one table, and what is too old leaves it in small steps. Roll-ups stay for ever.
+// dropped whole; on SQLite there is one table, and what is too old leaves it in small steps. Roll-ups stay for ever;
+// only the finest, which stand in for events at the two ends of a range, go when these do.
 import { DAY_MS } from '../core/clock.ts'
-import { type OpenDb, type Sql, sql, type Tx } from '../storage/db.ts'
+import { joined, type OpenDb, type Sql, sql, type Tx } from '../storage/db.ts'
 import { type Month, monthNamed, monthOf } from './usage-month.ts'
+import { FINEST_CUBES } from './usage-rollup.ts'
 
 const MONTHS_AHEAD = 2
 const DELETED_AT_ONCE = 500
@@ -29,7 +31,9 @@ export function usageArchive(db: OpenDb) {
     async expire(retention_days: number, now: number): Promise<boolean> {
       const before_ms = now - retention_days * DAY_MS
       if (partitioned) for (const month of await partitions(db)) await unlessBusy(() => dropMonth(db, month, before_ms))
-      return deleteSome(db, before_ms, partitioned ? REST : WHOLE)
+      const events = await deleteSome(db, (project_id) => (partitioned ? REST : WHOLE).delete(project_id, before_ms))
+      const rollups = await deleteSome(db, (project_id) => finestOf(project_id, before_ms))
+      return events || rollups
     },
   }
 }
@@ -123,12 +127,24 @@ const REST: Place = {
     RETURNING trace_id`,
 }
 
+/** The oldest of a project's finest roll-ups that may go. */
+const finestOf = (project_id: string, before_ms: number): Sql =>
+  joined(
+    sql`DELETE FROM usage_rollup
+      WHERE (project_id, cube, start_ms, key_id, model, provider, profile, cluster_id) IN (
+        SELECT project_id, cube, start_ms, key_id, model, provider, profile, cluster_id FROM usage_rollup
+        WHERE project_id = ${project_id} AND start_ms < ${before_ms} AND cube IN (`,
+    ...FINEST_CUBES.map((cube, at) => (at === 0 ? sql`${cube}` : sql`, ${cube}`)),
+    sql`) LIMIT ${DELETED_AT_ONCE})
+      RETURNING cube`,
+  )
+
 /** One step for each project. */
-async function deleteSome(db: OpenDb, before_ms: number, place: Place): Promise<boolean> {
+async function deleteSome(db: OpenDb, oldest: (project_id: string) => Sql): Promise<boolean> {
   const projects = await db.rows<{ id: string }>(sql`SELECT id FROM project`)
   let more = false
   for (const { id } of projects) {
-    const gone = await db.rows(place.delete(id, before_ms))
+    const gone = await db.rows(oldest(id))
     more ||= gone.length === DELETED_AT_ONCE
   }
   return more

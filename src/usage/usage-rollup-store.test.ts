@@ -12,6 +12,8 @@ import type { UsageEvent } from './usage-event.ts'
 import { GROUPS, usageQuestion } from './usage-query.ts'
 import { usageRollups } from './usage-rollup-store.ts'
 import { usageStore } from './usage-store.ts'
+import { timelineQuestion } from './usage-timeline.ts'
+import { usageTimeline } from './usage-timeline-store.ts'
 
 const oneOf = (...values: string[]) => fc.constantFrom(...values)
 const minutes = fc.integer({ min: 0, max: 5 * 24 * 60 })
@@ -95,7 +97,7 @@ withDb((db) => {
       }
     }
     const roll = async () => {
-      for (; written < events.length; await turn()) await usageRollups(db()).rollBatch(7)
+      for (; written < events.length; await turn()) await usageRollups(db()).roll(7)
     }
     const ask = async () => {
       while (written < events.length) {
@@ -117,7 +119,7 @@ withDb((db) => {
     const events = many(project_id, 30)
     for (const event of events) await usageStore(db()).insert(event)
     const half = db().transaction(async (tx) => {
-      await usageRollups(tx).rollBatch(20)
+      await usageRollups(tx).roll(20)
       throw new Error('power cut')
     })
     await expect(half).rejects.toThrow('power cut')
@@ -156,5 +158,39 @@ withDb((db) => {
       expect(await wrong(project_id, events, { group_by })).toBe(false)
     const hour = rfc3339(NOON + HOUR_MS)
     expect(await wrong(project_id, events, { group_by: 'model', from: hour })).toBe(false)
+  })
+
+  /** As the version before would have rolled it up. */
+  const withoutTheFinest = (project_id: string) => [
+    sql`DELETE FROM usage_rollup WHERE project_id = ${project_id} AND (cube LIKE 'minutes:%' OR cube = 'hour:all')`,
+    sql`UPDATE usage_rollup SET finer_events = 0 WHERE project_id = ${project_id}`,
+  ]
+
+  test('R43 where a version without the finest roll-ups added to a day, events stand in for them', async () => {
+    const project_id = await projectIn(db())
+    const events = many(project_id, 400)
+    for (const event of events.slice(0, 250)) await usageStore(db()).insert(event)
+    await rollEverything(db())
+    for (const statement of withoutTheFinest(project_id)) await db().rows(statement)
+    for (const event of events.slice(250)) await usageStore(db()).insert(event)
+    await rollEverything(db())
+    const [from, to] = [rfc3339(NOON + 17 * MINUTE_MS), rfc3339(NOON + 333 * MINUTE_MS)]
+    for (const group_by of ['day', 'model', 'key_id', 'provider', 'key_id,model'])
+      expect(await wrong(project_id, events, { group_by, from, to })).toBe(false)
+    const query = { from: rfc3339(NOON + 7), to: rfc3339(NOON + 400 * MINUTE_MS), key_id: 'key_1', model: 'gpt-4o' }
+    const steps = await usageTimeline(db()).steps(project_id, timelineQuestion({ ...query, step: 'hour' }))
+    expect(steps.reduce((sum, { requests }) => sum + requests, 0)).toBe(399) // all but the one at noon
+  })
+
+  test('R43 planted: roll-ups that claim to be in the finest ones are believed, and the comparison says so', async () => {
+    const project_id = await projectIn(db())
+    const events = many(project_id, 400)
+    for (const event of events) await usageStore(db()).insert(event)
+    await rollEverything(db())
+    const [finest = sql``] = withoutTheFinest(project_id)
+    await db().rows(finest)
+    const [from, to] = [rfc3339(NOON + 17 * MINUTE_MS), rfc3339(NOON + 333 * MINUTE_MS)]
+    for (const group_by of ['day', 'model', 'key_id', 'provider', 'key_id,model'])
+      expect(await wrong(project_id, events, { group_by, from, to })).toBe(true)
   })
 })

@@ -1,9 +1,9 @@
-// Rolls usage up, off the path of generations: takes events that no roll-up has in it yet, adds them to the roll-ups,
-// and strikes them off, all in one transaction. So a crash half way undoes it, and no event is ever in both or neither.
+// Rolls usage up, off the path of generations: events that no roll-up has in it yet are added to the roll-ups and
+// struck off in one transaction. So a crash half way undoes it, and no event is ever in both or neither.
 import { type Db, joined, type Sql, type SqlValue, sql, type Tx } from '../storage/db.ts'
-import { type Dimension, mergeSpread, type Rollup, rollUp, type Unrolled } from './usage-rollup.ts'
+import { batchesOf, type Dimension, mergeSpread, type Rollup, rollUp, type Unrolled } from './usage-rollup.ts'
 
-const BATCH = 250 // bounds how long the embedded store is kept from other writes
+const READ_AT_ONCE = 250 // bounds how long the embedded store answers nobody else
 const STRUCK_AT_ONCE = 250
 const COUNTED_MAX = 100_000
 const ADDED_AT_ONCE = 40 // a statement is prepared for each number up to this
@@ -12,15 +12,12 @@ export type UsageRollups = ReturnType<typeof usageRollups>
 
 export function usageRollups(db: Db) {
   return {
-    /** Rolls up a batch, oldest ids first. Returns how many events; 'busy' while another process does so. */
-    rollBatch: (size = BATCH): Promise<number | 'busy'> =>
-      db.transaction(async (tx) => {
-        if (!(await tx.tryLock('switchyard usage roll-up'))) return 'busy'
-        const events = await unrolled(tx, size)
-        await strikeOff(tx, events)
-        await addAll(tx, rollUp(events))
-        return events.length
-      }),
+    /** Rolls up what waits, oldest ids first. Returns how many events; 'busy' while another process does so. */
+    async roll(most = Number.MAX_SAFE_INTEGER): Promise<number | 'busy'> {
+      const events = await readWaiting(db, most)
+      for (const batch of batchesOf(events)) if (!(await rollBatch(db, batch))) return 'busy'
+      return events.length
+    },
 
     /** How many events wait to be rolled up; beyond so many, that many, since counting them is work as well. */
     async waiting(): Promise<number> {
@@ -31,14 +28,43 @@ export function usageRollups(db: Db) {
   }
 }
 
-function unrolled(tx: Tx, size: number): Promise<Unrolled[]> {
-  return tx.rows<Unrolled>(sql`
-    SELECT trace_id, project_id, created_ms, key_id, resolved_model AS model, provider, profile,
-      COALESCE(cluster_id, '') AS cluster_id, status, duration_ms, ttft_ms, input_tokens, cached_tokens,
-      written_tokens, output_tokens, reasoning_tokens, repeated_tokens_est, missed_reuse_tokens, charged_micros,
-      direct_cost_micros, savings_micros, written_off_micros
-    FROM usage_waiting ORDER BY trace_id LIMIT ${size}`)
+/** Events never change, so they may be read before anybody is kept from writing. */
+async function readWaiting(db: Db, most: number): Promise<Unrolled[]> {
+  const events: Unrolled[] = []
+  for (let last = ''; events.length < most; await nextTurn()) {
+    const some = await db.rows<Unrolled>(sql`
+      SELECT trace_id, project_id, created_ms, key_id, resolved_model AS model, provider, profile,
+        COALESCE(cluster_id, '') AS cluster_id, status, duration_ms, ttft_ms, input_tokens, cached_tokens,
+        written_tokens, output_tokens, reasoning_tokens, repeated_tokens_est, missed_reuse_tokens, charged_micros,
+        direct_cost_micros, savings_micros, written_off_micros
+      FROM usage_waiting WHERE trace_id > ${last} ORDER BY trace_id
+      LIMIT ${Math.min(READ_AT_ONCE, most - events.length)}`)
+    events.push(...some)
+    if (some.length < READ_AT_ONCE) break
+    last = some.at(-1)?.trace_id ?? last
+  }
+  return events
 }
+
+const nextTurn = () => new Promise((turn) => setImmediate(turn))
+
+/** False where another process is at it, or was since the events were read. */
+async function rollBatch(db: Db, events: readonly Unrolled[]): Promise<boolean> {
+  try {
+    return await db.transaction(async (tx) => {
+      if (!(await tx.tryLock('switchyard usage roll-up'))) return false
+      await strikeOff(tx, events)
+      await addAll(tx, rollUp(events))
+      return true
+    })
+  } catch (error) {
+    if (error instanceof Overtaken) return false
+    throw error
+  }
+}
+
+/** Others have rolled up some of the same events. */
+class Overtaken extends Error {}
 
 /** By name, one and all: others may have come in between since they were read, and those are not ours. */
 async function strikeOff(tx: Tx, events: readonly Unrolled[]): Promise<void> {
@@ -49,7 +75,7 @@ async function strikeOff(tx: Tx, events: readonly Unrolled[]): Promise<void> {
     const gone = await tx.rows({ text: STRIKING, values: names })
     struck += gone.length
   }
-  if (struck !== events.length) throw new Error(`${events.length} events to roll up, but ${struck} struck off`)
+  if (struck !== events.length) throw new Overtaken()
 }
 
 const listOf = (values: number): Sql => ({
@@ -130,11 +156,12 @@ const READING = aboutRows(
 
 const INTO = sql`
   INSERT INTO usage_rollup AS old (project_id, cube, start_ms, day, key_id, model, provider, profile, cluster_id,
-    events, input_tokens, cached_tokens, written_tokens, output_tokens, reasoning_tokens, repeated_tokens_est,
-    missed_reuse_tokens, charged_micros, direct_cost_micros, savings_micros, written_off_micros, spread)
+    events, finer_events, input_tokens, cached_tokens, written_tokens, output_tokens, reasoning_tokens,
+    repeated_tokens_est, missed_reuse_tokens, charged_micros, direct_cost_micros, savings_micros,
+    written_off_micros, spread)
   VALUES `
 
-const COLUMNS = 22
+const COLUMNS = 23
 
 const valuesOf = (r: Rollup): SqlValue[] => [
   r.project_id,
@@ -147,6 +174,7 @@ const valuesOf = (r: Rollup): SqlValue[] => [
   r.profile,
   r.cluster_id,
   r.events,
+  r.finer_events,
   r.input_tokens,
   r.cached_tokens,
   r.written_tokens,
@@ -164,6 +192,7 @@ const valuesOf = (r: Rollup): SqlValue[] => [
 const GROWING = sql`
   ON CONFLICT (project_id, cube, start_ms, key_id, model, provider, profile, cluster_id) DO UPDATE SET
     events = old.events + excluded.events,
+    finer_events = old.finer_events + excluded.finer_events,
     input_tokens = old.input_tokens + excluded.input_tokens,
     cached_tokens = old.cached_tokens + excluded.cached_tokens,
     written_tokens = old.written_tokens + excluded.written_tokens,

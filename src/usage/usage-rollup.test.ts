@@ -1,34 +1,66 @@
 // How a time range is cut, and which roll-up answers what.
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { DAY_MS, HOUR_MS } from '../core/clock.ts'
-import { cubeWith, cut } from './usage-rollup.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock.ts'
+import { batchesOf, type Cuts, cubeWith, cut, noAmounts, type Span, type Unrolled } from './usage-rollup.ts'
 
-const BOTH = ['hour', 'day'] as const
-const [D, H] = [DAY_MS, HOUR_MS]
+const [D, H, M] = [DAY_MS, HOUR_MS, 5 * MINUTE_MS]
+const FINE = ['minutes', 'hour', 'day'] as const
+
+const shown = (cuts: Cuts) => [
+  ...cuts.ends.map(({ from, to }) => `events ${from}-${to}`),
+  ...cuts.rollups.map(({ grain, from, to }) => `${grain} ${from}-${to}`),
+]
 
 test.each([
-  ['whole days', 0, 3 * D, [0, 0, 0, 3 * D, 3 * D, 3 * D]],
-  ['ends in the middle of hours', 1, 3 * D - 1, [1, H, D, 2 * D, 3 * D - H, 3 * D - 1]],
-  ['within a day', 2 * H, 5 * H, [2 * H, 2 * H, 5 * H, 5 * H, 5 * H, 5 * H]],
-  ['within an hour', 5, 50, [5, 50, 50, 50, 50, 50]],
-  ['nothing', 50, 50, [50, 50, 50, 50, 50, 50]],
-  ['backwards', 50, 5, [50, 50, 50, 50, 50, 50]],
-])('§8.2.3 a range is cut into events, hours and days: %s', (_case, from, to, expected) => {
-  const { from: a, hours, days, days_end, hours_end, to: z } = cut(from, to, BOTH)
-  expect([a, hours, days, days_end, hours_end, z]).toEqual(expected)
+  ['whole days', 0, 3 * D, [`day 0-${3 * D}`]],
+  [
+    'ends in the middle of everything',
+    1,
+    3 * D - 1,
+    [
+      `events 1-${M}`,
+      `events ${3 * D - M}-${3 * D - 1}`,
+      `minutes ${M}-${H}`,
+      `minutes ${3 * D - H}-${3 * D - M}`,
+      `hour ${H}-${D}`,
+      `hour ${2 * D}-${3 * D - H}`,
+      `day ${D}-${2 * D}`,
+    ],
+  ],
+  ['within a day', 2 * H, 5 * H, [`hour ${2 * H}-${5 * H}`]],
+  ['within an hour', M, 3 * M + 1, [`events ${3 * M}-${3 * M + 1}`, `minutes ${M}-${3 * M}`]],
+  ['within minutes', 5, 50, ['events 5-50']],
+  ['nothing', 50, 50, []],
+  ['backwards', 50, 5, []],
+])('§8.2.3 a range is cut into events, minutes, hours and days: %s', (_case, from, to, expected) => {
+  expect(shown(cut(from, to, FINE))).toEqual(expected)
 })
 
-test('§8.2.3 where there are only days, the ends are events; where only hours, there are no days', () => {
-  expect(cut(1, 3 * D - 1, ['day'])).toEqual({
-    from: 1,
-    hours: D,
-    days: D,
-    days_end: 2 * D,
-    hours_end: 2 * D,
-    to: 3 * D - 1,
-  })
-  const { days, days_end, hours_end } = cut(0, 3 * D, ['hour'])
-  expect([days, days_end, hours_end]).toEqual([3 * D, 3 * D, 3 * D])
+test('§8.2.3 a range is cut by the grains there are, and without any it is all events', () => {
+  expect(shown(cut(1, 3 * D - 1, ['day']))).toEqual([
+    `events 1-${D}`,
+    `events ${2 * D}-${3 * D - 1}`,
+    `day ${D}-${2 * D}`,
+  ])
+  expect(shown(cut(0, 3 * D, ['hour']))).toEqual([`hour 0-${3 * D}`])
+  expect(shown(cut(1, 3 * D, []))).toEqual([`events 1-${3 * D}`])
+})
+
+test('§8.2.3 no moment of a range is in two parts or in none, and what is rolled up is all but the ends', () => {
+  const time = fc.integer({ min: 0, max: 4 * D })
+  fc.assert(
+    fc.property(time, time, fc.subarray([...FINE]), (from, to, grains) => {
+      const { rollups, ends, rolled } = cut(from, to, grains)
+      const spans = [...rollups, ...ends].sort((a, b) => a.from - b.from)
+      const joints = spans.flatMap((span) => [span.from, span.to])
+      expect(joints.slice(1, -1).every((at, n) => n % 2 === 1 || at === joints[n + 2])).toBe(true)
+      expect([joints[0] ?? from, joints.at(-1) ?? Math.max(from, to)]).toEqual([from, Math.max(from, to)])
+      const length = (some: readonly Span[]) => some.reduce((sum, span) => sum + span.to - span.from, 0)
+      expect(length(rollups)).toBe(length([rolled]))
+    }),
+    { seed: 20_261_115 },
+  )
 })
 
 test.each([
@@ -41,4 +73,36 @@ test.each([
   [['model', 'provider'], 'all'],
 ] as const)('§8.2.3 by %j the smallest roll-up that knows it is %s', (dimensions, name) => {
   expect(cubeWith([...dimensions]).name).toBe(name)
+})
+
+const NOTHING: Omit<Unrolled, 'trace_id' | 'key_id' | 'model'> = {
+  project_id: 'prj_1',
+  created_ms: 0,
+  provider: 'p',
+  profile: 'byok',
+  cluster_id: '',
+  status: 'completed',
+  duration_ms: 1,
+  ttft_ms: null,
+  ...noAmounts(),
+}
+
+const kindOf = ({ key_id, model }: Unrolled) => `${key_id} ${model}`
+
+test('§8.2.3 events are rolled up few kinds at a time, those of a kind together, and each once', () => {
+  const letters = Array.from({ length: 50 }, (_, n) => `k${n}`)
+  const some = fc.record({ key_id: fc.constantFrom(...letters), model: fc.constantFrom('a', 'b') })
+  fc.assert(
+    fc.property(fc.array(some, { maxLength: 900 }), (kinds) => {
+      const events = kinds.map((kind, n) => ({ ...NOTHING, ...kind, trace_id: `trc_${n}` }))
+      const batches = batchesOf(events)
+      const names = (all: readonly Unrolled[]) => all.map(({ trace_id }) => trace_id).sort()
+      expect(names(batches.flat())).toEqual(names(events))
+      expect(batches.every((batch) => batch.length > 0 && batch.length <= 250)).toBe(true)
+      expect(batches.every((batch) => new Set(batch.map(kindOf)).size <= 32)).toBe(true)
+      const turns = batches.flat().map(kindOf)
+      expect(turns.filter((kind, n) => kind !== turns[n - 1]).length).toBe(new Set(turns).size)
+    }),
+    { numRuns: 30, seed: 20_261_115 },
+  )
 })

@@ -1,5 +1,5 @@
 // Usage added up ahead of being asked for: by what, over which times, and how events become such sums.
-import { DAY_MS, HOUR_MS, rfc3339 } from '../core/clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, rfc3339 } from '../core/clock.ts'
 import { count, type Histogram, merge } from './latency-histogram.ts'
 import { amounts } from './usage-event.ts'
 
@@ -10,21 +10,31 @@ export const AMOUNTS = Object.keys(amounts) as (keyof Amounts)[]
 export const DIMENSIONS = ['key_id', 'model', 'provider', 'profile', 'cluster_id'] as const
 export type Dimension = (typeof DIMENSIONS)[number]
 
-const GRAIN_MS = { hour: HOUR_MS, day: DAY_MS }
+const GRAIN_MS = { minutes: 5 * MINUTE_MS, hour: HOUR_MS, day: DAY_MS }
 export type Grain = keyof typeof GRAIN_MS
 
 export interface Cube {
   name: string
   by: readonly Dimension[]
+  /** From fine to coarse. */
   grains: readonly Grain[]
+  /** Those that every day has, whichever version rolled it up. */
+  first_grains: readonly Grain[]
 }
 
-const ALL: Cube = { name: 'all', by: DIMENSIONS, grains: ['day'] } // by the hour it would be as large as the events
+/** How finely a cube is kept: what every version kept, and one grain more, which is let go of with the events. */
+const FINE: Pick<Cube, 'grains' | 'first_grains'> = {
+  grains: ['minutes', 'hour', 'day'],
+  first_grains: ['hour', 'day'],
+}
+const COARSE: Pick<Cube, 'grains' | 'first_grains'> = { grains: ['hour', 'day'], first_grains: ['day'] }
+
+const ALL: Cube = { name: 'all', by: DIMENSIONS, ...COARSE } // finer it would be as large as the events
 const CUBES: readonly Cube[] = [
-  { name: 'total', by: [], grains: ['hour', 'day'] },
-  { name: 'key', by: ['key_id'], grains: ['hour', 'day'] },
-  { name: 'model', by: ['model'], grains: ['hour', 'day'] },
-  { name: 'path', by: ['provider', 'profile', 'cluster_id'], grains: ['hour', 'day'] },
+  { name: 'total', by: [], ...FINE },
+  { name: 'key', by: ['key_id'], ...FINE },
+  { name: 'model', by: ['model'], ...FINE },
+  { name: 'path', by: ['provider', 'profile', 'cluster_id'], ...FINE },
   ALL,
 ]
 
@@ -32,29 +42,52 @@ const CUBES: readonly Cube[] = [
 export const cubeWith = (dimensions: readonly Dimension[]): Cube =>
   CUBES.find(({ by }) => dimensions.every((dimension) => by.includes(dimension))) ?? ALL
 
-export const cubeName = (grain: Grain, { name }: Cube) => `${grain}:${name}`
+export const cubeName = (grain: Grain, { name }: Pick<Cube, 'name'>) => `${grain}:${name}`
 
-/** Where a time range is cut: events up to `hours`, hours up to `days`, then days, hours again, and events again. */
-export interface Cuts {
+/** The names of what stands in for events at the two ends of a range, and is of no use once these are gone. */
+export const FINEST_CUBES = CUBES.map((cube) => cubeName(cube.grains[0] as Grain, cube))
+
+/** A stretch of time: from its first millisecond until before its last. */
+export interface Span {
   from: number
-  hours: number
-  days: number
-  days_end: number
-  hours_end: number
   to: number
+}
+
+/** Where a time range is cut: roll-ups in the middle, the coarsest innermost, and events at its two ends. */
+export interface Cuts {
+  rollups: (Span & { grain: Grain })[]
+  /** All that is out of roll-ups. */
+  rolled: Span
+  ends: Span[]
 }
 
 export function cut(from: number, until: number, grains: readonly Grain[]): Cuts {
   const to = Math.max(from, until)
-  const [hours, hours_end] = grains.includes('hour') ? inside(from, to, HOUR_MS) : inside(from, to, DAY_MS)
-  const [days, days_end] = grains.includes('day') ? inside(hours, hours_end, DAY_MS) : [hours_end, hours_end]
-  return { from, hours, days, days_end, hours_end, to }
+  const rollups: Cuts['rollups'] = []
+  let outer: Span | undefined
+  let [ends, left]: [Span[], Span] = [[], { from, to }]
+  for (const [at, grain] of grains.entries()) {
+    const whole = inside(left, GRAIN_MS[grain])
+    const around = [
+      { from: left.from, to: whole.from },
+      { from: whole.to, to: left.to },
+    ]
+    if (at === 0) [outer, ends] = [whole, around]
+    else rollups.push(...around.map((span) => ({ ...span, grain: grains[at - 1] as Grain })))
+    left = whole
+  }
+  const coarsest = grains.at(-1)
+  if (coarsest) rollups.push({ ...left, grain: coarsest })
+  else ends = [left]
+  return { rollups: rollups.filter(isSome), rolled: outer ?? { from: to, to }, ends: ends.filter(isSome) }
 }
 
-/** The whole units within a range; where there is none, nothing at its end. */
-function inside(from: number, to: number, unit_ms: number): [number, number] {
+const isSome = ({ from, to }: Span) => from < to
+
+/** The whole units within a span; where there is none, nothing at its end. */
+function inside({ from, to }: Span, unit_ms: number): Span {
   const [first, end] = [Math.ceil(from / unit_ms) * unit_ms, Math.floor(to / unit_ms) * unit_ms]
-  return first < end ? [first, end] : [to, to]
+  return first < end ? { from: first, to: end } : { from: to, to }
 }
 
 /** What is kept beside the sums: how generations ended, and how long they took. */
@@ -98,26 +131,77 @@ export interface Rollup extends Amounts, Record<Dimension, string> {
   start_ms: number
   day: string
   events: number
+  /** How many of them the finer cubes have too: none that a version before them rolled up. */
+  finer_events: number
   spread: Spread
+}
+
+const BATCH_EVENTS = 250
+const BATCH_KINDS = 32
+
+/**
+ * Few at a time, and those of a kind together: what a batch costs is the roll-ups that it touches, and it keeps the
+ * embedded store from everybody else meanwhile.
+ */
+export function batchesOf(events: readonly Unrolled[]): Unrolled[][] {
+  const kinds = events.map((event) => ({ event, kind: keyOf(event, '', 0, DIMENSIONS) }))
+  kinds.sort((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0))
+  const batches: Unrolled[][] = []
+  let [batch, met, last]: [Unrolled[], number, string] = [[], 0, '']
+  for (const { event, kind } of kinds) {
+    const is_new = kind !== last
+    if (batch.length === BATCH_EVENTS || (is_new && met === BATCH_KINDS)) [batch, met] = [[], 0]
+    if (batch.length === 0) batches.push(batch)
+    if (is_new || batch.length === 0) met++
+    batch.push(event)
+    last = kind
+  }
+  return batches
 }
 
 /** One roll-up for each cube, time and combination that the events touch. */
 export function rollUp(events: readonly Unrolled[]): Rollup[] {
   const rollups = new Map<string, Rollup>()
-  for (const event of events)
+  for (const alike of addedUp(events))
     for (const { cube, by, grain_ms } of TABLES) {
-      const start_ms = event.created_ms - (event.created_ms % grain_ms)
-      const key = keyOf(event, cube, start_ms, by)
-      let rollup = rollups.get(key)
-      if (!rollup) {
-        rollup = emptyRollup(event, cube, start_ms, by)
-        rollups.set(key, rollup)
-      }
-      rollup.events++
-      addAmounts(rollup, event)
-      countSpread(rollup.spread, event)
+      const rollup = rollupIn(rollups, alike, cube, { by, grain_ms })
+      rollup.events += alike.events
+      rollup.finer_events += alike.events
+      addAmounts(rollup, alike)
+      mergeSpread(rollup.spread, alike.spread)
     }
   return [...rollups.values()]
+}
+
+/** Events that differ in nothing that a roll-up tells apart, first: then each goes into the many cubes only once. */
+function addedUp(events: readonly Unrolled[]): Iterable<Rollup> {
+  const sums = new Map<string, Rollup>()
+  for (const event of events) {
+    const sum = rollupIn(sums, event, '', { by: DIMENSIONS, grain_ms: GRAIN_MS.minutes })
+    sum.events++
+    addAmounts(sum, event)
+    countSpread(sum.spread, event)
+  }
+  return sums.values()
+}
+
+type Place = Record<Dimension, string> & { project_id: string } & ({ created_ms: number } | { start_ms: number })
+
+function rollupIn(
+  rollups: Map<string, Rollup>,
+  place: Place,
+  cube: string,
+  { by, grain_ms }: { by: readonly Dimension[]; grain_ms: number },
+): Rollup {
+  const time_ms = 'created_ms' in place ? place.created_ms : place.start_ms
+  const start_ms = time_ms - (time_ms % grain_ms)
+  const key = keyOf(place, cube, start_ms, by)
+  let rollup = rollups.get(key)
+  if (!rollup) {
+    rollup = emptyRollup(place, cube, start_ms, by)
+    rollups.set(key, rollup)
+  }
+  return rollup
 }
 
 const TABLES = CUBES.flatMap((cube) =>
@@ -125,16 +209,16 @@ const TABLES = CUBES.flatMap((cube) =>
 )
 
 /** No text that is stored has a NUL in it, so none can be taken for two. */
-function keyOf(event: Unrolled, cube: string, start_ms: number, by: readonly Dimension[]): string {
-  let key = `${event.project_id}\0${cube}\0${start_ms}`
-  for (const name of by) key += `\0${event[name]}`
+function keyOf(place: Place, cube: string, start_ms: number, by: readonly Dimension[]): string {
+  let key = `${place.project_id}\0${cube}\0${start_ms}`
+  for (const name of by) key += `\0${place[name]}`
   return key
 }
 
-function emptyRollup(event: Unrolled, cube: string, start_ms: number, by: readonly Dimension[]): Rollup {
-  const named = (name: Dimension) => (by.includes(name) ? event[name] : '')
+function emptyRollup(place: Place, cube: string, start_ms: number, by: readonly Dimension[]): Rollup {
+  const named = (name: Dimension) => (by.includes(name) ? place[name] : '')
   return {
-    project_id: event.project_id,
+    project_id: place.project_id,
     cube,
     start_ms,
     day: rfc3339(start_ms).slice(0, 10),
@@ -144,6 +228,7 @@ function emptyRollup(event: Unrolled, cube: string, start_ms: number, by: readon
     profile: named('profile'),
     cluster_id: named('cluster_id'),
     events: 0,
+    finer_events: 0,
     ...noAmounts(),
     spread: noSpread(),
   }
@@ -163,7 +248,7 @@ export const noAmounts = (): Amounts => ({
   written_off_micros: 0,
 })
 
-/** Field by field: a loop over names is several times as slow, and each event passes here nine times. */
+/** Field by field: a loop over names is several times as slow, and each event passes here. */
 export function addAmounts(into: Amounts, from: Amounts): void {
   into.input_tokens += from.input_tokens
   into.cached_tokens += from.cached_tokens

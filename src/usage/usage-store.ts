@@ -13,8 +13,8 @@ import {
   type UsagePage,
   type UsageQuestion,
 } from './usage-query.ts'
-import { AMOUNTS, cubeWith, cut, type Dimension } from './usage-rollup.ts'
-import { eventsWhere, filteredBy, fromRollups, needsEvents, type Reading, within } from './usage-sums-store.ts'
+import { AMOUNTS, cubeWith, type Dimension } from './usage-rollup.ts'
+import { type Asked, answered, eventsWhere, filteredBy, needsEvents, type Reading, within } from './usage-sums-store.ts'
 
 type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts'> & {
   attempts: string
@@ -86,11 +86,10 @@ export function usageStore(db: Db) {
 
     /** Added up, the latest day first, then the dearest. */
     async grouped(project_id: string, { filter, group_by, limit }: UsageQuestion): Promise<UsagePage<UsageGroup>> {
-      const rows = await db.rows<GroupRow>(
-        needsEvents(filter)
-          ? grouping(group_by, allEvents(project_id, filter), limit + 1)
-          : grouping(group_by, rolledUp(project_id, filter, group_by), limit + 1),
-      )
+      const told = (parts: Sql) => grouping(group_by, parts, limit + 1)
+      const rows = needsEvents(filter)
+        ? await db.rows<GroupRow>(told(allEvents(project_id, filter)))
+        : await answered<GroupRow>(db, READING, rolledUp(project_id, filter, group_by), told)
       return { data: rows.slice(0, limit).map(groupFrom), has_more: rows.length > limit }
     },
   }
@@ -143,10 +142,10 @@ const allEvents = (project_id: string, filter: UsageFilter): Sql =>
     within(filter.from_ms, filter.to_ms),
   )
 
-function rolledUp(project_id: string, filter: UsageFilter, group_by: readonly Group[]): Sql {
+function rolledUp(project_id: string, filter: UsageFilter, group_by: readonly Group[]): Asked {
   const groups = group_by.filter((name): name is Group & Dimension => name !== 'day')
   const cube = cubeWith([...groups, ...filteredBy(filter)])
-  return fromRollups(READING, { project_id, filter, cube, cuts: cut(filter.from_ms, filter.to_ms, cube.grains) })
+  return { project_id, filter, cube, grains: cube.grains }
 }
 
 const SUMS = ['events', ...AMOUNTS].map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`).join(', ')

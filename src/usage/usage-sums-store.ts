@@ -1,9 +1,20 @@
 // Usage of any time range out of roll-ups where they have it, and out of events where they do not: the hours and days
 // that lie whole in the range, events at its two ends, and events that are not rolled up yet. One statement reads all
 // of it, so that nothing is counted twice or left out while somebody rolls up.
-import { joined, type Sql, sql } from '../storage/db.ts'
+import { DAY_MS } from '../core/clock.ts'
+import { type Db, joined, type Sql, sql } from '../storage/db.ts'
 import type { UsageFilter } from './usage-query.ts'
-import { type Cube, type Cuts, cubeName, DIMENSIONS, type Dimension } from './usage-rollup.ts'
+import {
+  type Cube,
+  type Cuts,
+  cubeName,
+  cubeWith,
+  cut,
+  DIMENSIONS,
+  type Dimension,
+  type Grain,
+  type Span,
+} from './usage-rollup.ts'
 
 /** How one line of the whole is read: out of a roll-up, and out of an event `e`. The columns must be alike. */
 export interface Reading {
@@ -15,7 +26,8 @@ export interface Asked {
   project_id: string
   filter: UsageFilter
   cube: Cube
-  cuts: Cuts
+  /** Those of the cube that may be used. */
+  grains: readonly Grain[]
 }
 
 /** What roll-ups are by, among what is filtered by. */
@@ -25,42 +37,57 @@ export const filteredBy = (filter: UsageFilter): Dimension[] => DIMENSIONS.filte
 export const needsEvents = ({ session_id, trace_id }: UsageFilter) => session_id !== null || trace_id !== null
 
 /** All parts of the answer, as rows; no two of them overlap. */
-export function fromRollups({ rollup, event }: Reading, { project_id, filter, cube, cuts }: Asked): Sql {
-  const [byDay, byHour] = [cubeName('day', cube), cubeName('hour', cube)]
+function fromRollups({ rollup, event }: Reading, { project_id, filter, cube }: Asked, cuts: Cuts): Sql {
   const only = rollupsWhere(filter)
   const events = eventsWhere(project_id, filter)
-  return joined(
-    sql`SELECT `,
-    rollup,
-    sql` FROM usage_rollup WHERE project_id = ${project_id} AND cube = ${byDay}
-      AND start_ms >= ${cuts.days} AND start_ms < ${cuts.days_end}`,
-    only,
-    sql` UNION ALL SELECT `,
-    rollup,
-    sql` FROM usage_rollup WHERE project_id = ${project_id} AND cube = ${byHour}
-      AND start_ms >= ${cuts.hours} AND start_ms < ${cuts.days}`,
-    only,
-    sql` UNION ALL SELECT `,
-    rollup,
-    sql` FROM usage_rollup WHERE project_id = ${project_id} AND cube = ${byHour}
-      AND start_ms >= ${cuts.days_end} AND start_ms < ${cuts.hours_end}`,
-    only,
-    sql` UNION ALL SELECT `,
-    event,
-    sql` FROM usage_waiting e WHERE `,
-    events,
-    within(cuts.hours, cuts.hours_end),
-    sql` UNION ALL SELECT `,
-    event,
-    sql` FROM usage_event e WHERE `,
-    events,
-    within(cuts.from, cuts.hours),
-    sql` UNION ALL SELECT `,
-    event,
-    sql` FROM usage_event e WHERE `,
-    events,
-    within(cuts.hours_end, cuts.to),
+  const eventsIn = (table: Sql, { from, to }: Span) =>
+    joined(sql`SELECT `, event, sql` FROM `, table, sql` e WHERE `, events, within(from, to))
+  const parts = [
+    ...cuts.rollups.map(({ grain, from, to }) =>
+      joined(
+        sql`SELECT `,
+        rollup,
+        sql` FROM usage_rollup WHERE project_id = ${project_id} AND cube = ${cubeName(grain, cube)}
+          AND start_ms >= ${from} AND start_ms < ${to}`,
+        only,
+      ),
+    ),
+    eventsIn(sql`usage_waiting`, cuts.rolled),
+    ...cuts.ends.map((span) => eventsIn(sql`usage_event`, span)),
+  ]
+  return joined(...parts.flatMap((part, at) => (at === 0 ? [part] : [sql` UNION ALL `, part])))
+}
+
+/**
+ * What `told` makes of all parts of the answer. A day that a version without the finest cubes rolled up, if only a part
+ * of it, lacks them for good; where they would be read of one, the answer is asked for once more without them. To look
+ * afterwards is enough: a day that lacks nothing then has never lacked anything.
+ */
+export async function answered<Row>(db: Db, reading: Reading, asked: Asked, told: (parts: Sql) => Sql): Promise<Row[]> {
+  const { project_id, filter, cube, grains } = asked
+  const cuts = cut(filter.from_ms, filter.to_ms, grains)
+  const rows = await db.rows<Row>(told(fromRollups(reading, asked, cuts)))
+  const finest = cuts.rollups.filter(({ grain }) => !cube.first_grains.includes(grain))
+  if (!(await isLacking(db, project_id, finest))) return rows
+  const coarser = grains.filter((grain) => cube.first_grains.includes(grain))
+  return db.rows<Row>(told(fromRollups(reading, asked, cut(filter.from_ms, filter.to_ms, coarser))))
+}
+
+const TOTAL_BY_DAY = cubeName('day', cubeWith([]))
+
+/** Whether a day that one of the spans touches has events that the finest cubes do not. */
+async function isLacking(db: Db, project_id: string, spans: readonly Span[]): Promise<boolean> {
+  if (spans.length === 0) return false
+  const touched = spans.map(({ from, to }) => sql` OR (start_ms > ${from - DAY_MS} AND start_ms < ${to})`)
+  const lacking = await db.rows(
+    joined(
+      sql`SELECT 1 AS lacking FROM usage_rollup WHERE project_id = ${project_id} AND cube = ${TOTAL_BY_DAY}
+        AND finer_events < events AND (FALSE`,
+      ...touched,
+      sql`) LIMIT 1`,
+    ),
   )
+  return lacking.length > 0
 }
 
 /** Only what is asked for stands in the statement, so that each engine can tell which index serves it. */

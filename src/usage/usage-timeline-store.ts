@@ -1,18 +1,16 @@
 // §8.2.3: usage by steps of time, out of roll-ups over long ranges, and exactly out of events over short ones.
 import { type Db, joined, type Sql, sql } from '../storage/db.ts'
 import { bucketSql } from './latency-histogram.ts'
-import { AMOUNTS, type Amounts, cubeWith, cut, noSpread } from './usage-rollup.ts'
-import { eventsWhere, filteredBy, fromRollups, type Reading, within } from './usage-sums-store.ts'
+import { AMOUNTS, type Amounts, cubeWith, noSpread } from './usage-rollup.ts'
+import { answered, eventsWhere, filteredBy, type Reading, within } from './usage-sums-store.ts'
 import { fillSteps, type Percentiles, type StepPart, type TimelineQuestion, type UsageStep } from './usage-timeline.ts'
 
 export function usageTimeline(db: Db) {
   async function outOfRollups(project_id: string, question: TimelineQuestion): Promise<UsageStep[]> {
     const { filter, step } = question
     const cube = cubeWith(filteredBy(filter))
-    const grains = step === 'day' ? cube.grains : (['hour'] as const)
-    const cuts = cut(filter.from_ms, filter.to_ms, grains)
-    const parts = fromRollups(readingBy(question.step_ms), { project_id, filter, cube, cuts })
-    const rows = await db.rows<ToldRow>(told(parts))
+    const grains = cube.grains.filter((grain) => step === 'day' || grain !== 'day')
+    const rows = await answered<ToldRow>(db, readingBy(question.step_ms), { project_id, filter, cube, grains }, told)
     return fillSteps(question, rows.map(partFrom))
   }
 

@@ -144,7 +144,7 @@ async function writeUsage(db: Db, { project_id, key_ids, cluster_ids, events }: 
 /** The server's own housekeeping may be at it too; then it is waited for. */
 async function rollEverything(db: Db): Promise<void> {
   for (let rolls = 0; rolls < ROLLS_MAX; rolls++)
-    if ((await usageRollups(db).rollBatch(ROLLED_AT_ONCE)) === 0 && (await usageRollups(db).waiting()) === 0) return
+    if ((await usageRollups(db).roll(ROLLED_AT_ONCE)) === 0 && (await usageRollups(db).waiting()) === 0) return
   throw new Error('usage is still not rolled up')
 }
 

@@ -8,7 +8,7 @@ import { usageRollups } from '../../src/usage/usage-rollup-store.ts'
 /** Rolls everything up. The lock is the whole server's, so suites that run beside each other take turns. */
 export async function rollEverything(db: OpenDb, batch?: number): Promise<void> {
   for (;;) {
-    const rolled = await usageRollups(db).rollBatch(batch)
+    const rolled = await usageRollups(db).roll(batch)
     if (rolled === 0) return
     if (rolled === 'busy') await new Promise((turn) => setTimeout(turn, 2))
   }
@@ -17,7 +17,7 @@ export async function rollEverything(db: OpenDb, batch?: number): Promise<void> 
 /** One batch, whoever else is at it. */
 export async function rollSome(db: OpenDb, batch: number): Promise<number> {
   for (;;) {
-    const rolled = await usageRollups(db).rollBatch(batch)
+    const rolled = await usageRollups(db).roll(batch)
     if (rolled !== 'busy') return rolled
     await new Promise((turn) => setTimeout(turn, 2))
   }
