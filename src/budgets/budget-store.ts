@@ -5,7 +5,7 @@ import { newId } from '../core/ids.ts'
 import { type Db, sql, together } from '../storage/db.ts'
 import { type Hold, type HoldOutcome, type RowFate, type Settlement, settlementOf } from './budget.ts'
 import { carveStore, holdOfChild, releaseOfChild, settleOfChild } from './carve-store.ts'
-import { DoesNotFit, lowerHeld, Moves, moveProject, raiseKey, raiseProject } from './ledger-store.ts'
+import { DoesNotFit, lowerHeld, Moves, moveProject, noteHeld, raiseKey, raiseProject } from './ledger-store.ts'
 import { leftFor, refusal, type Spender } from './left-store.ts'
 
 export type { Spender } from './left-store.ts'
@@ -32,10 +32,7 @@ export function budgetStore(db: Db, process: string) {
           hold.parent_id === undefined
             ? [raiseProject(tx, hold.project_id, hold.micros), raiseKey(tx, hold.key_id, hold.micros, now)]
             : [holdOfChild(tx, hold, now)]
-        const written = tx.rows(sql`
-          INSERT INTO budget_hold (id, key_id, project_id, micros, process, created_at)
-          VALUES (${hold.id}, ${hold.key_id}, ${hold.project_id}, ${hold.micros}, ${process}, ${now})`)
-        await together([...raises, written])
+        await together([...raises, noteHeld(tx, hold, process, now)])
       })
       return undefined
     } catch (error) {

@@ -2,7 +2,7 @@
 // limit. The project's row is always taken first, and two keys' rows in the order of their ids, as those are that note
 // the use of keys: so no two transactions wait for each other.
 import { type Db, sql } from '../storage/db.ts'
-import type { Limit } from './budget.ts'
+import type { Hold, Limit } from './budget.ts'
 import { windowEnd } from './budget-window.ts'
 
 export class DoesNotFit extends Error {
@@ -17,6 +17,13 @@ export class DoesNotFit extends Error {
 export interface Movement {
   held: number
   spent: number
+}
+
+/** Who holds what: so that it can be given back should the process die. */
+export async function noteHeld(tx: Db, hold: Hold, process: string, now: number): Promise<void> {
+  await tx.rows(sql`
+    INSERT INTO budget_hold (id, key_id, project_id, micros, process, created_at)
+    VALUES (${hold.id}, ${hold.key_id}, ${hold.project_id}, ${hold.micros}, ${process}, ${now})`)
 }
 
 /**

@@ -3,7 +3,7 @@
 import { type Db, sql, together } from '../storage/db.ts'
 import type { Limit } from './budget.ts'
 import { carveStore } from './carve-store.ts'
-import { DoesNotFit, lowerHeld, moveProject, raiseKey, raiseProject } from './ledger-store.ts'
+import { DoesNotFit, lowerHeld, moveProject, noteHeld, raiseKey, raiseProject } from './ledger-store.ts'
 import { type Left, leftFor } from './left-store.ts'
 import type { Slice } from './slice.ts'
 
@@ -26,11 +26,7 @@ export function sliceRows(db: Db, process: string) {
   async function raise(slice: Slice, micros: number, now: number): Promise<Raised> {
     const { id, key_id, project_id, has_row } = slice
     const left_micros = await db.transaction(async (tx) => {
-      const row = has_row
-        ? raiseRow(tx, id, micros)
-        : tx.rows(sql`
-            INSERT INTO budget_hold (id, key_id, project_id, micros, process, created_at)
-            VALUES (${id}, ${key_id}, ${project_id}, ${micros}, ${process}, ${now})`)
+      const row = has_row ? raiseRow(tx, id, micros) : noteHeld(tx, { id, key_id, project_id, micros }, process, now)
       const [, by_project, { by_key, by_window }] = await together([
         row,
         raiseProject(tx, project_id, micros),

@@ -15,6 +15,9 @@ export function sql(text: TemplateStringsArray, ...values: SqlValue[]): Sql {
   return { text, values }
 }
 
+/** Text that is the code's own, such as a list of columns; never anything that came from outside. */
+export const fixed = (text: string): Sql => ({ text: [text], values: [] })
+
 /** One statement out of parts. */
 export function joined(...parts: readonly Sql[]): Sql {
   const text = ['']

@@ -2,7 +2,7 @@
 // needs is in a file of its own (`….postgres.sql`), which follows the one of the same name for both.
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Clock, rfc3339 } from '../core/clock.ts'
-import { type OpenDb, sql } from './db.ts'
+import { fixed, type OpenDb, sql } from './db.ts'
 
 export const FOLDER = new URL('./migrations/', import.meta.url)
 
@@ -16,8 +16,7 @@ export async function migrate(db: OpenDb, clock: Clock): Promise<string[] | 'bus
     )
     const missing = migrationsFor(db.engine, readdirSync(FOLDER)).filter((name) => !applied.has(name))
     for (const name of missing) {
-      for (const statement of statements(readFileSync(new URL(name, FOLDER), 'utf8')))
-        await tx.rows({ text: [statement], values: [] })
+      for (const statement of statements(readFileSync(new URL(name, FOLDER), 'utf8'))) await tx.rows(fixed(statement))
       await tx.rows(sql`INSERT INTO schema_migration (name, applied_at) VALUES (${name}, ${rfc3339(clock.now())})`)
     }
     return missing

@@ -2,7 +2,7 @@
 // dropped whole; on SQLite there is one table, and what is too old leaves it in small steps. Roll-ups stay for ever;
 // only the finest, which stand in for events at the two ends of a range, go when these do.
 import { DAY_MS } from '../core/clock.ts'
-import { joined, type OpenDb, type Sql, sql, type Tx } from '../storage/db.ts'
+import { fixed, joined, type OpenDb, type Sql, sql, type Tx } from '../storage/db.ts'
 import { type Month, monthNamed, monthOf } from './usage-month.ts'
 import { FINEST_CUBES } from './usage-rollup.ts'
 
@@ -55,10 +55,7 @@ async function partitions(db: OpenDb | Tx): Promise<Month[]> {
   return rows.flatMap(({ name }) => monthNamed(name) ?? [])
 }
 
-// Statements that define tables take no bound values; names and bounds are made of digits and letters here, never of
-// anything that came from outside.
-const define = (text: string): Sql => ({ text: [text], values: [] })
-
+// Statements that define tables take no bound values; names and bounds are made of digits and letters here.
 // Tables are locked for a moment. Whoever uses one for long makes us give up, and not everybody else wait behind us.
 const PATIENCE = "SET LOCAL lock_timeout = '200ms'"
 
@@ -73,15 +70,15 @@ const INDEXES = [
 async function makeMonth(tx: Tx, { name, first, end }: Month): Promise<boolean> {
   if (!(await tx.tryLock('switchyard usage months'))) return false
   if ((await partitions(tx)).some((month) => month.name === name)) return false
-  await tx.rows(define(PATIENCE))
-  await tx.rows(define(`CREATE TABLE ${name} (LIKE usage_event, PRIMARY KEY (trace_id))`))
-  for (const [index, columns] of INDEXES) await tx.rows(define(`CREATE INDEX ${name}_${index} ON ${name} ${columns}`))
+  await tx.rows(fixed(PATIENCE))
+  await tx.rows(fixed(`CREATE TABLE ${name} (LIKE usage_event, PRIMARY KEY (trace_id))`))
+  for (const [index, columns] of INDEXES) await tx.rows(fixed(`CREATE INDEX ${name}_${index} ON ${name} ${columns}`))
   await tx.rows(
-    define(`WITH moved AS (
+    fixed(`WITH moved AS (
       DELETE FROM usage_event_rest WHERE trace_id >= '${first}' AND trace_id < '${end}' RETURNING *)
     INSERT INTO ${name} SELECT * FROM moved`),
   )
-  await tx.rows(define(`ALTER TABLE usage_event ATTACH PARTITION ${name} FOR VALUES FROM ('${first}') TO ('${end}')`))
+  await tx.rows(fixed(`ALTER TABLE usage_event ATTACH PARTITION ${name} FOR VALUES FROM ('${first}') TO ('${end}')`))
   return true
 }
 
@@ -89,16 +86,16 @@ async function makeMonth(tx: Tx, { name, first, end }: Month): Promise<boolean> 
 async function dropMonth(db: OpenDb, { name, end_ms, first, end }: Month, before_ms: number): Promise<void> {
   if (end_ms > before_ms) return
   await db.transaction(async (tx) => {
-    await tx.rows(define(PATIENCE))
-    await tx.rows(define(`LOCK TABLE ${name} IN SHARE MODE`)) // nobody adds to it between the look and the drop
+    await tx.rows(fixed(PATIENCE))
+    await tx.rows(fixed(`LOCK TABLE ${name} IN SHARE MODE`)) // nobody adds to it between the look and the drop
     // The latest of each project, by its index: a month of millions could take longer to read than a statement may.
     const kept = await tx.rows(
-      define(`SELECT 1 AS kept WHERE EXISTS (
+      fixed(`SELECT 1 AS kept WHERE EXISTS (
           SELECT 1 FROM project p
           WHERE (SELECT MAX(e.created_ms) FROM ${name} e WHERE e.project_id = p.id) >= ${before_ms})
         OR EXISTS (SELECT 1 FROM usage_unrolled WHERE trace_id >= '${first}' AND trace_id < '${end}')`),
     )
-    if (kept.length === 0) await tx.rows(define(`DROP TABLE ${name}`))
+    if (kept.length === 0) await tx.rows(fixed(`DROP TABLE ${name}`))
   })
 }
 

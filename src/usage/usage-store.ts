@@ -1,7 +1,7 @@
 // Usage events at rest: inserted once, never changed. A second one under the same trace id is an error, which undoes
 // the settling that it came with: nothing is charged twice.
 import { nextSequence } from '../core/ids.ts'
-import { type Db, joined, type Sql, sql } from '../storage/db.ts'
+import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import type { TracedEvent, TraceFacts } from './trace.ts'
 import type { UsageEvent } from './usage-event.ts'
 import {
@@ -121,8 +121,6 @@ function pageOf(project_id: string, filter: UsageFilter, { after, before }: From
     newest,
   )
 }
-
-const fixed = (text: string): Sql => ({ text: [text], values: [] })
 
 const DIMENSION_COLUMNS = 'day, key_id, model, provider, profile, cluster_id'
 const READING: Reading = {

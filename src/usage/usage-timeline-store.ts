@@ -1,5 +1,5 @@
 // §8.2.3: usage by steps of time, out of roll-ups over long ranges, and exactly out of events over short ones.
-import { type Db, joined, type Sql, sql } from '../storage/db.ts'
+import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import { bucketSql } from './latency-histogram.ts'
 import { AMOUNTS, type Amounts, cubeWith, noSpread } from './usage-rollup.ts'
 import { answered, eventsWhere, filteredBy, type Reading, within } from './usage-sums-store.ts'
@@ -27,8 +27,6 @@ export function usageTimeline(db: Db) {
       question.source === 'rollups' ? outOfRollups(project_id, question) : outOfEvents(project_id, question),
   }
 }
-
-const fixed = (text: string): Sql => ({ text: [text], values: [] })
 
 /** Of a roll-up there is a spread; of an event, what goes into one. */
 const readingBy = (step_ms: number): Reading => ({
