@@ -10,7 +10,7 @@ export const AMOUNTS = Object.keys(amounts) as (keyof Amounts)[]
 export const DIMENSIONS = ['key_id', 'model', 'provider', 'profile', 'cluster_id'] as const
 export type Dimension = (typeof DIMENSIONS)[number]
 
-const GRAIN_MS = { minutes: 5 * MINUTE_MS, hour: HOUR_MS, day: DAY_MS }
+const GRAIN_MS = { minutes: 5 * MINUTE_MS, hour: HOUR_MS, quarter: 6 * HOUR_MS, day: DAY_MS }
 export type Grain = keyof typeof GRAIN_MS
 
 export interface Cube {
@@ -22,19 +22,17 @@ export interface Cube {
   first_grains: readonly Grain[]
 }
 
-/** How finely a cube is kept: what every version kept, and one grain more, which is let go of with the events. */
-const FINE: Pick<Cube, 'grains' | 'first_grains'> = {
-  grains: ['minutes', 'hour', 'day'],
-  first_grains: ['hour', 'day'],
-}
-const COARSE: Pick<Cube, 'grains' | 'first_grains'> = { grains: ['hour', 'day'], first_grains: ['day'] }
+// Each as fine as it can be and still be far smaller than the events: the more a cube is by, the coarser.
+const FINE = { grains: ['minutes', 'hour', 'day'], first_grains: ['hour', 'day'] } as const
+const MIDDLE = { grains: ['hour', 'day'], first_grains: ['hour', 'day'] } as const
+const COARSE = { grains: ['quarter', 'day'], first_grains: ['day'] } as const
 
-const ALL: Cube = { name: 'all', by: DIMENSIONS, ...COARSE } // finer it would be as large as the events
+const ALL: Cube = { name: 'all', by: DIMENSIONS, ...COARSE }
 const CUBES: readonly Cube[] = [
   { name: 'total', by: [], ...FINE },
-  { name: 'key', by: ['key_id'], ...FINE },
-  { name: 'model', by: ['model'], ...FINE },
-  { name: 'path', by: ['provider', 'profile', 'cluster_id'], ...FINE },
+  { name: 'key', by: ['key_id'], ...MIDDLE },
+  { name: 'model', by: ['model'], ...MIDDLE },
+  { name: 'path', by: ['provider', 'profile', 'cluster_id'], ...MIDDLE },
   ALL,
 ]
 
@@ -45,7 +43,9 @@ export const cubeWith = (dimensions: readonly Dimension[]): Cube =>
 export const cubeName = (grain: Grain, { name }: Pick<Cube, 'name'>) => `${grain}:${name}`
 
 /** The names of what stands in for events at the two ends of a range, and is of no use once these are gone. */
-export const FINEST_CUBES = CUBES.map((cube) => cubeName(cube.grains[0] as Grain, cube))
+export const FINEST_CUBES = CUBES.flatMap((cube) =>
+  cube.grains.filter((grain) => !cube.first_grains.includes(grain)).map((grain) => cubeName(grain, cube)),
+)
 
 /** A stretch of time: from its first millisecond until before its last. */
 export interface Span {

@@ -114,6 +114,7 @@ withService((service) => {
     ['from=2026-11-15T00:00:00Z&to=2026-11-16T00:00:00Z&step=week', 'step'],
     ['from=2026-11-01T00:00:00Z&to=2026-11-15T00:00:00Z&step=minute', 'step'],
     ['from=0001-01-01T00:00:00Z&to=9999-01-01T00:00:00Z&step=day', 'step'],
+    ['from=2026-11-01T00:00:00Z&to=2026-11-15T00:00:00Z&key_id=a&model=b', 'step'],
     ['from=2026-11-15T00:00:00Z&to=2026-11-16T00:00:00Z&model=%00', 'model'],
   ])('R9 400 on timeline?%s, naming it', async (query, field) => {
     const { get } = await service().newProject()

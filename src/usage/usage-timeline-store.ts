@@ -9,7 +9,7 @@ export function usageTimeline(db: Db) {
   async function outOfRollups(project_id: string, question: TimelineQuestion): Promise<UsageStep[]> {
     const { filter, step } = question
     const cube = cubeWith(filteredBy(filter))
-    const grains = cube.grains.filter((grain) => step === 'day' || grain !== 'day')
+    const grains = cube.grains.filter((grain) => step === 'day' || grain === 'hour' || grain === 'minutes')
     const rows = await answered<ToldRow>(db, readingBy(question.step_ms), { project_id, filter, cube, grains }, told)
     return fillSteps(question, rows.map(partFrom))
   }

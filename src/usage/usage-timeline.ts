@@ -8,12 +8,13 @@ import { percentile } from './latency-histogram.ts'
 import { amounts } from './usage-event.ts'
 import { filters, type UsageFilter, usageFilter } from './usage-query.ts'
 import type { Spread } from './usage-rollup.ts'
-import { type Amounts, addAmounts, mergeSpread, noAmounts, noSpread } from './usage-rollup.ts'
+import { type Amounts, addAmounts, cubeWith, DIMENSIONS, mergeSpread, noAmounts, noSpread } from './usage-rollup.ts'
 
 const STEPS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }
 const STEP_NAMES = Object.keys(STEPS) as Step[]
 const STEPS_MAX = 1_500
 const EXACT_WITHIN_MS = 6 * HOUR_MS
+const UNROLLED_WITHIN_MS = 7 * DAY_MS
 
 export type Step = keyof typeof STEPS
 
@@ -64,9 +65,14 @@ export function timelineQuestion(query: Static<typeof TimelineQuery>): TimelineQ
   return { filter, step, step_ms, source: sourceOf(filter, step) }
 }
 
-function sourceOf({ from_ms, to_ms, session_id, trace_id }: UsageFilter, step: Step): 'events' | 'rollups' {
-  const byIndex = session_id !== null || trace_id !== null
-  return step === 'minute' || byIndex || to_ms - from_ms <= EXACT_WITHIN_MS ? 'events' : 'rollups'
+function sourceOf(filter: UsageFilter, step: Step): 'events' | 'rollups' {
+  const range_ms = filter.to_ms - filter.from_ms
+  const cube = cubeWith(DIMENSIONS.filter((name) => filter[name] !== null))
+  const byIndex = filter.session_id !== null || filter.trace_id !== null
+  if (step === 'minute' || byIndex || range_ms <= EXACT_WITHIN_MS) return 'events'
+  if (cube.grains.includes(step)) return 'rollups'
+  if (range_ms <= UNROLLED_WITHIN_MS) return 'events'
+  throw new Refusal('invalid_request', "'step' must be day over more than 7 days with filters of several kinds.")
 }
 
 const stepOf = (time_ms: number, step_ms: number) => time_ms - (time_ms % step_ms)
