@@ -36,7 +36,7 @@ export function count(histogram: Histogram, value_ms: number): void {
 }
 
 export function merge(into: Histogram, other: Histogram): void {
-  for (const [bucket, counted] of Object.entries(other)) into[bucket] = (into[bucket] ?? 0) + counted
+  for (const bucket in other) into[bucket] = (into[bucket] ?? 0) + (other[bucket] as number)
 }
 
 /** The value that `percent` of all values do not exceed (nearest rank); null where there is none. */

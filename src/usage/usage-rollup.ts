@@ -100,8 +100,7 @@ export interface Spread {
 export const noSpread = (): Spread => ({ status: {}, duration: {}, ttft: {} })
 
 export function mergeSpread(into: Spread, other: Spread): void {
-  for (const [status, counted] of Object.entries(other.status))
-    into.status[status] = (into.status[status] ?? 0) + counted
+  merge(into.status, other.status)
   merge(into.duration, other.duration)
   merge(into.ttft, other.ttft)
 }
