@@ -32,19 +32,24 @@ export function usageRollups(db: Db) {
 async function readWaiting(db: Db, most: number): Promise<Unrolled[]> {
   const events: Unrolled[] = []
   for (let last = ''; events.length < most; await nextTurn()) {
-    const some = await db.rows<Unrolled>(sql`
-      SELECT trace_id, project_id, created_ms, key_id, resolved_model AS model, provider, profile,
-        COALESCE(cluster_id, '') AS cluster_id, status, duration_ms, ttft_ms, input_tokens, cached_tokens,
-        written_tokens, output_tokens, reasoning_tokens, repeated_tokens_est, missed_reuse_tokens, charged_micros,
-        direct_cost_micros, savings_micros, written_off_micros
-      FROM usage_waiting WHERE trace_id > ${last} ORDER BY trace_id
-      LIMIT ${Math.min(READ_AT_ONCE, most - events.length)}`)
+    const some = await db.rows<Unrolled>(pageOf(last, Math.min(READ_AT_ONCE, most - events.length)))
     events.push(...some)
     if (some.length < READ_AT_ONCE) break
     last = some.at(-1)?.trace_id ?? last
   }
   return events
 }
+
+/** Planned each time: kept from when nothing waited, PostgreSQL's plan looks up all events to sort them for a page. */
+const pageOf = (after: string, limit: number): Sql => ({
+  ...sql`
+    SELECT trace_id, project_id, created_ms, key_id, resolved_model AS model, provider, profile,
+      COALESCE(cluster_id, '') AS cluster_id, status, duration_ms, ttft_ms, input_tokens, cached_tokens,
+      written_tokens, output_tokens, reasoning_tokens, repeated_tokens_est, missed_reuse_tokens, charged_micros,
+      direct_cost_micros, savings_micros, written_off_micros
+    FROM usage_waiting WHERE trace_id > ${after} ORDER BY trace_id LIMIT ${limit}`,
+  once: true,
+})
 
 const nextTurn = () => new Promise((turn) => setImmediate(turn))
 
