@@ -55,7 +55,6 @@ async function partitions(db: OpenDb | Tx): Promise<Month[]> {
   return rows.flatMap(({ name }) => monthNamed(name) ?? [])
 }
 
-// Statements that define tables take no bound values; names and bounds are made of digits and letters here.
 // Tables are locked for a moment. Whoever uses one for long makes us give up, and not everybody else wait behind us.
 const PATIENCE = "SET LOCAL lock_timeout = '200ms'"
 
@@ -66,7 +65,10 @@ const INDEXES = [
   ['by_session', '(project_id, session_id, created_ms, sequence) WHERE session_id IS NOT NULL'],
 ] as const
 
-/** What was written before its month was made lies in `rest`, and moves over. */
+/**
+ * What was written before its month was made lies in `rest`, and moves over. Statements that define tables take no bound
+ * values; names and bounds are made of digits and letters here.
+ */
 async function makeMonth(tx: Tx, { name, first, end }: Month): Promise<boolean> {
   if (!(await tx.tryLock('switchyard usage months'))) return false
   if ((await partitions(tx)).some((month) => month.name === name)) return false

@@ -40,7 +40,7 @@ const CUBES: readonly Cube[] = [
 export const cubeWith = (dimensions: readonly Dimension[]): Cube =>
   CUBES.find(({ by }) => dimensions.every((dimension) => by.includes(dimension))) ?? ALL
 
-export const cubeName = (grain: Grain, { name }: Pick<Cube, 'name'>) => `${grain}:${name}`
+export const cubeName = (grain: Grain, { name }: Cube) => `${grain}:${name}`
 
 /** The names of what stands in for events at the two ends of a range, and is of no use once these are gone. */
 export const FINEST_CUBES = CUBES.flatMap((cube) =>
