@@ -66,8 +66,8 @@ const INDEXES = [
 ] as const
 
 /**
- * What was written before its month was made lies in `rest`, and moves over. Statements that define tables take no bound
- * values; names and bounds are made of digits and letters here.
+ * What was written before its month was made lies in `rest`, and moves over. Statements that define tables take no
+ * bound values; names and bounds are made of digits and letters here.
  */
 async function makeMonth(tx: Tx, { name, first, end }: Month): Promise<boolean> {
   if (!(await tx.tryLock('switchyard usage months'))) return false
