@@ -11,7 +11,7 @@ import { type Load, startLoad } from './load-process.ts'
 import type { Conditions } from './measure.ts'
 import { type ServerProcess, startProcess, temporaryFolder, watch } from './processes.ts'
 import { record } from './report.ts'
-import { ADMIN_KEY, as, CHAT, chat, startRedis } from './service-under-test.ts'
+import { ADMIN_KEY, as, CHAT, chat, settingsWith, startRedis } from './service-under-test.ts'
 import { textTable } from './text-table.ts'
 
 const REPLICAS_MAX = 3
@@ -130,32 +130,30 @@ async function oneRound(contender: Contender, loads: readonly Load[], conditions
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
-/** A process and its children; connections are kept, so none of them ends within a round. */
+/** A process and its children, those that have ended included: the store ends some of its own while it runs. */
 function familyMicros(parent: number | undefined): number {
   if (parent === undefined) return 0
   const children = globSync('/proc/[0-9]*/stat', { absolute: true }).flatMap((file) => {
     try {
-      const fields = readFileSync(file, 'utf8')
-        .replace(/^.*\) /, '')
-        .split(' ')
-      return Number(fields[1]) === parent ? [Number(file.split('/')[2])] : []
+      return Number(statOf(file)[1]) === parent ? [Number(file.split('/')[2])] : []
     } catch {
       return [] // it ended while we looked
     }
   })
-  return sum([parent, ...children].map((pid) => watch(pid).cpuMicros()))
+  const [user = 0, system = 0] = statOf(`/proc/${parent}/stat`).slice(13, 15).map(Number) // of children that ended
+  return (user + system) * TICK_US + sum([parent, ...children].map((pid) => watch(pid).cpuMicros()))
 }
+
+const TICK_US = 10_000
+
+/** From the state on: names may have spaces in them. */
+const statOf = (file: string) =>
+  readFileSync(file, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
 
 function settingsFile(folder: string, upstream: ServerProcess): Record<string, string> {
   const file = join(folder, 'switchyard.yaml')
-  const price = 'input_usd_per_million: 0.15, output_usd_per_million: 0.60, max_output_tokens: 4096'
-  const limits = `limits:
-  edge: { inference_per_minute: 100000000, read_per_minute: 100000000 }
-  key: { requests_per_minute: 100000000, tokens_per_minute: 1000000000, concurrent_streams: 10000 }
-  project: { requests_per_minute: 100000000 }`
-  writeFileSync(
-    file,
-    `providers:\n  - { id: mock, base_url: "${upstream.url}/v1", max_concurrency: 256, models: [{ id: bench, ${price} }] }\n${limits}\n`,
-  )
+  writeFileSync(file, settingsWith(upstream))
   return { SWITCHYARD_CONFIG: file, SWITCHYARD_BOOTSTRAP_KEY: ADMIN_KEY, LOG_LEVEL: 'warn' }
 }

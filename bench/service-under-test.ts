@@ -30,16 +30,21 @@ export interface ServiceSettings {
   data_dir?: string
 }
 
-export async function startService(settings: ServiceSettings): Promise<ServerProcess> {
-  const { name, upstream, env = {}, node_args = [], root = ROOT } = settings
-  const folder = settings.data_dir ?? temporaryFolder().path
-  const file = join(folder, 'switchyard.yaml')
+/** What its switchyard.yaml says. */
+export function settingsWith(upstream: ServerProcess | undefined): string {
   const models = `models: [{ id: bench, ${PRICES} }]`
   const provider = upstream
     ? `providers:\n  - { id: mock, base_url: "${upstream.url}/v1", max_concurrency: 10000, ${models} }\n`
     : ''
+  return `${provider}${LIMITS}`
+}
+
+export async function startService(settings: ServiceSettings): Promise<ServerProcess> {
+  const { name, upstream, env = {}, node_args = [], root = ROOT } = settings
+  const folder = settings.data_dir ?? temporaryFolder().path
+  const file = join(folder, 'switchyard.yaml')
   mkdirSync(folder, { recursive: true })
-  writeFileSync(file, `${provider}${LIMITS}`)
+  writeFileSync(file, settingsWith(upstream))
   return startProcess({
     name,
     script: join(root, 'dist/cli/main.js'),
