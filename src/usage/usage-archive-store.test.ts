@@ -5,7 +5,7 @@ import { ENGINE, withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
 import { expectedGroups, rollEverything, shownGroups } from '../../test/support/usage-answers.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
-import { DAY_MS, rfc3339 } from '../core/clock.ts'
+import { DAY_MS, HOUR_MS, rfc3339 } from '../core/clock.ts'
 import { newTraceId } from '../core/ids.ts'
 import { sql } from '../storage/db.ts'
 import { usageArchive } from './usage-archive-store.ts'
@@ -116,6 +116,21 @@ withDb((db) => {
     await expireAll(60, NOON + 100 * DAY_MS)
     expect(await cubesAt(0)).toEqual(all.filter((cube) => !FINEST_CUBES.includes(cube)))
     expect(await cubesAt(50)).toEqual(all)
+  })
+
+  test('§8.2 what is young enough to be kept is counted, though the roll-up that it is in began before', async () => {
+    const project_id = await projectIn(db())
+    const [now, hours] = [NOON + 60 * DAY_MS, (n: number) => rfc3339(NOON + n * HOUR_MS)]
+    const kept = at(project_id, 0, { created_at: hours(3) }) // at three, in the roll-up from noon to six
+    await used(kept)
+    await rollEverything(db())
+    await expireAll(60, now + 2 * HOUR_MS)
+    expect(await left(project_id)).toEqual([kept.trace_id])
+    for (const group_by of ['key_id,model', 'day']) {
+      const question = usageQuestion({ group_by, from: hours(-30), to: hours(7.3) })
+      const shown = shownGroups((await usageStore(db()).grouped(project_id, question)).data)
+      expect(shown).toEqual(expectedGroups([kept], question))
+    }
   })
 
   test('§8.2 nothing goes a day too early, and events that fit no month go too', async () => {

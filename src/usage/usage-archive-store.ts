@@ -31,9 +31,11 @@ export function usageArchive(db: OpenDb) {
     async expire(retention_days: number, now: number): Promise<boolean> {
       const before_ms = now - retention_days * DAY_MS
       if (partitioned) for (const month of await partitions(db)) await unlessBusy(() => dropMonth(db, month, before_ms))
-      const events = await deleteSome(db, (project_id) => (partitioned ? REST : WHOLE).delete(project_id, before_ms))
-      const rollups = await deleteSome(db, (project_id) => finestOf(project_id, before_ms))
-      return events || rollups
+      const table = partitioned ? 'usage_event_rest' : 'usage_event'
+      return deleteSome(db, (project_id) => [
+        oldestEvents(table, project_id, before_ms),
+        finestRollups(project_id, before_ms),
+      ])
     },
   }
 }
@@ -101,50 +103,36 @@ async function dropMonth(db: OpenDb, { name, end_ms, first, end }: Month, before
   })
 }
 
-interface Place {
-  /** The oldest events of a project that may go. */
-  delete(project_id: string, before_ms: number): Sql
-}
-
-const WHOLE: Place = {
-  delete: (project_id, before_ms) => sql`
-    DELETE FROM usage_event WHERE trace_id IN (
-      SELECT e.trace_id FROM usage_event e
-      WHERE e.project_id = ${project_id} AND e.created_ms < ${before_ms}
+/** The oldest events of a project that may go. */
+const oldestEvents = (table: 'usage_event' | 'usage_event_rest', project_id: string, before_ms: number): Sql =>
+  joined(
+    fixed(`DELETE FROM ${table} WHERE trace_id IN (SELECT e.trace_id FROM ${table} e`),
+    sql` WHERE e.project_id = ${project_id} AND e.created_ms < ${before_ms}
         AND NOT EXISTS (SELECT 1 FROM usage_unrolled u WHERE u.trace_id = e.trace_id)
       ORDER BY e.created_ms LIMIT ${DELETED_AT_ONCE})
     RETURNING trace_id`,
-}
+  )
 
-const REST: Place = {
-  delete: (project_id, before_ms) => sql`
-    DELETE FROM usage_event_rest WHERE trace_id IN (
-      SELECT e.trace_id FROM usage_event_rest e
-      WHERE e.project_id = ${project_id} AND e.created_ms < ${before_ms}
-        AND NOT EXISTS (SELECT 1 FROM usage_unrolled u WHERE u.trace_id = e.trace_id)
-      ORDER BY e.created_ms LIMIT ${DELETED_AT_ONCE})
-    RETURNING trace_id`,
-}
-
-/** The oldest of a project's finest roll-ups that may go. */
-const finestOf = (project_id: string, before_ms: number): Sql =>
+/** A project's finest roll-ups that may go: of whole days, since one that began before may have younger events. */
+const finestRollups = (project_id: string, before_ms: number): Sql =>
   joined(
     sql`DELETE FROM usage_rollup
       WHERE (project_id, cube, start_ms, key_id, model, provider, profile, cluster_id) IN (
         SELECT project_id, cube, start_ms, key_id, model, provider, profile, cluster_id FROM usage_rollup
-        WHERE project_id = ${project_id} AND start_ms < ${before_ms} AND cube IN (`,
+        WHERE project_id = ${project_id} AND start_ms < ${before_ms - (before_ms % DAY_MS)} AND cube IN (`,
     ...FINEST_CUBES.map((cube, at) => (at === 0 ? sql`${cube}` : sql`, ${cube}`)),
     sql`) LIMIT ${DELETED_AT_ONCE})
       RETURNING cube`,
   )
 
-/** One step for each project. */
-async function deleteSome(db: OpenDb, oldest: (project_id: string) => Sql): Promise<boolean> {
+/** One step of each kind for each project. True while more may be left. */
+async function deleteSome(db: OpenDb, stepsFor: (project_id: string) => readonly Sql[]): Promise<boolean> {
   const projects = await db.rows<{ id: string }>(sql`SELECT id FROM project`)
   let more = false
-  for (const { id } of projects) {
-    const gone = await db.rows(oldest(id))
-    more ||= gone.length === DELETED_AT_ONCE
-  }
+  for (const { id } of projects)
+    for (const step of stepsFor(id)) {
+      const gone = await db.rows(step)
+      more ||= gone.length === DELETED_AT_ONCE
+    }
   return more
 }
