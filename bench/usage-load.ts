@@ -105,7 +105,8 @@ const unrolled = (e: UsageEvent): Unrolled => ({
 
 const insertions = new Map<string, readonly string[]>()
 
-function insertOf({ spread, ...rollup }: Rollup): Sql {
+function insertOf({ spread, ...sums }: Rollup): Sql {
+  const rollup = { ...sums, finer_events: sums.events }
   const names = [...Object.keys(rollup), 'spread'].join(', ')
   let text = insertions.get(names)
   if (!text) {

@@ -1,10 +1,18 @@
 // Rolls usage up, off the path of generations: events that no roll-up has in it yet are added to the roll-ups and
 // struck off in one transaction. So a crash half way undoes it, and no event is ever in both or neither.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Db, joined, type Sql, type SqlValue, sql, type Tx } from '../storage/db.ts'
-import { batchesOf, type Dimension, mergeSpread, type Rollup, rollUp, type Unrolled } from './usage-rollup.ts'
+import {
+  BATCH_EVENTS,
+  batchesOf,
+  type Dimension,
+  mergeSpread,
+  type Rollup,
+  rollUp,
+  type Unrolled,
+} from './usage-rollup.ts'
 
 const READ_AT_ONCE = 250 // bounds how long the embedded store answers nobody else
-const STRUCK_AT_ONCE = 250
 const COUNTED_MAX = 100_000
 const ADDED_AT_ONCE = 40 // a statement is prepared for each number up to this
 
@@ -51,8 +59,6 @@ const pageOf = (after: string, limit: number): Sql => ({
   once: true,
 })
 
-const nextTurn = () => new Promise((turn) => setImmediate(turn))
-
 /** False where another process is at it, or was since the events were read. */
 async function rollBatch(db: Db, events: readonly Unrolled[]): Promise<boolean> {
   try {
@@ -73,14 +79,10 @@ class Overtaken extends Error {}
 
 /** By name, one and all: others may have come in between since they were read, and those are not ours. */
 async function strikeOff(tx: Tx, events: readonly Unrolled[]): Promise<void> {
-  let struck = 0
-  for (let at = 0; at < events.length; at += STRUCK_AT_ONCE) {
-    const names = events.slice(at, at + STRUCK_AT_ONCE).map(({ trace_id }) => trace_id)
-    while (names.length < STRUCK_AT_ONCE) names.push('') // one text for every number of names
-    const gone = await tx.rows({ text: STRIKING, values: names })
-    struck += gone.length
-  }
-  if (struck !== events.length) throw new Overtaken()
+  const names = events.map(({ trace_id }) => trace_id)
+  while (names.length < BATCH_EVENTS) names.push('') // one text for every number of names
+  const struck = await tx.rows({ text: STRIKING, values: names })
+  if (struck.length !== events.length) throw new Overtaken()
 }
 
 const listOf = (values: number): Sql => ({
@@ -90,7 +92,7 @@ const listOf = (values: number): Sql => ({
 
 const STRIKING = joined(
   sql`DELETE FROM usage_unrolled WHERE trace_id IN `,
-  listOf(STRUCK_AT_ONCE),
+  listOf(BATCH_EVENTS),
   sql` RETURNING trace_id`,
 ).text
 
@@ -179,7 +181,7 @@ const valuesOf = (r: Rollup): SqlValue[] => [
   r.profile,
   r.cluster_id,
   r.events,
-  r.finer_events,
+  r.events, // which all are in the finest ones too
   r.input_tokens,
   r.cached_tokens,
   r.written_tokens,

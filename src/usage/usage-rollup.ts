@@ -62,24 +62,22 @@ export interface Cuts {
 }
 
 export function cut(from: number, until: number, grains: readonly Grain[]): Cuts {
-  const to = Math.max(from, until)
-  const rollups: Cuts['rollups'] = []
-  let outer: Span | undefined
-  let [ends, left]: [Span[], Span] = [[], { from, to }]
-  for (const [at, grain] of grains.entries()) {
+  const range = { from, to: Math.max(from, until) }
+  const parts: (Span & { grain: Grain | undefined })[] = []
+  let [left, finer]: [Span, Grain | undefined] = [range, undefined]
+  for (const grain of grains) {
     const whole = inside(left, GRAIN_MS[grain])
-    const around = [
-      { from: left.from, to: whole.from },
-      { from: whole.to, to: left.to },
-    ]
-    if (at === 0) [outer, ends] = [whole, around]
-    else rollups.push(...around.map((span) => ({ ...span, grain: grains[at - 1] as Grain })))
+    parts.push({ from: left.from, to: whole.from, grain: finer }, { from: whole.to, to: left.to, grain: finer })
     left = whole
+    finer = grain
   }
-  const coarsest = grains.at(-1)
-  if (coarsest) rollups.push({ ...left, grain: coarsest })
-  else ends = [left]
-  return { rollups: rollups.filter(isSome), rolled: outer ?? { from: to, to }, ends: ends.filter(isSome) }
+  const some = [...parts, { ...left, grain: finer }].filter(isSome)
+  const [finest] = grains
+  return {
+    rollups: some.flatMap(({ grain, ...span }) => (grain ? [{ ...span, grain }] : [])),
+    rolled: finest ? inside(range, GRAIN_MS[finest]) : { from: range.to, to: range.to },
+    ends: some.filter(({ grain }) => !grain),
+  }
 }
 
 const isSome = ({ from, to }: Span) => from < to
@@ -130,12 +128,10 @@ export interface Rollup extends Amounts, Record<Dimension, string> {
   start_ms: number
   day: string
   events: number
-  /** How many of them the finer cubes have too: none that a version before them rolled up. */
-  finer_events: number
   spread: Spread
 }
 
-const BATCH_EVENTS = 250
+export const BATCH_EVENTS = 250
 const BATCH_KINDS = 32
 
 /**
@@ -162,10 +158,9 @@ export function batchesOf(events: readonly Unrolled[]): Unrolled[][] {
 export function rollUp(events: readonly Unrolled[]): Rollup[] {
   const rollups = new Map<string, Rollup>()
   for (const alike of addedUp(events))
-    for (const { cube, by, grain_ms } of TABLES) {
-      const rollup = rollupIn(rollups, alike, cube, { by, grain_ms })
+    for (const table of TABLES) {
+      const rollup = rollupIn(rollups, table, alike, alike.start_ms)
       rollup.events += alike.events
-      rollup.finer_events += alike.events
       addAmounts(rollup, alike)
       mergeSpread(rollup.spread, alike.spread)
     }
@@ -176,7 +171,7 @@ export function rollUp(events: readonly Unrolled[]): Rollup[] {
 function addedUp(events: readonly Unrolled[]): Iterable<Rollup> {
   const sums = new Map<string, Rollup>()
   for (const event of events) {
-    const sum = rollupIn(sums, event, '', { by: DIMENSIONS, grain_ms: GRAIN_MS.minutes })
+    const sum = rollupIn(sums, KINDS, event, event.created_ms)
     sum.events++
     addAmounts(sum, event)
     countSpread(sum.spread, event)
@@ -184,15 +179,18 @@ function addedUp(events: readonly Unrolled[]): Iterable<Rollup> {
   return sums.values()
 }
 
-type Place = Record<Dimension, string> & { project_id: string } & ({ created_ms: number } | { start_ms: number })
+type Place = Record<Dimension, string> & { project_id: string }
 
-function rollupIn(
-  rollups: Map<string, Rollup>,
-  place: Place,
-  cube: string,
-  { by, grain_ms }: { by: readonly Dimension[]; grain_ms: number },
-): Rollup {
-  const time_ms = 'created_ms' in place ? place.created_ms : place.start_ms
+interface Table {
+  cube: string
+  by: readonly Dimension[]
+  grain_ms: number
+}
+
+/** Not kept: what all others can be added up from. */
+const KINDS: Table = { cube: '', by: DIMENSIONS, grain_ms: GRAIN_MS.minutes }
+
+function rollupIn(rollups: Map<string, Rollup>, { cube, by, grain_ms }: Table, place: Place, time_ms: number): Rollup {
   const start_ms = time_ms - (time_ms % grain_ms)
   const key = keyOf(place, cube, start_ms, by)
   let rollup = rollups.get(key)
@@ -203,7 +201,7 @@ function rollupIn(
   return rollup
 }
 
-const TABLES = CUBES.flatMap((cube) =>
+const TABLES: readonly Table[] = CUBES.flatMap((cube) =>
   cube.grains.map((grain) => ({ cube: cubeName(grain, cube), by: cube.by, grain_ms: GRAIN_MS[grain] })),
 )
 
@@ -227,7 +225,6 @@ function emptyRollup(place: Place, cube: string, start_ms: number, by: readonly 
     profile: named('profile'),
     cluster_id: named('cluster_id'),
     events: 0,
-    finer_events: 0,
     ...noAmounts(),
     spread: noSpread(),
   }

@@ -1,6 +1,6 @@
-// Usage of any time range out of roll-ups where they have it, and out of events where they do not: the hours and days
-// that lie whole in the range, events at its two ends, and events that are not rolled up yet. One statement reads all
-// of it, so that nothing is counted twice or left out while somebody rolls up.
+// Usage of any time range out of roll-ups where they have it, and out of events where they do not: the days and parts
+// of days that lie whole in the range, events at its two ends, and events that are not rolled up yet. One statement
+// reads all of it, so that nothing is counted twice or left out while somebody rolls up.
 import { DAY_MS } from '../core/clock.ts'
 import { type Db, joined, type Sql, sql } from '../storage/db.ts'
 import type { UsageFilter } from './usage-query.ts'
