@@ -56,7 +56,7 @@ withConsole((scene) => {
     const { visit, page, decision } = await planner()
     const chart = page.getByRole('figure', { name: 'Recompute and fetch, by length of the prefix' })
     await chart.getByText('wins from 21,376 tokens on').waitFor()
-    expect(await chart.locator('.curves-mark').count()).toBeGreaterThan(0)
+    await expect.poll(() => chart.locator('.curves-mark').count()).toBeGreaterThan(0)
     await page.getByLabel('How busy the tiers are').fill('60')
     await chart.getByText('wins from 50,752 tokens on').waitFor()
     await page.getByLabel('Prefix', { exact: true }).fill('32768')

@@ -186,7 +186,7 @@ withConsole((scene) => {
     const visit = await scene().visit('/keys', { cookie: seeded.cookie })
     const { page } = visit
     await page.getByText('1–50 of 10,000').waitFor()
-    expect(await page.getByRole('row').count()).toBe(51)
+    await expect.poll(() => page.getByRole('row').count()).toBe(51)
     await page.getByRole('button', { name: 'Last', exact: true }).click()
     await page.getByRole('link', { name: 'agent-9999', exact: true }).waitFor()
     const started = await page.evaluate(() => performance.now())

@@ -25,7 +25,7 @@ withConsole((scene) => {
     await page.getByText('It waited for a slot of provider:openai.').waitFor()
     const headers = page.locator('.headers')
     await headers.getByText('An earlier target failed before its first content, and another one answered.').waitFor()
-    expect(await headers.getByText('as a trailer').count()).toBe(3)
+    await expect.poll(() => headers.getByText('as a trailer').count()).toBe(3)
     await page.getByText('76.9% cached').waitFor()
     await page.getByRole('link', { name: key_id }).click()
     await page.getByRole('heading', { name: 'ci' }).waitFor()
