@@ -2,7 +2,7 @@
 // once can pass it.
 import { MINUTE_MS } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
-import { type Db, sql, together } from '../storage/db.ts'
+import { type Db, sql, type Tx, together } from '../storage/db.ts'
 import { type Hold, type HoldOutcome, type RowFate, type Settlement, settlementOf } from './budget.ts'
 import { carveStore, holdOfChild, releaseOfChild, settleOfChild } from './carve-store.ts'
 import { DoesNotFit, lowerHeld, Moves, moveProject, noteHeld, raiseKey, raiseProject } from './ledger-store.ts'
@@ -24,16 +24,17 @@ export interface Owing {
 export type BudgetStore = ReturnType<typeof budgetStore>
 
 export function budgetStore(db: Db, process: string) {
-  /** Undefined where it fits, and then it is held. */
+  /** Undefined where it fits, and then it is held: for this process, so it need not outlive a power cut. */
   async function tryHold(hold: Hold, now: number): Promise<DoesNotFit | undefined> {
+    const write = async (tx: Tx) => {
+      const raises =
+        hold.parent_id === undefined
+          ? [raiseProject(tx, hold.project_id, hold.micros), raiseKey(tx, hold.key_id, hold.micros, now)]
+          : [holdOfChild(tx, hold, now)]
+      await together([...raises, noteHeld(tx, hold, process, now)])
+    }
     try {
-      await db.transaction(async (tx) => {
-        const raises =
-          hold.parent_id === undefined
-            ? [raiseProject(tx, hold.project_id, hold.micros), raiseKey(tx, hold.key_id, hold.micros, now)]
-            : [holdOfChild(tx, hold, now)]
-        await together([...raises, noteHeld(tx, hold, process, now)])
-      })
+      await db.transaction(write, 'committed')
       return undefined
     } catch (error) {
       if (error instanceof DoesNotFit) return error

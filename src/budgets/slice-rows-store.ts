@@ -1,6 +1,6 @@
 // The rows of slices (slice.ts, R43). A slice's row is always taken before the project's and the key's, as settling
 // does too: so no two transactions wait for each other.
-import { type Db, sql, together } from '../storage/db.ts'
+import { type Db, sql, type Tx, together } from '../storage/db.ts'
 import type { Limit } from './budget.ts'
 import { carveStore } from './carve-store.ts'
 import { DoesNotFit, lowerHeld, moveProject, noteHeld, raiseKey, raiseProject } from './ledger-store.ts'
@@ -25,7 +25,7 @@ export type SliceRows = ReturnType<typeof sliceRows>
 export function sliceRows(db: Db, process: string) {
   async function raise(slice: Slice, micros: number, now: number): Promise<Raised> {
     const { id, key_id, project_id, has_row } = slice
-    const left_micros = await db.transaction(async (tx) => {
+    const write = async (tx: Tx) => {
       const row = has_row ? raiseRow(tx, id, micros) : noteHeld(tx, { id, key_id, project_id, micros }, process, now)
       const [, by_project, { by_key, by_window }] = await together([
         row,
@@ -34,8 +34,9 @@ export function sliceRows(db: Db, process: string) {
       ])
       const limits = [by_project, by_key, by_window].filter((one) => one !== null)
       return Math.min(Number.MAX_SAFE_INTEGER, ...limits)
-    })
-    return { kind: 'raised', micros, left_micros }
+    }
+    // For this process: a power cut, which ends it, gives it back as well.
+    return { kind: 'raised', micros, left_micros: await db.transaction(write, 'committed') }
   }
 
   return {

@@ -9,7 +9,7 @@ import { budgetStore, type Spender } from '../budgets/budget-store.ts'
 import { slices } from '../budgets/slice-store.ts'
 import { createKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
-import { type Db, sql } from '../storage/db.ts'
+import { type Db, type Lasting, sql } from '../storage/db.ts'
 import { usageStore } from '../usage/usage-store.ts'
 import { type Owed, settleTogether } from './settle-together.ts'
 
@@ -40,6 +40,19 @@ withDb((db) => {
     }
   }
 
+  /** What each transaction must outlive before its callers hear of it. */
+  function counting() {
+    const told: (Lasting | undefined)[] = []
+    const counted: Db = {
+      rows: (statement) => db().rows(statement),
+      transaction: (work, lasting) => {
+        told.push(lasting)
+        return db().transaction(work, lasting)
+      },
+    }
+    return { told, counted }
+  }
+
   async function booksOf({ key_id, project_id }: Spender) {
     const [row] = await db().rows(sql`
       SELECT k.spent_micros AS key_spent, k.held_micros AS key_held, p.spent_micros AS spent, p.held_micros AS held,
@@ -68,23 +81,26 @@ withDb((db) => {
   test('R43 they share transactions, and holds go with their charges', async () => {
     const spender = await spenderIn(await projectIn(db()))
     const holds = await Promise.all(Array.from({ length: 20 }, () => budgetsOn(db()).hold(spender, 100, NOON)))
-    let transactions = 0
-    const counted: Db = {
-      rows: (statement) => db().rows(statement),
-      transaction: (work) => {
-        transactions++
-        return db().transaction(work)
-      },
-    }
+    const { told, counted } = counting()
     const settle = settling(counted)
     await Promise.all(
       holds.map((outcome) => settle(owed(spender, 130, { hold: outcome.kind === 'held' ? outcome.hold : undefined }))),
     )
-    expect(transactions).toBeLessThan(3)
+    expect(told.length).toBeLessThan(3)
     expect(await booksOf(spender)).toEqual({
       ...{ key_spent: 2_000, key_held: 0, spent: 2_000, held: 0, events: 20, charged: 2_000 },
     })
     expect(await db().rows(sql`SELECT id FROM budget_hold WHERE key_id = ${spender.key_id}`)).toEqual([])
+  })
+
+  test('R43 what a limit counts is on the disk before it is told; a charge without one is committed', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const outcome = await budgetsOn(db()).hold(spender, 100, NOON)
+    const { told, counted } = counting()
+    const settle = settling(counted)
+    await settle(owed(spender, 5))
+    await settle(owed(spender, 5, { hold: outcome.kind === 'held' ? outcome.hold : undefined }))
+    expect(told).toEqual(['committed', 'flushed'])
   })
 
   test('§8.2 one that cannot be written fails alone', async () => {

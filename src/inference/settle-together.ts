@@ -1,6 +1,7 @@
 // Charges of one project that come at the same moment are written in one transaction: they share its round trips, its
 // commit and the lock on the rows that carry the money, which every one of them needs. Each caller still waits until
-// its own charge is durable. What must be written together with more than its usage event does not come here.
+// its own charge is committed and, where a limit stands behind it, on the disk (decision 0142). What must be written
+// together with more than its usage event does not come here.
 import type { Hold, RowFate, Settlement } from '../budgets/budget.ts'
 import type { BudgetStore, Spender } from '../budgets/budget-store.ts'
 import type { Slices } from '../budgets/slice-store.ts'
@@ -39,8 +40,9 @@ export type SettleTogether = ReturnType<typeof settleTogether>
 export function settleTogether({ db, now, budgetsOn, slices, usageOn }: Needs) {
   const queues = new Map<string, Waiting[]>()
 
-  const write = (owed: readonly Owed[], fates: RowFate[]): Promise<Settlement[]> =>
-    db.transaction(async (tx) => {
+  function write(owed: readonly Owed[], fates: RowFate[]): Promise<Settlement[]> {
+    const lasting = owed.some(({ hold }) => hold) ? 'flushed' : 'committed'
+    return db.transaction(async (tx) => {
       const time_ms = now() // R65: the window that pays is the one that the usage event falls into
       const owings = owed.map(({ spender, hold, cost_micros }, at) => {
         return { spender, hold, cost_micros, row: fates[at] as RowFate }
@@ -49,7 +51,8 @@ export function settleTogether({ db, now, budgetsOn, slices, usageOn }: Needs) {
       return budgetsOn(tx).settleAll(owings, time_ms, (settlements) =>
         owed.map(async ({ event, facts }, at) => usage.insert(event(settlements[at] as Settlement, time_ms), facts)),
       )
-    })
+    }, lasting)
+  }
 
   async function settle(batch: readonly Waiting[]): Promise<void> {
     try {

@@ -40,11 +40,17 @@ export function isRead({ text }: Sql): boolean {
   return read
 }
 
+/**
+ * What a write is sure to outlive once it resolves. `flushed`: a power cut. `committed`: the end of this process, and
+ * everybody sees it; an embedded store has it on the disk some milliseconds later.
+ */
+export type Lasting = 'flushed' | 'committed'
+
 export interface Db {
-  /** Runs one statement. One statement is one atomic decision on both databases, durable once this resolves. */
+  /** Runs one statement. One statement is one atomic decision on both databases, flushed once this resolves. */
   rows<Row>(statement: Sql): Promise<Row[]>
   /** Runs `work` in a transaction. Inside it, only the `tx` it is handed may be used, and nothing slow awaited. */
-  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Tx) => Promise<T>, lasting?: Lasting): Promise<T>
 }
 
 export interface Tx extends Db {

@@ -1,52 +1,53 @@
 // Embedded adapter: one file, one writer connection, one reader connection, no server to run.
-// Writes of one tick are committed together: each caller still waits for its own durability (synchronous=FULL), but a
-// hundred of them share one flush to disk. Reads never wait for that; they see the last committed state. Between two
-// flushes the writer reads too: what it has cached is still good, while every commit empties the reader's cache.
-import { DatabaseSync, type StatementSyncInstance } from '@photostructure/sqlite'
-import type { OpenDb, Sql, SqlValue, Tx } from './db.ts'
-import { isRead, unavailable } from './db.ts'
+// Writes of one tick are committed together, and a commit's flush to disk is not waited for on the event loop: it goes
+// on while the next are committed, and each caller hears of its own when the disk has it (decision 0142). Reads never
+// wait for that; they see the last committed state. Between two commits the writer reads too: what it has cached is
+// still good, while every commit empties the reader's cache. What may take long is read on a thread of its own.
+import { CommitUnknown, isRead, type Lasting, type OpenDb, type Sql, type Tx, unavailable } from './db.ts'
+import { type DiskFlush, diskFlush, type FlushFile } from './disk-flush.ts'
+import { checkpoints } from './sqlite-checkpoints.ts'
+import { type Connection, connect, named, PRAGMAS } from './sqlite-connection.ts'
+import { sqliteThread } from './sqlite-thread.ts'
 import { noGuard, type TransactionGuard } from './transaction-guard.ts'
 
-/** Set and read back at every open: defaults differ between builds, and a weaker one would show only in a power cut. */
-const PRAGMAS = {
-  journal_mode: 'wal',
-  synchronous: 2, // FULL
-  foreign_keys: 1,
-  secure_delete: 1, // a deleted secret is overwritten, not just unlinked
-  busy_timeout: 5_000,
-  wal_autocheckpoint: 1_000,
-  journal_size_limit: 64 * 1024 * 1024,
-  temp_store: 2, // MEMORY
-} as const
-
-const BATCH_MAX = 512 // bounds how long one flush may keep the event loop
+const BATCH_MAX = 512 // bounds how long one commit may keep the event loop
 
 interface Job {
   run(): unknown
+  /** Of several statements: where it fails, those before are undone. */
+  is_transaction: boolean
+  lasting: Lasting
   resolve(value: never): void
   reject(reason: unknown): void
 }
 
-export function openSqlite(path: string, guard: TransactionGuard = noGuard): OpenDb {
+export function openSqlite(path: string, guard: TransactionGuard = noGuard, flushFile?: FlushFile): OpenDb {
   const writer = connect(path)
   const reader = connect(path)
+  const disk = diskFlush(`${path}-wal`, flushFile)
+  const thread = sqliteThread(path, { ...PRAGMAS, query_only: 1 })
+  const checkpointing = checkpoints(writer, thread)
   const queue: Job[] = []
-  let flushing: Promise<void> | undefined
+  let committing: Promise<void> | undefined
 
-  function enqueue<T>(run: () => T | Promise<T>): Promise<T> {
+  function enqueue<T>(job: Pick<Job, 'run' | 'is_transaction' | 'lasting'>): Promise<T> {
     return new Promise((resolve, reject) => {
-      queue.push({ run, resolve, reject })
-      flushing ??= flushAll()
+      const failure = disk.failure()
+      if (failure) return reject(unavailable(failure))
+      queue.push({ resolve, reject, ...job })
+      committing ??= commitAll()
     })
   }
 
   /** A turn of the event loop before each batch: whoever writes again and again keeps nobody else from being served. */
-  async function flushAll(): Promise<void> {
+  async function commitAll(): Promise<void> {
     do {
       await nextTurn()
-      await commitTogether(writer, queue.splice(0, BATCH_MAX))
+      const jobs = queue.splice(0, BATCH_MAX)
+      checkpointing.before(jobs.length)
+      await commitTogether(writer, jobs, disk)
     } while (queue.length > 0)
-    flushing = undefined
+    committing = undefined
   }
 
   const tx: Tx = {
@@ -69,16 +70,24 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard): Ope
     engine: 'sqlite',
     rows<Row>(statement: Sql): Promise<Row[]> {
       guard.assertOutside()
-      if (isRead(statement)) return attempt(() => (writer.is_writing ? reader : writer).run<Row>(statement))
-      return enqueue(() => writer.run<Row>(statement))
+      if (!isRead(statement))
+        return enqueue({ run: () => writer.run<Row>(statement), is_transaction: false, lasting: 'flushed' })
+      if (statement.once) return thread.read(statement.text.join('?'), statement.values).then(named<Row>)
+      return attempt(() => (writer.is_writing ? reader : writer).run<Row>(statement))
     },
-    transaction(work) {
+    transaction(work, lasting = 'flushed') {
       guard.assertOutside()
-      return enqueue(() => inSavepoint(writer, () => guard.enter(() => work(tx))))
+      return enqueue({ run: () => guard.enter(() => work(tx)), is_transaction: true, lasting })
     },
-    ping: async () => void reader.connection.prepare('SELECT 1').get(),
+    async ping() {
+      const failure = disk.failure()
+      if (failure) throw unavailable(failure)
+      reader.connection.prepare('SELECT 1').get()
+    },
     async close() {
-      while (flushing) await flushing
+      while (committing) await committing
+      await thread.close()
+      await disk.close().catch(() => {}) // whoever waited for it has been told
       reader.connection.close()
       try {
         // SQLite does this itself only once every prepared statement has been collected, which an exit does not wait
@@ -93,83 +102,31 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard): Ope
 
 const nextTurn = () => new Promise((turn) => setImmediate(turn))
 
-interface Connection {
-  connection: InstanceType<typeof DatabaseSync>
-  /** It sees what is not committed yet. */
-  is_writing: boolean
-  /** SQLite has undone what is under way, by itself. */
-  was_undone: boolean
-  run<Row>(statement: Sql): Row[]
-}
-
-function connect(path: string): Connection {
-  const connection = new DatabaseSync(path, { timeout: PRAGMAS.busy_timeout })
-  for (const [name, value] of Object.entries(PRAGMAS)) {
-    connection.exec(`PRAGMA ${name} = ${value}`)
-    const actual = Object.values(connection.prepare(`PRAGMA ${name}`).get() ?? {})[0]
-    if (actual !== value) throw new Error(`SQLite keeps ${name} at ${String(actual)}, but ${value} is needed`)
-  }
-  // A tagged template's text array is the same object at every call, so it finds its prepared statement by identity.
-  const known = new WeakMap<readonly string[], Prepared>()
-  return {
-    connection,
-    is_writing: false,
-    was_undone: false,
-    run<Row>({ text, values, once }: Sql): Row[] {
-      let prepared = once ? undefined : known.get(text)
-      if (!prepared) {
-        prepared = prepare(connection, text.join('?'))
-        if (!once) known.set(text, prepared)
-      }
-      return rowsOf<Row>(prepared, values)
-    },
-  }
-}
-
-interface Prepared {
-  statement: StatementSyncInstance
-  /** Of the columns that it returns. */
-  names: readonly string[]
-}
-
-function prepare(connection: Connection['connection'], text: string): Prepared {
-  const statement = connection.prepare(text)
-  statement.setReturnArrays(true)
-  return { statement, names: statement.columns().map(({ name }) => name) }
-}
-
-/** Values cross from SQLite as plain lists, a third cheaper than as objects; they get their names here. */
-function rowsOf<Row>({ statement, names }: Prepared, values: readonly SqlValue[]): Row[] {
-  const lists = statement.all(...values) as unknown as SqlValue[][]
-  const rows: Row[] = []
-  for (const list of lists) {
-    const row: Record<string, SqlValue> = {}
-    for (let at = 0; at < names.length; at++) row[names[at] as string] = list[at] as SqlValue
-    rows.push(row as Row)
-  }
-  return rows
+interface Done {
+  job: Job
+  value: never
 }
 
 /** One BEGIN, every job, one COMMIT. A job that fails undoes itself only; the rest is not held up by it. */
-async function commitTogether(writer: Connection, jobs: Job[]): Promise<void> {
+async function commitTogether(writer: Connection, jobs: readonly Job[], disk: DiskFlush): Promise<void> {
   const { connection } = writer
-  const done: (() => void)[] = []
+  const done: Done[] = []
   writer.is_writing = true
   writer.was_undone = false
   try {
-    connection.exec('BEGIN IMMEDIATE')
+    writer.begin()
     for (const job of jobs) {
       try {
-        const result = job.run()
-        const value = (result instanceof Promise ? await result : result) as never
-        done.push(() => job.resolve(value))
+        const result = job.is_transaction && jobs.length > 1 ? inSavepoint(writer, job) : job.run()
+        done.push({ job, value: (result instanceof Promise ? await result : result) as never })
       } catch (error) {
         // A full disk makes SQLite roll back everything at once: then nobody's work has happened.
         if (!connection.isTransaction) throw error
-        done.push(() => job.reject(error))
+        job.reject(error)
       }
     }
-    connection.exec('COMMIT')
+    if (done.length > 0) writer.commit()
+    else connection.exec('ROLLBACK')
   } catch (error) {
     if (connection.isTransaction) connection.exec('ROLLBACK')
     for (const job of jobs) job.reject(unavailable(error))
@@ -177,13 +134,29 @@ async function commitTogether(writer: Connection, jobs: Job[]): Promise<void> {
   } finally {
     writer.is_writing = false
   }
-  for (const settle of done) settle()
+  tellAll(done, disk)
 }
 
-async function inSavepoint<T>({ connection }: Connection, work: () => Promise<T>): Promise<T> {
+/** Each when it lasts as long as it must. */
+function tellAll(done: readonly Done[], disk: DiskFlush): void {
+  const unsure: Done[] = []
+  for (const one of done) {
+    if (one.job.lasting === 'flushed') unsure.push(one)
+    else one.job.resolve(one.value)
+  }
+  if (unsure.length === 0) disk.flushSoon()
+  else
+    disk.flushed().then(
+      () => unsure.forEach(({ job, value }) => void job.resolve(value)),
+      (error) => unsure.forEach(({ job }) => void job.reject(new CommitUnknown(error))),
+    )
+}
+
+/** Alone in its batch a job needs none: it is undone with the batch. */
+async function inSavepoint({ connection }: Connection, job: Job): Promise<unknown> {
   connection.exec('SAVEPOINT job')
   try {
-    const result = await work()
+    const result = await job.run()
     connection.exec('RELEASE job')
     return result
   } catch (error) {

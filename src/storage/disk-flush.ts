@@ -1,0 +1,62 @@
+// Brings what was written to a file onto the disk, off the event loop. One flush at a time: whoever comes while one is
+// under way shares the next, for the one under way may have begun before their bytes were written.
+import { closeSync, fdatasync, openSync } from 'node:fs'
+
+/** As in node:fs. */
+export type FlushFile = (file: number, done: (error: Error | null) => void) => void
+
+interface Waiting {
+  resolve(): void
+  reject(error: Error): void
+}
+
+const LINGER_MS = 5 // what nobody waits for is brought to the disk together
+
+export type DiskFlush = ReturnType<typeof diskFlush>
+
+export function diskFlush(path: string, flushFile: FlushFile = fdatasync) {
+  const file = openSync(path, 'r+')
+  let waiting: Waiting[] = []
+  let flushing = false
+  let lingering: NodeJS.Timeout | undefined
+  let failure: Error | undefined
+
+  function begin(): void {
+    const covered = waiting
+    waiting = []
+    flushing = true
+    clearTimeout(lingering)
+    lingering = undefined
+    flushFile(file, (error) => {
+      flushing = false
+      failure ??= error ?? undefined
+      for (const { resolve, reject } of covered) failure ? reject(failure) : resolve()
+      if (waiting.length > 0) begin()
+    })
+  }
+
+  function flushed(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (failure) return reject(failure)
+      waiting.push({ resolve, reject })
+      if (!flushing) begin()
+    })
+  }
+
+  return {
+    /** Resolves once all that was written before is on the disk. */
+    flushed,
+
+    /** The same within milliseconds, for what nobody waits for. */
+    flushSoon(): void {
+      lingering ??= setTimeout(() => void flushed().catch(() => {}), LINGER_MS).unref()
+    },
+
+    /** Why the disk refused. After that nobody knows what it has: a later flush may succeed without what was lost. */
+    failure: () => failure,
+
+    async close(): Promise<void> {
+      await flushed().finally(() => closeSync(file))
+    },
+  }
+}

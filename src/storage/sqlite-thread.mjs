@@ -1,0 +1,41 @@
+// The embedded store's second thread, see sqlite-thread.ts. Plain JavaScript: a thread starts from a file as it is.
+import { parentPort } from 'node:worker_threads'
+import { DatabaseSync } from '@photostructure/sqlite'
+
+const connections = new Map()
+
+function connectionTo(path, pragmas) {
+  let connection = connections.get(path)
+  if (!connection) {
+    connection = new DatabaseSync(path)
+    for (const [name, value] of Object.entries(pragmas)) connection.exec(`PRAGMA ${name} = ${value}`)
+    connections.set(path, connection)
+  }
+  return connection
+}
+
+const TASKS = {
+  read({ path, pragmas, text, values }) {
+    const statement = connectionTo(path, pragmas).prepare(text)
+    statement.setReturnArrays(true)
+    return { names: statement.columns().map(({ name }) => name), lists: statement.all(...values) }
+  },
+
+  checkpoint({ path, pragmas }) {
+    const { log, checkpointed } = connectionTo(path, pragmas).prepare('PRAGMA wal_checkpoint(PASSIVE)').get()
+    return { log, checkpointed }
+  },
+
+  close({ path }) {
+    connections.get(path)?.close()
+    connections.delete(path)
+  },
+}
+
+parentPort.on('message', ({ id, task, ...details }) => {
+  try {
+    parentPort.postMessage({ id, result: TASKS[task](details) })
+  } catch (error) {
+    parentPort.postMessage({ id, error })
+  }
+})

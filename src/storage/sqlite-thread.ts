@@ -1,0 +1,73 @@
+// The embedded store's second thread: what would keep the event loop waiting runs there, on a connection of its own.
+// One thread serves every store of the process. It is started when it is first needed, and again where it ended.
+import { Worker } from 'node:worker_threads'
+import type { SqlValue } from './db.ts'
+import type { Lists } from './sqlite-connection.ts'
+
+/** Pages in the log, and how many of them have been brought into the file. */
+export interface Checkpoint {
+  log: number
+  checkpointed: number
+}
+
+interface Waiting {
+  resolve(result: unknown): void
+  reject(error: unknown): void
+}
+
+interface Reply {
+  id: number
+  result?: unknown
+  error?: unknown
+}
+
+let thread: Worker | undefined
+let last_id = 0
+const waiting = new Map<number, Waiting>()
+
+function start(): Worker {
+  const started = new Worker(new URL('./sqlite-thread.mjs', import.meta.url), { execArgv: [] })
+  started.on('message', ({ id, result, error }: Reply) => {
+    const asked = waiting.get(id)
+    waiting.delete(id)
+    if (waiting.size === 0) started.unref() // a process may end while nobody waits
+    if (error) asked?.reject(error)
+    else asked?.resolve(result)
+  })
+  started.on('error', (error) => end(started, error))
+  started.on('exit', () => end(started, new Error('The thread of the store has ended.')))
+  return started
+}
+
+function end(ended: Worker, error: unknown): void {
+  if (thread !== ended) return
+  thread = undefined
+  for (const { reject } of waiting.values()) reject(error)
+  waiting.clear()
+}
+
+function ask<T>(task: object): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    thread ??= start()
+    thread.ref()
+    const id = ++last_id
+    waiting.set(id, { resolve: resolve as Waiting['resolve'], reject })
+    thread.postMessage({ id, ...task })
+  })
+}
+
+export type SqliteThread = ReturnType<typeof sqliteThread>
+
+export function sqliteThread(path: string, pragmas: Record<string, string | number>) {
+  let used = false
+  const asked = <T>(task: object): Promise<T> => {
+    used = true
+    return ask<T>({ ...task, path, pragmas })
+  }
+  return {
+    read: (text: string, values: readonly SqlValue[]) => asked<Lists>({ task: 'read', text, values }),
+    /** Brings what is committed from the log into the file, as far as nobody reads or writes beside it. */
+    checkpoint: () => asked<Checkpoint>({ task: 'checkpoint' }),
+    close: async () => void (used && (await ask({ task: 'close', path }))),
+  }
+}

@@ -1,0 +1,156 @@
+// What only the embedded adapter promises: what is on the disk when, and what does not wait on the event loop.
+import { fdatasync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { sql } from './db.ts'
+import type { FlushFile } from './disk-flush.ts'
+import { openSqlite } from './sqlite.ts'
+import { noGuard } from './transaction-guard.ts'
+
+const put = (name: string) => sql`INSERT INTO note (name) VALUES (${name})`
+const noted = sql`SELECT name FROM note ORDER BY name`
+
+/** A disk whose flushes end when the test says so. */
+function heldDisk() {
+  const under_way: (() => void)[] = []
+  let refusal: Error | null = null
+  let begun = 0
+  const flushFile: FlushFile = (_file, done) => {
+    begun++
+    under_way.push(() => done(refusal))
+  }
+  return {
+    flushFile,
+    begun: () => begun,
+    end: () => under_way.shift()?.(),
+    refuse: (error: Error) => (refusal = error),
+  }
+}
+
+describe('§store the embedded store and its disk', () => {
+  let folder: string
+  const path = () => join(folder, 'switchyard.db')
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'switchyard-store-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  /** With a table in it, and everything on the disk. */
+  async function opened(flushFile: FlushFile) {
+    const before = openSqlite(path())
+    await before.rows(sql`CREATE TABLE note (name TEXT PRIMARY KEY)`)
+    await before.close()
+    return openSqlite(path(), noGuard, flushFile)
+  }
+
+  /** `rejected` and `resolved` once it is so. */
+  function watched(promise: Promise<unknown>) {
+    const state = { is: 'open' }
+    const outcome = promise.then(
+      () => (state.is = 'resolved'),
+      (error) => (state.is = `rejected: ${error.message}`),
+    )
+    return { state, outcome }
+  }
+
+  const turns = async (count: number) => {
+    for (let turn = 0; turn < count; turn++) await new Promise((next) => setImmediate(next))
+  }
+
+  test('R21 a write is told of when a flush that began after its commit is done, not one that was under way', async () => {
+    const disk = heldDisk()
+    const db = await opened(disk.flushFile)
+    const first = watched(db.rows(put('first')))
+    await expect.poll(disk.begun).toBe(1)
+    const second = watched(db.transaction((tx) => tx.rows(put('second'))))
+    await turns(5)
+    expect(await db.rows(noted)).toHaveLength(2) // both are committed
+    expect([first.state.is, second.state.is, disk.begun()]).toEqual(['open', 'open', 1])
+    disk.end()
+    await first.outcome
+    await turns(5)
+    expect([first.state.is, second.state.is, disk.begun()]).toEqual(['resolved', 'open', 2])
+    disk.end()
+    expect(await second.outcome).toBe('resolved')
+    const closing = db.close()
+    await expect.poll(disk.begun).toBe(3)
+    disk.end()
+    await closing
+  })
+
+  test('§10 a charge is told of when it is committed; its flush follows by itself, one for many', async () => {
+    const disk = heldDisk()
+    const db = await opened(disk.flushFile)
+    for (const name of ['a', 'b', 'c']) await db.transaction((tx) => tx.rows(put(name)), 'committed')
+    expect(await db.rows(noted)).toHaveLength(3)
+    await expect.poll(disk.begun).toBe(1)
+    disk.end()
+    const closing = db.close()
+    await expect.poll(disk.begun).toBe(2)
+    disk.end()
+    await closing
+  })
+
+  test('§store a disk that refuses a flush: the outcome is told as unknown, and nothing more is written', async () => {
+    const disk = heldDisk()
+    const db = await opened(disk.flushFile)
+    const write = db.rows(put('lost')).catch((error) => error)
+    await expect.poll(disk.begun).toBe(1)
+    disk.refuse(new Error('EIO: i/o error'))
+    disk.end()
+    expect(await write).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('outcome is unknown') })
+    await expect(db.rows(put('later'))).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(db.ping()).rejects.toMatchObject({ kind: 'unavailable' })
+    expect(disk.begun()).toBe(1)
+    await db.close()
+  })
+
+  test('§store what is put together for one use is read on another thread, as of the last commit', async () => {
+    const db = await opened(fdatasync)
+    await db.rows(put('there'))
+    expect(await db.rows({ ...noted, once: true })).toEqual([{ name: 'there' }])
+    await expect(db.rows({ text: ['SELECT nothing FROM note'], values: [], once: true })).rejects.toThrow('nothing')
+    const bytes = Uint8Array.of(0, 255)
+    expect(await db.rows({ ...sql`SELECT ${bytes} AS b, ${null} AS n, ${7} AS i`, once: true })).toEqual([
+      { b: bytes, n: null, i: 7 },
+    ])
+    await db.close()
+  })
+
+  test('§store a long read keeps nobody from their turn', async () => {
+    const db = await opened(fdatasync)
+    const long = sql`
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000)
+      SELECT 1 AS there WHERE (SELECT MAX(i) FROM n) > 0`
+    const statement = { ...long, text: [`SELECT there FROM (${long.text[0]})`], once: true as const }
+    let turned = 0
+    const reading = watched(db.rows(statement))
+    while (reading.state.is === 'open') {
+      await turns(1)
+      turned++
+    }
+    expect(reading.state.is).toBe('resolved')
+    expect(turned).toBeGreaterThan(20)
+    await db.close()
+  })
+
+  test('§store one who writes without a pause does not make the log grow for ever; a stop leaves one file', async () => {
+    const db = await opened(fdatasync)
+    await db.rows(sql`CREATE TABLE large (body TEXT)`)
+    const body = 'x'.repeat(20_000)
+    let longest = 0
+    for (let n = 0; n < 60; n++) {
+      await Promise.all(
+        Array.from({ length: 100 }, () =>
+          db.transaction((tx) => tx.rows(sql`INSERT INTO large (body) VALUES (${body})`), 'committed'),
+        ),
+      )
+      longest = Math.max(longest, statSync(`${path()}-wal`).size)
+    }
+    expect(longest).toBeLessThan(80_000_000) // of 120 MB that were written
+    await db.close()
+    expect(statSync(path()).size).toBeGreaterThan(120_000_000)
+    expect(statSync(`${path()}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
+  })
+})
