@@ -10,7 +10,7 @@ interface Waiting {
   reject(error: Error): void
 }
 
-const LINGER_MS = 5 // what nobody waits for is brought to the disk together
+const LINGER_MS = 10 // what nobody waits for is brought to the disk together
 
 export type DiskFlush = ReturnType<typeof diskFlush>
 

@@ -1,44 +1,42 @@
-// When the embedded store's log is brought into its file: from time to time, on the other thread, for it takes
-// milliseconds and flushes twice. Whoever writes without a pause stays ahead of that, and the log would grow for ever;
-// then the writer does what is left.
+// When the embedded store's log is brought into its file: a second after something was written, on the other thread, as
+// it takes milliseconds and flushes twice. The log begins anew with the first write that finds nothing left to bring.
+// Whoever writes without a pause always leaves something, and it would grow for ever; then the writer does the rest.
+import { SECOND_MS } from '../core/clock.ts'
 import type { Connection } from './sqlite-connection.ts'
 import type { SqliteThread } from './sqlite-thread.ts'
 
-const WRITES_BETWEEN = 300 // some four pages each
 const LOG_MAX_PAGES = 4_000
 
 export function checkpoints(writer: Connection, thread: Pick<SqliteThread, 'checkpoint'>) {
-  let writes = 0
-  let running = false
-  let finishes = false
+  /** From the first write that is not in the file until it is. */
+  let due: NodeJS.Timeout | undefined
+  let is_long = false
 
   async function run(): Promise<void> {
-    running = true
     try {
-      const { log, checkpointed } = await thread.checkpoint()
-      finishes = checkpointed < log && log > LOG_MAX_PAGES
+      is_long = (await thread.checkpoint()) > LOG_MAX_PAGES
     } catch {
-      // Tried again after as many writes; SQLite does it itself where the log gets far too long.
+      // Tried again after the next write; SQLite does it itself where the log gets far too long.
     } finally {
-      writes = 0
-      running = false
+      due = undefined
     }
   }
 
-  /** Where it fails, what was committed is in the log all the same; the next one tries again. */
+  /** Where it fails, what was committed is in the log all the same, and the next one tries again. */
   function finish(): void {
-    finishes = false
+    is_long = false
     try {
       writer.connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
     } catch {}
   }
 
   return {
-    /** Before so many are committed. */
-    before(count: number): void {
-      writes += count
-      if (finishes) finish()
-      if (writes > WRITES_BETWEEN && !running) void run()
+    /** Something is about to be written, and nothing is being written yet. */
+    beforeWrite(): void {
+      if (is_long) finish()
+      due ??= setTimeout(() => void run(), SECOND_MS).unref()
     },
+
+    stop: () => clearTimeout(due),
   }
 }

@@ -22,8 +22,7 @@ const TASKS = {
   },
 
   checkpoint({ path, pragmas }) {
-    const { log, checkpointed } = connectionTo(path, pragmas).prepare('PRAGMA wal_checkpoint(PASSIVE)').get()
-    return { log, checkpointed }
+    return connectionTo(path, pragmas).prepare('PRAGMA wal_checkpoint(PASSIVE)').get().log
   },
 
   close({ path }) {

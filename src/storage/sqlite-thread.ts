@@ -4,12 +4,6 @@ import { Worker } from 'node:worker_threads'
 import type { SqlValue } from './db.ts'
 import type { Lists } from './sqlite-connection.ts'
 
-/** Pages in the log, and how many of them have been brought into the file. */
-export interface Checkpoint {
-  log: number
-  checkpointed: number
-}
-
 interface Waiting {
   resolve(result: unknown): void
   reject(error: unknown): void
@@ -66,8 +60,8 @@ export function sqliteThread(path: string, pragmas: Record<string, string | numb
   }
   return {
     read: (text: string, values: readonly SqlValue[]) => asked<Lists>({ task: 'read', text, values }),
-    /** Brings what is committed from the log into the file, as far as nobody reads or writes beside it. */
-    checkpoint: () => asked<Checkpoint>({ task: 'checkpoint' }),
+    /** Brings what is committed by now from the log into the file. Returns how many pages the log has. */
+    checkpoint: () => asked<number>({ task: 'checkpoint' }),
     close: async () => void (used && (await ask({ task: 'close', path }))),
   }
 }

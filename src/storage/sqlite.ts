@@ -43,9 +43,8 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
   async function commitAll(): Promise<void> {
     do {
       await nextTurn()
-      const jobs = queue.splice(0, BATCH_MAX)
-      checkpointing.before(jobs.length)
-      await commitTogether(writer, jobs, disk)
+      checkpointing.beforeWrite()
+      await commitTogether(writer, queue.splice(0, BATCH_MAX), disk)
     } while (queue.length > 0)
     committing = undefined
   }
@@ -86,6 +85,7 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
     },
     async close() {
       while (committing) await committing
+      checkpointing.stop()
       await thread.close()
       await disk.close().catch(() => {}) // whoever waited for it has been told
       reader.connection.close()
