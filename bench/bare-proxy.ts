@@ -1,6 +1,8 @@
 // The reference for the inference path: node:http in front, undici's dispatch behind, bytes passed on, nothing else.
-// With FASTIFY set, Fastify stands in front, with no schema, no hook and no log: what the framework alone costs.
+// As `Fastify`, it stands in front, with no schema, no hook and no log: what the framework alone costs. As `sockets`,
+// bytes go from one to the other unread: what any process of this runtime between two others costs.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect, createServer as createSocketServer, type Socket } from 'node:net'
 import Fastify from 'fastify'
 import { Pool } from 'undici'
 
@@ -29,8 +31,21 @@ function onRequest(request: IncomingMessage, response: ServerResponse): void {
   request.on('end', () => pass(request.url as string, Buffer.concat(parts), response))
 }
 
-const port = Number(process.env.PORT)
-if (process.env.FASTIFY) {
+function joinSockets(client: Socket): void {
+  const { port, hostname } = new URL(process.env.UPSTREAM as string)
+  const upstream = connect(Number(port), hostname)
+  for (const [from, to] of [
+    [client, upstream],
+    [upstream, client],
+  ] as const) {
+    from.setNoDelay(true)
+    from.on('data', (part) => void to.write(part))
+    from.on('error', () => {})
+    from.on('close', () => void to.destroy())
+  }
+}
+
+async function fastify() {
   const app = Fastify({ bodyLimit: 16 * 1024 * 1024 })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
@@ -39,5 +54,16 @@ if (process.env.FASTIFY) {
     reply.hijack()
     pass(request.url, request.body as Buffer, reply.raw)
   })
-  await app.listen({ port, host: '127.0.0.1' })
-} else createServer(onRequest).listen(port, '127.0.0.1')
+  await app.ready()
+  return app.server
+}
+
+const FRONTS = {
+  'node:http': () => createServer(onRequest),
+  Fastify: fastify,
+  sockets: () => createSocketServer(joinSockets),
+}
+export type Front = keyof typeof FRONTS
+
+const server = await FRONTS[process.env.FRONT as Front]()
+server.listen(Number(process.env.PORT), '127.0.0.1')

@@ -72,7 +72,7 @@ async function referencesOf(
       plan,
       ...warm,
     },
-    { name: 'bare Fastify + undici dispatch', server: await startBareProxy(upstream, 'fastify'), plan, ...warm },
+    { name: 'bare Fastify + undici dispatch', server: await startBareProxy(upstream, 'Fastify'), plan, ...warm },
     ...gateway.map(({ server, headers }) => ({
       name: PORTKEY,
       server,

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../test/support/postgres-server.ts'
+import type { Front } from './bare-proxy.ts'
 import { LOAD_CORE, ROOT, type ServerProcess, startProcess } from './processes.ts'
 
 const PORTKEY = '@portkey-ai/gateway'
@@ -15,9 +16,9 @@ export async function startUpstream(env: Record<string, string> = {}, core = LOA
   return startProcess({ name: 'upstream', script: 'bench/mock-upstream.ts', env: { ...env, PORT }, core, ready: '/' })
 }
 
-export async function startBareProxy(upstream: ServerProcess, front: 'node:http' | 'fastify'): Promise<ServerProcess> {
-  const env = { PORT: String(await freePort()), UPSTREAM: upstream.url, FASTIFY: front === 'fastify' ? '1' : '' }
-  return startProcess({ name: `bare ${front}`, script: 'bench/bare-proxy.ts', env, ready: '/' })
+export async function startBareProxy(upstream: ServerProcess, FRONT: Front): Promise<ServerProcess> {
+  const env = { PORT: String(await freePort()), UPSTREAM: upstream.url, FRONT }
+  return startProcess({ name: `bare ${FRONT}`, script: 'bench/bare-proxy.ts', env, ready: '/' })
 }
 
 export interface Portkey {
