@@ -107,10 +107,16 @@ interface Done {
   value: never
 }
 
+interface Failed {
+  job: Job
+  error: unknown
+}
+
 /** One BEGIN, every job, one COMMIT. A job that fails undoes itself only; the rest is not held up by it. */
 async function commitTogether(writer: Connection, jobs: readonly Job[], disk: DiskFlush): Promise<void> {
   const { connection } = writer
   const done: Done[] = []
+  const failed: Failed[] = []
   writer.is_writing = true
   writer.was_undone = false
   try {
@@ -122,7 +128,7 @@ async function commitTogether(writer: Connection, jobs: readonly Job[], disk: Di
       } catch (error) {
         // A full disk makes SQLite roll back everything at once: then nobody's work has happened.
         if (!connection.isTransaction) throw error
-        job.reject(error)
+        failed.push({ job, error })
       }
     }
     if (done.length > 0) writer.commit()
@@ -134,6 +140,7 @@ async function commitTogether(writer: Connection, jobs: readonly Job[], disk: Di
   } finally {
     writer.is_writing = false
   }
+  for (const { job, error } of failed) job.reject(error) // by now they can read what a neighbour wrote
   tellAll(done, disk)
 }
 

@@ -24,6 +24,19 @@ withDb((db) => {
     ])
   })
 
+  test('§store one that fails for what a neighbour wrote can read it at once', async () => {
+    const insert = (value: string) =>
+      db()
+        .transaction((tx) => tx.rows(put('contested', value)))
+        .then(
+          () => [{ value }],
+          () => db().rows<{ value: string }>(get('contested')),
+        )
+    const found = await Promise.all(['a', 'b', 'c'].map(insert))
+    expect(new Set(found.map(([row]) => row?.value)).size).toBe(1)
+    expect(found.flat()).toHaveLength(3)
+  })
+
   test('§store a transaction that throws leaves nothing, and its neighbours are untouched', async () => {
     const failing = db().transaction(async (tx) => {
       await tx.rows(put('undone', '1'))
