@@ -29,10 +29,16 @@ export function diskFlush(path: string, flushFile: FlushFile = fdatasync) {
     lingering = undefined
     flushFile(file, (error) => {
       flushing = false
-      failure ??= error ?? undefined
-      for (const { resolve, reject } of covered) failure ? reject(failure) : resolve()
+      if (error) return refuse(error, covered)
+      for (const { resolve } of covered) resolve()
       if (waiting.length > 0) begin()
     })
+  }
+
+  function refuse(error: Error, covered: readonly Waiting[]): void {
+    failure = error
+    for (const { reject } of [...covered, ...waiting]) reject(error)
+    waiting = []
   }
 
   function flushed(): Promise<void> {

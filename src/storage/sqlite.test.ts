@@ -3,7 +3,7 @@ import { fdatasync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { sql } from './db.ts'
+import { type OpenDb, sql } from './db.ts'
 import type { FlushFile } from './disk-flush.ts'
 import { openSqlite } from './sqlite.ts'
 import { noGuard } from './transaction-guard.ts'
@@ -44,6 +44,14 @@ describe('§store the embedded store and its disk', () => {
     return openSqlite(path(), noGuard, flushFile)
   }
 
+  /** Closing flushes once more; by then there were so many. */
+  async function closed(db: OpenDb, disk: ReturnType<typeof heldDisk>, flushes: number) {
+    const closing = db.close()
+    await expect.poll(disk.begun).toBe(flushes)
+    disk.end()
+    await closing
+  }
+
   /** `rejected` and `resolved` once it is so. */
   function watched(promise: Promise<unknown>) {
     const state = { is: 'open' }
@@ -73,10 +81,7 @@ describe('§store the embedded store and its disk', () => {
     expect([first.state.is, second.state.is, disk.begun()]).toEqual(['resolved', 'open', 2])
     disk.end()
     expect(await second.outcome).toBe('resolved')
-    const closing = db.close()
-    await expect.poll(disk.begun).toBe(3)
-    disk.end()
-    await closing
+    await closed(db, disk, 3)
   })
 
   test('§10 a charge is told of when it is committed; its flush follows by itself, one for many', async () => {
@@ -86,10 +91,7 @@ describe('§store the embedded store and its disk', () => {
     expect(await db.rows(noted)).toHaveLength(3)
     await expect.poll(disk.begun).toBe(1)
     disk.end()
-    const closing = db.close()
-    await expect.poll(disk.begun).toBe(2)
-    disk.end()
-    await closing
+    await closed(db, disk, 2)
   })
 
   test('§store a disk that refuses a flush: the outcome is told as unknown, and nothing more is written', async () => {

@@ -1,6 +1,5 @@
 // Rolls usage up, off the path of generations: events that no roll-up has in it yet are added to the roll-ups and
 // struck off in one transaction. So a crash half way undoes it, and no event is ever in both or neither.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Db, joined, type Sql, type SqlValue, sql, type Tx } from '../storage/db.ts'
 import {
   BATCH_EVENTS,
@@ -12,7 +11,7 @@ import {
   type Unrolled,
 } from './usage-rollup.ts'
 
-const READ_AT_ONCE = 250 // bounds how long the embedded store answers nobody else
+const READ_AT_ONCE = 250
 const COUNTED_MAX = 100_000
 const ADDED_AT_ONCE = 40 // a statement is prepared for each number up to this
 
@@ -39,7 +38,7 @@ export function usageRollups(db: Db) {
 /** Events never change, so they may be read before anybody is kept from writing. */
 async function readWaiting(db: Db, most: number): Promise<Unrolled[]> {
   const events: Unrolled[] = []
-  for (let last = ''; events.length < most; await nextTurn()) {
+  for (let last = ''; events.length < most; ) {
     const some = await db.rows<Unrolled>(pageOf(last, Math.min(READ_AT_ONCE, most - events.length)))
     events.push(...some)
     if (some.length < READ_AT_ONCE) break
