@@ -34,7 +34,7 @@ import { v1Routes } from './inference/v1-routes.ts'
 import { keyHolders } from './keys/key-holders.ts'
 import { keyLifecycleRoutes } from './keys/key-lifecycle-routes.ts'
 import { keyRoutes } from './keys/key-routes.ts'
-import { keyStore } from './keys/key-store.ts'
+import { keyStore, watchHolders } from './keys/key-store.ts'
 import { keyUse } from './keys/key-use.ts'
 import { arrivalOf, wholeAddresses } from './limits/client-address.ts'
 import { keyLimitsRoutes } from './limits/key-limits-routes.ts'
@@ -96,7 +96,7 @@ export async function buildService(parts: Parts) {
   const wholeAddressOf = wholeAddresses(settings.trusted_proxies ?? [])
   const whereFrom = ({ raw }: FastifyRequest) => wholeAddressOf(arrivalOf(raw))
   const refusals = refusalTally(refusalStore(db), clock, () => counts.refusalsUncounted.inc())
-  const holders = await keyHolders(keyStore(db), uses, clock)
+  const holders = await keyHolders({ store: keyStore(db), uses, clock, watch: watchHolders(db) })
   const seals = sealing(secret)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, process_id)
   const { gateway, policy } = settings

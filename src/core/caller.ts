@@ -20,6 +20,8 @@ export interface Caller {
   /** R62, R63: what the key, and its parent where it has one, may name and come from; absent where anything goes. */
   allowed_models?: readonly (readonly string[])[]
   allowed_cidrs?: readonly (readonly string[])[]
+  /** R60, R61: absent where the key, or this secret of it, has no end of its own. */
+  works_until?: number
   /** What is known of the project's routes is good for as long as this number stands still. */
   routing_epoch: number
   /** §8.1: what this key may do in a minute or at once, where that is not what every key may. */

@@ -2,6 +2,8 @@
 // Each call is one decision over all that it names, so that an adapter on a shared store needs one round trip for it.
 // An adapter never rejects: where its store is away, it decides by itself, over its share (R50).
 
+import type { Soon } from '../core/soon.ts'
+
 export type Layer = 'edge' | 'key' | 'project' // §8.1
 
 /** One limit as one request meets it. The layer, the name and the subject together say what is counted. */
@@ -67,8 +69,6 @@ export interface Correction {
 }
 
 /** At once where the numbers are at hand, so that a request which is let through costs no promise. */
-export type Soon<T> = T | Promise<T>
-
 export interface Counters {
   /** All of it or nothing: one refusal takes nothing of the others (R49). */
   take(asks: readonly Ask[], now: number, lease?: LeaseAsk): Soon<Verdict>

@@ -3,8 +3,9 @@
 // share (R50), and counts what it knows of the last minute into it; when Redis is back it is told what it missed.
 import type { Clock } from '../core/clock.ts'
 import { randomBase62 } from '../core/ids.ts'
+import type { Soon } from '../core/soon.ts'
 import type { WindowRule } from './cell-table.ts'
-import type { Ask, Correction, Lease, LeaseAsk, SharedCounters, Soon, Verdict } from './counters.ts'
+import type { Ask, Correction, Lease, LeaseAsk, SharedCounters, Verdict } from './counters.ts'
 import { memoryCounters } from './memory.ts'
 import { ownRecord } from './own-record.ts'
 import type { Link } from './redis-link.ts'

@@ -4,11 +4,12 @@ import type { Caller } from '../core/caller.ts'
 import type { Address } from '../core/ip-address.ts'
 import { Refusal } from '../core/refusal.ts'
 import { allows } from '../core/scopes.ts'
+import { type Soon, whenThere } from '../core/soon.ts'
 import { headerValues } from './routes.ts'
 
 /** How a raw key becomes a caller; the room of keys knows. */
 export interface Holders {
-  find(raw: string, from: () => Address | undefined): Promise<Caller | undefined>
+  find(raw: string, from: () => Address | undefined): Soon<Caller | undefined>
 }
 
 /** How a browser that somebody signed in with becomes a caller; the room of accounts knows. */
@@ -30,9 +31,14 @@ export function authenticate(holders: Holders, browsers: Browsers, addressOf: Ad
       request.caller = caller
       done()
     }
-    if (isBrowsers(request)) browsers.callerOf(request, reply).then(enter, done)
+    if (isBrowsers(request)) whenThere(browsers.callerOf(request, reply), enter, done)
     else if (raw === undefined) enter(undefined)
-    else holders.find(raw, () => addressOf(request)).then(enter, done)
+    else
+      whenThere(
+        holders.find(raw, () => addressOf(request)),
+        enter,
+        done,
+      )
   }
 }
 

@@ -4,13 +4,18 @@ import { heldClock, NOON } from '../../test/support/clock.ts'
 import type { Caller } from '../core/caller.ts'
 import { createKey, hashKey } from './key.ts'
 import { type KeyHolders, keyHolders } from './key-holders.ts'
-import { keyUse } from './key-use.ts'
 
 const OPERATORS = `svc_live_${'o'.repeat(40)}`
 
-async function holdersOver(known: readonly string[]) {
+/** A store that tells of changes, where it `tells` at all. */
+async function holdersOver(known: readonly string[], tells = false) {
   const asked: string[] = []
   const active = new Map(known.map((raw, n) => [hashKey(raw), holder(`key_${n}`)]))
+  const clock = heldClock()
+  let changed = () => {}
+  const watch = (tell: () => void) => {
+    changed = tell
+  }
   const store = {
     async findHolder(hash: string) {
       asked.push(hash)
@@ -19,9 +24,14 @@ async function holdersOver(known: readonly string[]) {
     operatorHashes: async () => new Set([hashKey(OPERATORS)]),
   }
   const noted: string[] = []
-  const uses = keyUse({ recordUses: async () => {} }, heldClock())
-  const holders = await keyHolders(store, { ...uses, note: (key_id) => void noted.push(key_id) }, heldClock())
-  return { holders, asked, noted, revoke: (raw: string) => active.delete(hashKey(raw)) }
+  const uses = { note: (key_id: string) => void noted.push(key_id) }
+  const holders = await keyHolders({ store, uses, clock, ...(tells && { watch }) })
+  const revoke = (raw: string) => {
+    active.delete(hashKey(raw))
+    changed()
+  }
+  const end = (raw: string, works_until: number) => active.set(hashKey(raw), { ...holder('key_0'), works_until })
+  return { holders, asked, noted, clock, revoke, end }
 }
 
 const holder = (key_id: string): Caller => ({
@@ -70,17 +80,17 @@ test('§5.3 a well-formed key that nobody has is nobody’s, and no use is noted
 type Finder = Pick<KeyHolders, 'find'>
 
 /** §5.4: used, revoked, used again at once. */
-async function worksAfterRevocation(wrap: (holders: Finder) => Finder): Promise<boolean> {
+async function worksAfterRevocation(tells: boolean, wrap = (holders: Finder) => holders): Promise<boolean> {
   const raw = minted()
-  const { holders, revoke } = await holdersOver([raw])
+  const { holders, revoke } = await holdersOver([raw], tells)
   const finder = wrap(holders)
   if (!(await finder.find(raw, NOWHERE))) throw new Error('it should have worked before')
   revoke(raw)
   return (await finder.find(raw, NOWHERE)) !== undefined
 }
 
-test('§5.4 a revoked key stops at once', async () => {
-  expect(await worksAfterRevocation((holders) => holders)).toBe(false)
+test('§5.4 a revoked key stops at once, remembered or not', async () => {
+  expect([await worksAfterRevocation(false), await worksAfterRevocation(true)]).toEqual([false, false])
 })
 
 test('§5.4 planted: a cache of holders is caught', async () => {
@@ -93,5 +103,44 @@ test('§5.4 planted: a cache of holders is caught', async () => {
       },
     }
   }
-  expect(await worksAfterRevocation(caching)).toBe(true)
+  expect(await worksAfterRevocation(false, caching)).toBe(true)
+})
+
+test('§5 where the store tells of changes it is asked once, and each use is noted all the same', async () => {
+  const [raw, other] = [minted(), minted()]
+  const { holders, asked, noted, revoke } = await holdersOver([raw, other], true)
+  await holders.find(raw, NOWHERE)
+  expect(holders.find(raw, NOWHERE)).toEqual(holder('key_0')) // at once: no promise
+  expect([asked.length, noted.length]).toEqual([1, 2])
+  revoke(other)
+  expect(await holders.find(raw, NOWHERE)).toEqual(holder('key_0'))
+  expect(asked.length).toBe(2)
+})
+
+test('§5 where the store tells of nothing it is asked on every request', async () => {
+  const raw = minted()
+  const { holders, asked } = await holdersOver([raw])
+  for (const _ of [1, 2, 3]) await holders.find(raw, NOWHERE)
+  expect(asked.length).toBe(3)
+})
+
+test('§5.4 what was read before a change is not remembered after it', async () => {
+  const raw = minted()
+  const { holders, revoke } = await holdersOver([raw], true)
+  const reading = holders.find(raw, NOWHERE)
+  revoke(raw)
+  await reading
+  expect(await holders.find(raw, NOWHERE)).toBeUndefined()
+})
+
+test('R60, R61 a remembered key is asked for again at its end', async () => {
+  const raw = minted()
+  const { holders, asked, clock, end } = await holdersOver([raw], true)
+  end(raw, NOON + 1_000)
+  await holders.find(raw, NOWHERE)
+  clock.advance(999)
+  expect(holders.find(raw, NOWHERE)).toMatchObject({ key_id: 'key_0' })
+  clock.advance(1)
+  await holders.find(raw, NOWHERE)
+  expect(asked.length).toBe(2)
 })

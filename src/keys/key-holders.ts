@@ -1,10 +1,14 @@
-// §5: from a raw key to whom it speaks for. Asks the store on every request: a revoked key stops working at once.
+// §5: from a raw key to whom it speaks for. A revoked key stops working at once: a caller is remembered only where the
+// store tells of every change to what it is made of (decision 0143), and asked for on every request otherwise.
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Address } from '../core/ip-address.ts'
+import type { Soon } from '../core/soon.ts'
 import { hashKey, isMintedForm } from './key.ts'
 import { isFromAllowed } from './key-terms.ts'
 import type { KeyUse } from './key-use.ts'
+
+const REMEMBERED_MAX = 20_000 // some 15 MB
 
 /** What the look-up needs of the store. */
 export interface HolderStore {
@@ -12,20 +16,50 @@ export interface HolderStore {
   operatorHashes(): Promise<Set<string>>
 }
 
+export interface HolderNeeds {
+  store: HolderStore
+  uses: Pick<KeyUse, 'note'>
+  clock: Clock
+  /** Has it told of every change to what callers are made of, before whoever made it hears of it. */
+  watch?: ((changed: () => void) => void) | undefined
+}
+
 export type KeyHolders = Awaited<ReturnType<typeof keyHolders>>
 
-export async function keyHolders(store: HolderStore, uses: KeyUse, clock: Clock) {
+export async function keyHolders({ store, uses, clock, watch }: HolderNeeds) {
   const operatorHashes = await store.operatorHashes()
+  const remembered = new Map<string, Caller>()
+  let changes = 0
+  watch?.(() => {
+    changes++
+    remembered.clear()
+  })
+
+  async function ask(hash: string): Promise<Caller | undefined> {
+    const before = changes
+    const caller = await store.findHolder(hash, clock.now())
+    // What was read before a change may be older than it.
+    if (caller && watch && before === changes) {
+      if (remembered.size >= REMEMBERED_MAX) remembered.clear()
+      remembered.set(hash, Object.freeze(caller))
+    }
+    return caller
+  }
+
+  function entering(caller: Caller | undefined, from: () => Address | undefined): Caller | undefined {
+    if (!caller || !isFromAllowed(caller.allowed_cidrs, from)) return undefined
+    uses.note(caller.key_id)
+    return caller
+  }
 
   return {
     /** R63: `from` is asked only for a key that is bound to networks. From elsewhere, such a key is unknown. */
-    async find(raw: string, from: () => Address | undefined): Promise<Caller | undefined> {
+    find(raw: string, from: () => Address | undefined): Soon<Caller | undefined> {
       const hash = hashKey(raw)
       if (!isMintedForm(raw) && !operatorHashes.has(hash)) return undefined // R5: refused without a database read
-      const caller = await store.findHolder(hash, clock.now())
-      if (!caller || !isFromAllowed(caller.allowed_cidrs, from)) return undefined
-      uses.note(caller.key_id)
-      return caller
+      const known = remembered.get(hash)
+      if (known && clock.now() < (known.works_until ?? Number.POSITIVE_INFINITY)) return entering(known, from)
+      return ask(hash).then((caller) => entering(caller, from))
     },
   }
 }

@@ -82,9 +82,12 @@ export interface HolderRow {
   allowed_cidrs: string | null
   parent_models: string | null
   parent_cidrs: string | null
+  expires_at: number | null
+  previous_expires_at: number | null
 }
 
-export function holderOf(row: HolderRow): Caller {
+/** `by` which of its two secrets (R61). */
+export function holderOf(row: HolderRow, by: 'hash' | 'previous_hash'): Caller {
   const { key_id, project_id, routing_epoch, scopes, verified_at, budget_micros, cap_micros } = row
   const { requests_per_minute, tokens_per_minute, concurrent_streams } = row
   const has_limits = (requests_per_minute ?? tokens_per_minute ?? concurrent_streams) !== null
@@ -100,6 +103,9 @@ export function holderOf(row: HolderRow): Caller {
   }
   if (row.window_limit_micros !== null) caller.window_limit_micros = row.window_limit_micros
   if (row.parent_id !== null) caller.parent_id = row.parent_id
+  const ends = by === 'hash' ? [row.expires_at] : [row.expires_at, row.previous_expires_at]
+  const works_until = Math.min(...ends.map((end) => end ?? Number.POSITIVE_INFINITY))
+  if (works_until < Number.POSITIVE_INFINITY) caller.works_until = works_until
   const models = listsIn(row.allowed_models, row.parent_models)
   if (models) caller.allowed_models = models
   const cidrs = listsIn(row.allowed_cidrs, row.parent_cidrs)

@@ -8,7 +8,7 @@ import { rfc3339 } from '../core/clock.ts'
 import type { Scope } from '../core/scopes.ts'
 import { sql } from '../storage/db.ts'
 import { adoptKey, createKey, hashKey } from './key.ts'
-import { type KeyStore, keyStore } from './key-store.ts'
+import { HOLDER_COLUMNS, type KeyStore, keyStore } from './key-store.ts'
 
 withDb((db) => {
   const store = () => keyStore(db())
@@ -59,6 +59,28 @@ withDb((db) => {
   test('§5.6 the holder knows when the owner is not verified', async () => {
     const { key: admin } = await project(false)
     expect((await store().findHolder(admin.hash, NOON))?.owner_verified).toBe(false)
+  })
+
+  test('§5.4 every column that a caller is made of is watched, wherever the store tells of changes', async () => {
+    let told = 0
+    db().watch?.(HOLDER_COLUMNS, () => told++)
+    const columns = Object.entries(HOLDER_COLUMNS).flatMap(([table, names]) => names.map((name) => ({ table, name })))
+    expect(columns).toContainEqual({ table: 'project', name: 'routing_epoch' })
+    for (const { table, name } of columns)
+      await db().rows({ text: [`UPDATE ${table} SET ${name} = ${name}`], values: [] })
+    expect(told).toBe(db().watch ? columns.length : 0)
+  })
+
+  test('R60, R61 the holder knows until when the key, and a secret that was replaced, works', async () => {
+    const { project: home } = await project()
+    const { api_key, hash } = await key(home.id)
+    const until = async (one: string) => (await store().findHolder(one, NOON))?.works_until
+    expect(await until(hash)).toBeUndefined()
+    const secret = { raw: '', hash: 'another', masked: 'svc_live_…', previous_expires_at: NOON + 1_000 }
+    await store().rotate(home.id, api_key.id, secret, NOON)
+    expect([await until(hash), await until('another')]).toEqual([NOON + 1_000, undefined])
+    await db().rows(sql`UPDATE api_key SET expires_at = ${NOON + 10} WHERE id = ${api_key.id}`)
+    expect([await until(hash), await until('another')]).toEqual([NOON + 10, NOON + 10])
   })
 
   async function revocationFaults(on: KeyStore): Promise<string[]> {

@@ -4,7 +4,7 @@ import { type WindowLimit, windowEnd, windowStart } from '../budgets/budget-wind
 import type { Caller } from '../core/caller.ts'
 import { DAY_MS } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
-import { type Db, joined, type Sql, sql } from '../storage/db.ts'
+import { type Columns, type Db, joined, type OpenDb, type Sql, sql } from '../storage/db.ts'
 import { cubeName, cubeWith } from '../usage/usage-rollup.ts'
 import type { ApiKey, MintedKey, NewSecret } from './key.ts'
 import type { KeyPlace } from './key-list.ts'
@@ -160,10 +160,10 @@ export function keyStore(db: Db) {
 
     /** One read for a key's present secret; a second one only where that finds nothing (R61). */
     async findHolder(hash: string, now: number): Promise<Caller | undefined> {
-      const present = await db.rows<HolderRow>({ text: BY_HASH, values: [hash, now] })
-      const [row] =
-        present.length > 0 ? present : await db.rows<HolderRow>({ text: BY_PREVIOUS, values: [hash, now, now] })
-      return row && holderOf(row)
+      const [present] = await db.rows<HolderRow>({ text: BY_HASH, values: [hash, now] })
+      if (present) return holderOf(present, 'hash')
+      const [previous] = await db.rows<HolderRow>({ text: BY_PREVIOUS, values: [hash, now, now] })
+      return previous && holderOf(previous, 'previous_hash')
     },
 
     /** The few keys whose form the operator chose; everything else must carry our checksum (R5). */
@@ -188,7 +188,7 @@ export function keyStore(db: Db) {
 /** Whatever a key is bound to (R60 to R64). A child has the rates of its parent. */
 const HOLDER = `
   SELECT k.id AS key_id, k.project_id, k.scopes, o.verified_at, k.budget_micros, p.cap_micros, p.routing_epoch,
-         k.window_limit_micros, k.parent_id, k.allowed_models, k.allowed_cidrs,
+         k.window_limit_micros, k.parent_id, k.allowed_models, k.allowed_cidrs, k.expires_at, k.previous_expires_at,
          f.allowed_models AS parent_models, f.allowed_cidrs AS parent_cidrs,
          CASE WHEN f.id IS NULL THEN k.requests_per_minute ELSE f.requests_per_minute END AS requests_per_minute,
          CASE WHEN f.id IS NULL THEN k.tokens_per_minute ELSE f.tokens_per_minute END AS tokens_per_minute,
@@ -199,6 +199,22 @@ const HOLDER = `
 const AND_LIVES = [' AND (k.expires_at IS NULL OR k.expires_at > ', ") AND k.status = 'active'"]
 const BY_HASH = [`${HOLDER}k.hash = `, ...AND_LIVES]
 const BY_PREVIOUS = [`${HOLDER}k.previous_hash = `, ' AND k.previous_expires_at > ', ...AND_LIVES]
+
+/** Undefined where the store cannot tell of changes. */
+export const watchHolders = ({ watch }: OpenDb) => watch && ((changed: () => void) => watch(HOLDER_COLUMNS, changed))
+
+/** What a caller is made of, read off the statements, so that no column can be forgotten. */
+export const HOLDER_COLUMNS = columnsIn([...BY_HASH, ...BY_PREVIOUS].join(''))
+
+function columnsIn(text: string): Columns {
+  const tables = { k: 'api_key', f: 'api_key', p: 'project', o: 'person' }
+  const columns: Record<string, string[]> = { api_key: [], project: [], person: [] }
+  for (const [, alias, name] of text.matchAll(/\b([kfpo])\.(\w+)/g)) {
+    const names = columns[tables[alias as keyof typeof tables]]
+    if (!names?.includes(name as string)) names?.push(name as string)
+  }
+  return columns
+}
 
 const BY_KEY = cubeName('day', cubeWith(['key_id']))
 

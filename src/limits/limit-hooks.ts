@@ -11,7 +11,8 @@ import type {
 import type { Clock } from '../core/clock.ts'
 import type { Cidr } from '../core/ip-address.ts'
 import type { Refusal } from '../core/refusal.ts'
-import type { Ask, Counters, Layer, Soon, Verdict } from '../counters/counters.ts'
+import { whenThere } from '../core/soon.ts'
+import type { Ask, Counters, Layer, Verdict } from '../counters/counters.ts'
 import { arrivalOf, countedAddresses } from './client-address.ts'
 import { limitRefusal, policyName } from './limit-refusal.ts'
 import { keyLimits, type Limits, ratedAs } from './policy.ts'
@@ -138,25 +139,27 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
 
   function look(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const asks = requestAsks(request, 0)
-    whenDecided(take(asks), done, (verdict) => {
+    const tell = (verdict: Verdict) => {
       tellRates(request, reply, asks, verdict)
       done()
-    })
+    }
+    whenThere(take(asks), tell, done)
   }
 
   const edge: onRequestHookHandler = (request, _reply, done) => {
     request.address = addressOf(arrivalOf(request.raw))
     request.counted = []
     const asks = [edgeAsk(request.route.config, request.address)]
-    whenDecided(take(asks), done, (verdict) => done(decide(request, asks, verdict)))
+    whenThere(take(asks), (verdict) => done(decide(request, asks, verdict)), done)
   }
 
   const requests: onRequestHookHandler = (request, reply, done) => {
     const asks = requestAsks(request, 1)
-    whenDecided(take(asks), done, (verdict) => {
+    const tell = (verdict: Verdict) => {
       tellRates(request, reply, asks, verdict)
       done(decide(request, asks, verdict))
-    })
+    }
+    whenThere(take(asks), tell, done)
   }
 
   /** Who was let in but not counted, as with a 403, is told as well. */
@@ -206,9 +209,3 @@ export function remainingOf(verdict: Verdict, at: number): Remaining {
 }
 
 type Done = (error?: Error) => void
-
-/** At once where the answer is there already. */
-function whenDecided(verdict: Soon<Verdict>, fail: Done, next: (verdict: Verdict) => void): void {
-  if (verdict instanceof Promise) verdict.then(next).catch(fail)
-  else next(verdict)
-}

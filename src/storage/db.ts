@@ -81,7 +81,15 @@ export interface OpenDb extends Db {
   /** Rejects with the reason while the database does not answer. */
   ping(): Promise<void>
   close(): Promise<void>
+  /**
+   * Calls `changed` at every commit that may have changed one of these columns or deleted a row that has them, before
+   * whoever wrote hears of it: what was read of them is good until then. Undefined where other servers write as well.
+   */
+  readonly watch?: (columns: Columns, changed: () => void) => void
 }
+
+/** By table. */
+export type Columns = Readonly<Record<string, readonly string[]>>
 
 /** The store is away. Callers answer 503 in the envelope and recover by themselves. */
 export function unavailable(cause: unknown): Refusal {

@@ -8,6 +8,7 @@ import { type DiskFlush, diskFlush, type FlushFile } from './disk-flush.ts'
 import { checkpoints } from './sqlite-checkpoints.ts'
 import { type Connection, connect, named, PRAGMAS } from './sqlite-connection.ts'
 import { sqliteThread } from './sqlite-thread.ts'
+import { sqliteWatch } from './sqlite-watch.ts'
 import { noGuard, type TransactionGuard } from './transaction-guard.ts'
 
 const BATCH_MAX = 512 // bounds how long one commit may keep the event loop
@@ -27,6 +28,7 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
   const disk = diskFlush(`${path}-wal`, flushFile)
   const thread = sqliteThread(path, { ...PRAGMAS, query_only: 1 })
   const checkpointing = checkpoints(writer, thread)
+  const watchers = sqliteWatch(writer)
   const queue: Job[] = []
   let committing: Promise<void> | undefined
 
@@ -44,7 +46,7 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
     do {
       await nextTurn()
       checkpointing.beforeWrite()
-      await commitTogether(writer, queue.splice(0, BATCH_MAX), disk)
+      await commitTogether({ writer, watchers, disk }, queue.splice(0, BATCH_MAX))
     } while (queue.length > 0)
     committing = undefined
   }
@@ -78,6 +80,7 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
       guard.assertOutside()
       return enqueue({ run: () => guard.enter(() => work(tx)), is_transaction: true, lasting })
     },
+    watch: watchers.watch,
     async ping() {
       const failure = disk.failure()
       if (failure) throw unavailable(failure)
@@ -107,13 +110,19 @@ interface Done {
   value: never
 }
 
+interface Committing {
+  writer: Connection
+  watchers: Pick<ReturnType<typeof sqliteWatch>, 'lookForOthers' | 'tell'>
+  disk: DiskFlush
+}
+
 interface Failed {
   job: Job
   error: unknown
 }
 
 /** One BEGIN, every job, one COMMIT. A job that fails undoes itself only; the rest is not held up by it. */
-async function commitTogether(writer: Connection, jobs: readonly Job[], disk: DiskFlush): Promise<void> {
+async function commitTogether({ writer, watchers, disk }: Committing, jobs: readonly Job[]): Promise<void> {
   const { connection } = writer
   const done: Done[] = []
   const failed: Failed[] = []
@@ -121,6 +130,7 @@ async function commitTogether(writer: Connection, jobs: readonly Job[], disk: Di
   writer.was_undone = false
   try {
     writer.begin()
+    watchers.lookForOthers()
     for (const job of jobs) {
       try {
         const result = job.is_transaction && jobs.length > 1 ? inSavepoint(writer, job) : job.run()
@@ -139,6 +149,7 @@ async function commitTogether(writer: Connection, jobs: readonly Job[], disk: Di
     return
   } finally {
     writer.is_writing = false
+    watchers.tell()
   }
   for (const { job, error } of failed) job.reject(error) // by now they can read what a neighbour wrote
   tellAll(done, disk)
