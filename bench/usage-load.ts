@@ -6,9 +6,10 @@ import { Client } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { DAY_MS } from '../src/core/clock.ts'
 import { type Db, type OpenDb, type Sql, type SqlValue, sql } from '../src/storage/db.ts'
+import { alikeEvents } from '../src/usage/alike-events.ts'
 import { usageArchive } from '../src/usage/usage-archive-store.ts'
 import type { UsageEvent } from '../src/usage/usage-event.ts'
-import { type Rollup, rollUp, type Unrolled } from '../src/usage/usage-rollup.ts'
+import { placeOf, type Rollup, rollUp } from '../src/usage/usage-rollup.ts'
 import { usageStore } from '../src/usage/usage-store.ts'
 import { BENCH_DAYS, BENCH_FACTS, benchEvent, endOfEvent, type Owner, randomness } from './usage-events.ts'
 
@@ -27,13 +28,13 @@ export interface Load {
 export async function loadUsage(db: OpenDb, location: string, load: Load, at_once = WRITTEN_AT_ONCE): Promise<void> {
   for (let days = 0; days <= BENCH_DAYS; days += 28) await usageArchive(db).makeMonths(load.end_ms - days * DAY_MS)
   const bulk = db.engine === 'sqlite' ? await embeddedBulk(db) : await copyingBulk(location)
-  let day: Unrolled[] = []
+  const day = alikeEvents()
   for (const events of piecesOfDays(load, at_once)) {
     await bulk.write(await statementsOf(events.some))
-    for (const event of events.some) day.push(unrolled(event))
+    for (const event of events.some) day.add(event, placeOf(event), Date.parse(event.created_at))
     if (!events.day_is_over) continue
-    await bulk.write(rollUp(day).map(insertOf))
-    day = []
+    const sums = day.take().flatMap((batch) => batch.map(({ sum }) => sum))
+    await bulk.write(rollUp(sums).map(insertOf))
   }
   await bulk.end()
 }
@@ -76,32 +77,6 @@ async function statementsOf(events: readonly UsageEvent[]): Promise<Sql[]> {
   for (const event of events) await store.insert(event, BENCH_FACTS)
   return statements
 }
-
-/** Field by field: copies of ten million events would be most of the work. */
-const unrolled = (e: UsageEvent): Unrolled => ({
-  trace_id: e.trace_id,
-  project_id: e.project_id,
-  created_ms: Date.parse(e.created_at),
-  key_id: e.key_id,
-  model: e.resolved_model,
-  provider: e.provider,
-  profile: e.profile,
-  cluster_id: e.cluster_id ?? '',
-  status: e.status,
-  duration_ms: e.duration_ms,
-  ttft_ms: e.ttft_ms,
-  input_tokens: e.input_tokens,
-  cached_tokens: e.cached_tokens,
-  written_tokens: e.written_tokens,
-  output_tokens: e.output_tokens,
-  reasoning_tokens: e.reasoning_tokens,
-  repeated_tokens_est: e.repeated_tokens_est,
-  missed_reuse_tokens: e.missed_reuse_tokens,
-  charged_micros: e.charged_micros,
-  direct_cost_micros: e.direct_cost_micros,
-  savings_micros: e.savings_micros,
-  written_off_micros: e.written_off_micros,
-})
 
 const insertions = new Map<string, readonly string[]>()
 

@@ -63,10 +63,11 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     await enterTheLiving(service, leases, db, clock)
     counters?.shareAmong(await service.inference.budgets.living(clock.now()))
     const address = await app.listen({ host: config.host, port: config.port })
+    const { written } = service.inference
     const onWaiting = (events: number) => metrics.usageWaiting.set(events)
     const tasks = [
       ...housekeepingTasks(service, leases, clock),
-      ...usageTasks({ db, clock, retention_days: config.usage_retention_days, onWaiting }),
+      ...usageTasks({ db, clock, written, retention_days: config.usage_retention_days, onWaiting }),
     ]
     const stopHousekeeping = startHousekeeping(tasks, (task, err) => {
       metrics.housekeepingFailures.inc({ task })

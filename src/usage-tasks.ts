@@ -2,6 +2,7 @@
 import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS } from './core/clock.ts'
 import type { Task } from './housekeeping.ts'
 import type { OpenDb } from './storage/db.ts'
+import type { AlikeEvents } from './usage/alike-events.ts'
 import { usageArchive } from './usage/usage-archive-store.ts'
 import { usageRollups } from './usage/usage-rollup-store.ts'
 
@@ -12,15 +13,18 @@ const STEPS_MAX = 1_000 // of a turn; what is left waits for the next one
 export interface UsageNeeds {
   db: OpenDb
   clock: Clock
+  /** What this process has inserted since the last roll-up, where it is the only one that inserts. */
+  written?: AlikeEvents | undefined
   /** How long events are kept; without it, for ever. */
   retention_days?: number | undefined
   /** Told after each turn how many events wait to be rolled up. */
   onWaiting?: (events: number) => void
 }
 
-export function usageTasks({ db, clock, retention_days, onWaiting = () => {} }: UsageNeeds): Task[] {
+export function usageTasks(needs: UsageNeeds): Task[] {
+  const { db, clock, written, retention_days, onWaiting = () => {} } = needs
   const archive = usageArchive(db)
-  const rollups = usageRollups(db)
+  const rollups = usageRollups(db, written)
 
   /** What is left is told even by a turn that fails: that is when it matters. */
   async function rollUp(): Promise<void> {
@@ -32,6 +36,7 @@ export function usageTasks({ db, clock, retention_days, onWaiting = () => {} }: 
   }
 
   async function rollSteps(): Promise<void> {
+    if (await rollups.rollWritten()) return
     for (let step = 0; step < STEPS_MAX; step++) {
       const rolled = await rollups.roll(ROLLED_AT_ONCE)
       if (rolled === 'busy' || rolled < ROLLED_AT_ONCE) return

@@ -9,9 +9,10 @@ import { credentialStore } from '../credentials/credential-store.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
 import type { AddressPolicy } from '../providers/address-policy.ts'
 import { responseStore } from '../responses/response-store.ts'
-import type { Db } from '../storage/db.ts'
+import type { Db, OpenDb } from '../storage/db.ts'
 import { subscriptionStore } from '../subscriptions/subscription-store.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import { alikeEvents } from '../usage/alike-events.ts'
 import { usageStore } from '../usage/usage-store.ts'
 import { deferredWrites } from './deferred-writes.ts'
 import { dialer } from './dialer.ts'
@@ -23,7 +24,7 @@ import { routingSnapshots } from './routing-snapshot.ts'
 import { settleTogether } from './settle-together.ts'
 
 export interface PathParts {
-  db: Db
+  db: OpenDb
   clock: Clock
   logger: FastifyBaseLogger
   seals: Sealing
@@ -40,6 +41,8 @@ export function inferencePath(parts: PathParts) {
   const { db, clock, logger, seals, process_id, gateway, policy, metrics, idempotencyOn } = parts
   const budgetsOn = (on: Db) => budgetStore(on, process_id)
   const slices = slicesOf(db, process_id)
+  const written = db.watch && alikeEvents(WRITTEN_MAX)
+  const usageOn = (on: Db) => usageStore(on, written)
   const dials = dialer({ policy, clock, secretOf: credentialStore(db, seals).secretOf })
   const deferred = deferredWrites((err) => {
     metrics.deferredWrites.inc()
@@ -58,10 +61,10 @@ export function inferencePath(parts: PathParts) {
       now: clock.now,
       budgetsOn,
       slices,
-      usageOn: usageStore,
+      usageOn,
       subscriptionsOn: subscriptionStore,
       idempotencyOn,
-      settleTogether: settleTogether({ db, now: clock.now, budgetsOn, slices, usageOn: usageStore }),
+      settleTogether: settleTogether({ db, now: clock.now, budgetsOn, slices, usageOn }),
       onWriteOff: (micros) => metrics.writtenOff.inc(micros),
     },
   })
@@ -71,6 +74,8 @@ export function inferencePath(parts: PathParts) {
     budgets: budgetsOn(db),
     budgetsOn,
     slices,
+    /** Usage that no roll-up has in it yet, where nobody else writes any. */
+    written,
     verifyCredential: dials.verifyCredential,
     /** Waits for what is being generated, whoever has left meanwhile, and for what must still be written; for the
      * latter not for ever: the store may be gone for good. */
@@ -86,3 +91,4 @@ export function inferencePath(parts: PathParts) {
 }
 
 const CLOSE_WITHIN_MS = 10_000
+const WRITTEN_MAX = 100_000 // events, of which little more than their ids is kept

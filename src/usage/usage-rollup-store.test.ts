@@ -8,6 +8,7 @@ import { expectedGroups, rollEverything, rollSome, shownGroups } from '../../tes
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { HOUR_MS, MINUTE_MS, rfc3339 } from '../core/clock.ts'
 import { sql } from '../storage/db.ts'
+import { alikeEvents } from './alike-events.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { GROUPS, usageQuestion } from './usage-query.ts'
 import { usageRollups } from './usage-rollup-store.ts'
@@ -128,6 +129,52 @@ withDb((db) => {
     await rollEverything(db())
     expect(await usageRollups(db()).waiting()).toBe(0)
     expect(await wrong(project_id, events, { group_by: 'day' })).toBe(false)
+  })
+
+  /** Inserts as a server does, and rolls up what it knows of its own events. */
+  function server(known = alikeEvents()) {
+    return { known, insert: (event: UsageEvent) => usageStore(db(), known).insert(event), ...usageRollups(db(), known) }
+  }
+
+  test('§8.2.3 what this process has written is rolled up without being read', async () => {
+    const project_id = await projectIn(db())
+    await rollEverything(db())
+    const events = many(project_id, 600)
+    const { insert, rollWritten, waiting, known } = server()
+    for (const event of events) await insert(event)
+    expect(await rollWritten()).toBe(true)
+    expect([await waiting(), known.count()]).toEqual([0, 0])
+    expect(await wrong(project_id, events, { group_by: 'day,key_id,model' })).toBe(false)
+  })
+
+  test('§8.2.3 what others have written, or was before, must be read, and nothing is rolled up twice', async () => {
+    const project_id = await projectIn(db())
+    await rollEverything(db())
+    const [before, events] = [many(project_id, 5), many(project_id, 20)]
+    for (const event of before) await usageStore(db()).insert(event)
+    const { insert, rollWritten, known } = server()
+    for (const event of events) await insert(event)
+    expect([await rollWritten(), known.count()]).toEqual([false, 0])
+    await rollEverything(db())
+    expect(await rollWritten()).toBe(true)
+    expect(await wrong(project_id, [...before, ...events], { group_by: 'day,key_id' })).toBe(false)
+  })
+
+  test('R43 an event whose transaction came to nothing is not rolled up, and holds up none of its neighbours', async () => {
+    const project_id = await projectIn(db())
+    await rollEverything(db())
+    const events = many(project_id, 20)
+    const { insert, rollWritten, known } = server()
+    for (const event of events) await insert(event)
+    const failing = db().transaction(async (tx) => {
+      await usageStore(tx, known).insert(usageEvent(project_id))
+      throw new Error('no')
+    })
+    await expect(failing).rejects.toThrow('no')
+    expect(await rollWritten()).toBe(false)
+    await rollEverything(db())
+    expect(await rollWritten()).toBe(true)
+    expect(await wrong(project_id, events, { group_by: 'day,key_id' })).toBe(false)
   })
 
   test('R43 planted: an event that loses its line before it is rolled up is missed, and the comparison says so', async () => {

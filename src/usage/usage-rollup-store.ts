@@ -1,15 +1,8 @@
 // Rolls usage up, off the path of generations: events that no roll-up has in it yet are added to the roll-ups and
 // struck off in one transaction. So a crash half way undoes it, and no event is ever in both or neither.
 import { type Db, joined, type Sql, type SqlValue, sql, type Tx } from '../storage/db.ts'
-import {
-  BATCH_EVENTS,
-  batchesOf,
-  type Dimension,
-  mergeSpread,
-  type Rollup,
-  rollUp,
-  type Unrolled,
-} from './usage-rollup.ts'
+import { type Alike, type AlikeEvents, alikeEvents, BATCH_EVENTS } from './alike-events.ts'
+import { type Countable, type Dimension, mergeSpread, type Place, type Rollup, rollUp } from './usage-rollup.ts'
 
 const READ_AT_ONCE = 250
 const COUNTED_MAX = 100_000
@@ -17,29 +10,57 @@ const ADDED_AT_ONCE = 40 // a statement is prepared for each number up to this
 
 export type UsageRollups = ReturnType<typeof usageRollups>
 
-export function usageRollups(db: Db) {
+/** `written`: what this process has inserted since the last time, where it is the only one that inserts. */
+export function usageRollups(db: Db, written?: AlikeEvents) {
+  /** How many events wait to be rolled up; beyond so many, that many, since counting them is work as well. */
+  async function waiting(): Promise<number> {
+    const [row] = await db.rows<{ waiting: number }>(sql`
+      SELECT COUNT(*) AS waiting FROM (SELECT 1 AS one FROM usage_unrolled LIMIT ${COUNTED_MAX}) AS counted`)
+    return row?.waiting ?? 0
+  }
+
+  async function rollAll(events: AlikeEvents): Promise<'rolled' | 'busy'> {
+    for (const batch of events.take()) if (!(await rollBatch(db, batch))) return 'busy'
+    return 'rolled'
+  }
+
   return {
+    waiting,
+
     /** Rolls up what waits, oldest ids first. Returns how many events; 'busy' while another process does so. */
     async roll(most = Number.MAX_SAFE_INTEGER): Promise<number | 'busy'> {
-      const events = await readWaiting(db, most)
-      for (const batch of batchesOf(events)) if (!(await rollBatch(db, batch))) return 'busy'
-      return events.length
+      const rows = await readWaiting(db, most)
+      const events = alikeEvents()
+      for (const row of rows) events.add(row, row, row.created_ms)
+      return (await rollAll(events)) === 'busy' ? 'busy' : rows.length
     },
 
-    /** How many events wait to be rolled up; beyond so many, that many, since counting them is work as well. */
-    async waiting(): Promise<number> {
-      const [row] = await db.rows<{ waiting: number }>(sql`
-        SELECT COUNT(*) AS waiting FROM (SELECT 1 AS one FROM usage_unrolled LIMIT ${COUNTED_MAX}) AS counted`)
-      return row?.waiting ?? 0
+    /**
+     * The same for what this process has written, without reading it back. False where more waits than that: what was
+     * written before the start or by others, or whose transaction came to nothing. Then all must be read.
+     */
+    async rollWritten(): Promise<boolean> {
+      if (!written) return false
+      await rollAll(written)
+      // What was written meanwhile is known again, though some of it may not be committed yet: then as many of anybody
+      // else's are seen a turn later.
+      if ((await waiting()) <= written.count()) return true
+      written.clear()
+      return false
     },
   }
 }
 
+interface Waiting extends Countable, Place {
+  trace_id: string
+  created_ms: number
+}
+
 /** Events never change, so they may be read before anybody is kept from writing. */
-async function readWaiting(db: Db, most: number): Promise<Unrolled[]> {
-  const events: Unrolled[] = []
+async function readWaiting(db: Db, most: number): Promise<Waiting[]> {
+  const events: Waiting[] = []
   for (let last = ''; events.length < most; ) {
-    const some = await db.rows<Unrolled>(pageOf(last, Math.min(READ_AT_ONCE, most - events.length)))
+    const some = await db.rows<Waiting>(pageOf(last, Math.min(READ_AT_ONCE, most - events.length)))
     events.push(...some)
     if (some.length < READ_AT_ONCE) break
     last = some.at(-1)?.trace_id ?? last
@@ -59,12 +80,15 @@ const pageOf = (after: string, limit: number): Sql => ({
 })
 
 /** False where another process is at it, or was since the events were read. */
-async function rollBatch(db: Db, events: readonly Unrolled[]): Promise<boolean> {
+async function rollBatch(db: Db, batch: readonly Alike[]): Promise<boolean> {
   try {
     return await db.transaction(async (tx) => {
       if (!(await tx.tryLock('switchyard usage roll-up'))) return false
-      await strikeOff(tx, events)
-      await addAll(tx, rollUp(events))
+      await strikeOff(
+        tx,
+        batch.flatMap(({ trace_ids }) => trace_ids),
+      )
+      await addAll(tx, rollUp(batch.map(({ sum }) => sum)))
       return true
     })
   } catch (error) {
@@ -77,11 +101,11 @@ async function rollBatch(db: Db, events: readonly Unrolled[]): Promise<boolean> 
 class Overtaken extends Error {}
 
 /** By name, one and all: others may have come in between since they were read, and those are not ours. */
-async function strikeOff(tx: Tx, events: readonly Unrolled[]): Promise<void> {
-  const names = events.map(({ trace_id }) => trace_id)
+async function strikeOff(tx: Tx, trace_ids: readonly string[]): Promise<void> {
+  const names = [...trace_ids]
   while (names.length < BATCH_EVENTS) names.push('') // one text for every number of names
   const struck = await tx.rows({ text: STRIKING, values: names })
-  if (struck.length !== events.length) throw new Overtaken()
+  if (struck.length !== trace_ids.length) throw new Overtaken()
 }
 
 const listOf = (values: number): Sql => ({

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock.ts'
-import { batchesOf, type Cuts, cubeWith, cut, noAmounts, type Span, type Unrolled } from './usage-rollup.ts'
+import { type Cuts, cubeWith, cut, type Span } from './usage-rollup.ts'
 
 const [D, H, M] = [DAY_MS, HOUR_MS, 5 * MINUTE_MS]
 const FINE = ['minutes', 'hour', 'day'] as const
@@ -74,36 +74,4 @@ test.each([
   [['model', 'provider'], 'all'],
 ] as const)('§8.2.3 by %j the smallest roll-up that knows it is %s', (dimensions, name) => {
   expect(cubeWith([...dimensions]).name).toBe(name)
-})
-
-const NOTHING: Omit<Unrolled, 'trace_id' | 'key_id' | 'model'> = {
-  project_id: 'prj_1',
-  created_ms: 0,
-  provider: 'p',
-  profile: 'byok',
-  cluster_id: '',
-  status: 'completed',
-  duration_ms: 1,
-  ttft_ms: null,
-  ...noAmounts(),
-}
-
-const kindOf = ({ key_id, model }: Unrolled) => `${key_id} ${model}`
-
-test('§8.2.3 events are rolled up few kinds at a time, those of a kind together, and each once', () => {
-  const letters = Array.from({ length: 50 }, (_, n) => `k${n}`)
-  const some = fc.record({ key_id: fc.constantFrom(...letters), model: fc.constantFrom('a', 'b') })
-  fc.assert(
-    fc.property(fc.array(some, { maxLength: 900 }), (kinds) => {
-      const events = kinds.map((kind, n) => ({ ...NOTHING, ...kind, trace_id: `trc_${n}` }))
-      const batches = batchesOf(events)
-      const names = (all: readonly Unrolled[]) => all.map(({ trace_id }) => trace_id).sort()
-      expect(names(batches.flat())).toEqual(names(events))
-      expect(batches.every((batch) => batch.length > 0 && batch.length <= 250)).toBe(true)
-      expect(batches.every((batch) => new Set(batch.map(kindOf)).size <= 32)).toBe(true)
-      const turns = batches.flat().map(kindOf)
-      expect(turns.filter((kind, n) => kind !== turns[n - 1]).length).toBe(new Set(turns).size)
-    }),
-    { numRuns: 30, seed: 20_261_115 },
-  )
 })

@@ -1,7 +1,7 @@
 // Usage added up ahead of being asked for: by what, over which times, and how events become such sums.
 import { DAY_MS, HOUR_MS, MINUTE_MS, rfc3339 } from '../core/clock.ts'
 import { count, type Histogram, merge } from './latency-histogram.ts'
-import { amounts } from './usage-event.ts'
+import { amounts, type UsageEvent } from './usage-event.ts'
 
 export type Amounts = Record<keyof typeof amounts, number>
 export const AMOUNTS = Object.keys(amounts) as (keyof Amounts)[]
@@ -116,12 +116,6 @@ export function countSpread(spread: Spread, { status, duration_ms, ttft_ms }: Co
   if (ttft_ms !== null) count(spread.ttft, ttft_ms)
 }
 
-export interface Unrolled extends Countable, Record<Dimension, string> {
-  trace_id: string
-  project_id: string
-  created_ms: number
-}
-
 export interface Rollup extends Amounts, Record<Dimension, string> {
   project_id: string
   cube: string
@@ -131,55 +125,29 @@ export interface Rollup extends Amounts, Record<Dimension, string> {
   spread: Spread
 }
 
-export const BATCH_EVENTS = 250
-const BATCH_KINDS = 32
-
-/**
- * Few at a time, and those of a kind together: what a batch costs is the roll-ups that it touches, and it keeps the
- * embedded store from everybody else meanwhile.
- */
-export function batchesOf(events: readonly Unrolled[]): Unrolled[][] {
-  const kinds = events.map((event) => ({ event, kind: keyOf(event, '', 0, DIMENSIONS) }))
-  kinds.sort((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0))
-  const batches: Unrolled[][] = []
-  let [batch, met, last]: [Unrolled[], number, string] = [[], 0, '']
-  for (const { event, kind } of kinds) {
-    const is_new = kind !== last
-    if (batch.length === BATCH_EVENTS || (is_new && met === BATCH_KINDS)) [batch, met] = [[], 0]
-    if (batch.length === 0) batches.push(batch)
-    if (is_new || batch.length === 0) met++
-    batch.push(event)
-    last = kind
-  }
-  return batches
-}
-
-/** One roll-up for each cube, time and combination that the events touch. */
-export function rollUp(events: readonly Unrolled[]): Rollup[] {
+/** One roll-up for each cube, time and combination, out of sums over what none of them tells apart. */
+export function rollUp(sums: Iterable<Rollup>): Rollup[] {
   const rollups = new Map<string, Rollup>()
-  for (const alike of addedUp(events))
+  for (const sum of sums)
     for (const table of TABLES) {
-      const rollup = rollupIn(rollups, table, alike, alike.start_ms)
-      rollup.events += alike.events
-      addAmounts(rollup, alike)
-      mergeSpread(rollup.spread, alike.spread)
+      const rollup = rollupIn(rollups, table, sum)
+      rollup.events += sum.events
+      addAmounts(rollup, sum)
+      mergeSpread(rollup.spread, sum.spread)
     }
   return [...rollups.values()]
 }
 
-/** Events that differ in nothing that a roll-up tells apart, first: then each goes into the many cubes only once. */
-function addedUp(events: readonly Unrolled[]): Iterable<Rollup> {
-  const sums = new Map<string, Rollup>()
-  for (const event of events) {
-    const sum = rollupIn(sums, KINDS, event, event.created_ms)
-    sum.events++
-    addAmounts(sum, event)
-    countSpread(sum.spread, event)
-  }
-  return sums.values()
-}
+export type Place = Record<Dimension, string> & { project_id: string }
 
-type Place = Record<Dimension, string> & { project_id: string }
+export const placeOf = (event: UsageEvent): Place => ({
+  project_id: event.project_id,
+  key_id: event.key_id,
+  model: event.resolved_model,
+  provider: event.provider,
+  profile: event.profile,
+  cluster_id: event.cluster_id ?? '',
+})
 
 interface Table {
   cube: string
@@ -187,15 +155,12 @@ interface Table {
   grain_ms: number
 }
 
-/** Not kept: what all others can be added up from. */
-const KINDS: Table = { cube: '', by: DIMENSIONS, grain_ms: GRAIN_MS.minutes }
-
-function rollupIn(rollups: Map<string, Rollup>, { cube, by, grain_ms }: Table, place: Place, time_ms: number): Rollup {
-  const start_ms = time_ms - (time_ms % grain_ms)
-  const key = keyOf(place, cube, start_ms, by)
+function rollupIn(rollups: Map<string, Rollup>, { cube, by, grain_ms }: Table, sum: Rollup): Rollup {
+  const start_ms = sum.start_ms - (sum.start_ms % grain_ms)
+  const key = keyOf(sum, cube, start_ms, by)
   let rollup = rollups.get(key)
   if (!rollup) {
-    rollup = emptyRollup(place, cube, start_ms, by)
+    rollup = emptyRollup(sum, cube, start_ms, by)
     rollups.set(key, rollup)
   }
   return rollup
@@ -206,13 +171,13 @@ const TABLES: readonly Table[] = CUBES.flatMap((cube) =>
 )
 
 /** No text that is stored has a NUL in it, so none can be taken for two. */
-function keyOf(place: Place, cube: string, start_ms: number, by: readonly Dimension[]): string {
+export function keyOf(place: Place, cube: string, start_ms: number, by: readonly Dimension[]): string {
   let key = `${place.project_id}\0${cube}\0${start_ms}`
   for (const name of by) key += `\0${place[name]}`
   return key
 }
 
-function emptyRollup(place: Place, cube: string, start_ms: number, by: readonly Dimension[]): Rollup {
+export function emptyRollup(place: Place, cube: string, start_ms: number, by: readonly Dimension[]): Rollup {
   const named = (name: Dimension) => (by.includes(name) ? place[name] : '')
   return {
     project_id: place.project_id,

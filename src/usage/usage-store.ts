@@ -2,6 +2,7 @@
 // the settling that it came with: nothing is charged twice.
 import { nextSequence } from '../core/ids.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
+import type { AlikeEvents } from './alike-events.ts'
 import type { TracedEvent, TraceFacts } from './trace.ts'
 import type { UsageEvent } from './usage-event.ts'
 import {
@@ -13,7 +14,7 @@ import {
   type UsagePage,
   type UsageQuestion,
 } from './usage-query.ts'
-import { AMOUNTS, cubeWith, type Dimension } from './usage-rollup.ts'
+import { AMOUNTS, cubeWith, type Dimension, placeOf } from './usage-rollup.ts'
 import { type Asked, answered, eventsWhere, filteredBy, needsEvents, type Reading, within } from './usage-sums-store.ts'
 
 type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts'> & {
@@ -28,7 +29,8 @@ type Place = Pick<Row, 'created_ms' | 'sequence' | 'trace_id'>
 
 export type UsageStore = ReturnType<typeof usageStore>
 
-export function usageStore(db: Db) {
+/** `written` is told of what is inserted, so that it need not be read back to be rolled up. */
+export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
   async function find(project_id: string, trace_id: string): Promise<UsageEvent | undefined> {
     const [row] = await db.rows<Row>(sql`
       SELECT * FROM usage_event WHERE trace_id = ${trace_id} AND project_id = ${project_id}`)
@@ -70,6 +72,7 @@ export function usageStore(db: Db) {
           ${e.missed_reuse_tokens}, ${e.charged_micros}, ${e.direct_cost_micros}, ${e.savings_micros},
           ${e.written_off_micros}, ${e.admission}, ${e.queue_ms}, ${e.ttft_ms}, ${e.duration_ms},
           ${JSON.stringify(e.attempts)}, ${nextSequence(created_ms)}, ${facts ? JSON.stringify(facts) : null})`)
+      written?.add(e, placeOf(e), created_ms)
     },
 
     /** Newest first: the page after or before a place, or the newest one. */
