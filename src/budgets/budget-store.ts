@@ -34,7 +34,7 @@ export function budgetStore(db: Db, process: string) {
       await together([...raises, noteHeld(tx, hold, process, now)])
     }
     try {
-      await db.transaction(write, 'committed')
+      await db.transaction(write, { lasting: 'committed' })
       return undefined
     } catch (error) {
       if (error instanceof DoesNotFit) return error

@@ -36,7 +36,7 @@ export function sliceRows(db: Db, process: string) {
       return Math.min(Number.MAX_SAFE_INTEGER, ...limits)
     }
     // For this process: a power cut, which ends it, gives it back as well.
-    return { kind: 'raised', micros, left_micros: await db.transaction(write, 'committed') }
+    return { kind: 'raised', micros, left_micros: await db.transaction(write, { lasting: 'committed' }) }
   }
 
   return {

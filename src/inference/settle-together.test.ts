@@ -45,9 +45,9 @@ withDb((db) => {
     const told: (Lasting | undefined)[] = []
     const counted: Db = {
       rows: (statement) => db().rows(statement),
-      transaction: (work, lasting) => {
-        told.push(lasting)
-        return db().transaction(work, lasting)
+      transaction: (work, writing) => {
+        told.push(writing?.lasting)
+        return db().transaction(work, writing)
       },
     }
     return { told, counted }

@@ -39,19 +39,23 @@ export type SettleTogether = ReturnType<typeof settleTogether>
 
 export function settleTogether({ db, now, budgetsOn, slices, usageOn }: Needs) {
   const queues = new Map<string, Waiting[]>()
+  const starting: string[] = []
 
   function write(owed: readonly Owed[], fates: RowFate[]): Promise<Settlement[]> {
     const lasting = owed.some(({ hold }) => hold) ? 'flushed' : 'committed'
-    return db.transaction(async (tx) => {
-      const time_ms = now() // R65: the window that pays is the one that the usage event falls into
-      const owings = owed.map(({ spender, hold, cost_micros }, at) => {
-        return { spender, hold, cost_micros, row: fates[at] as RowFate }
-      })
-      const usage = usageOn(tx)
-      return budgetsOn(tx).settleAll(owings, time_ms, (settlements) =>
-        owed.map(async ({ event, facts }, at) => usage.insert(event(settlements[at] as Settlement, time_ms), facts)),
-      )
-    }, lasting)
+    return db.transaction(
+      async (tx) => {
+        const time_ms = now() // R65: the window that pays is the one that the usage event falls into
+        const owings = owed.map(({ spender, hold, cost_micros }, at) => {
+          return { spender, hold, cost_micros, row: fates[at] as RowFate }
+        })
+        const usage = usageOn(tx)
+        return budgetsOn(tx).settleAll(owings, time_ms, (settlements) =>
+          owed.map(async ({ event, facts }, at) => usage.insert(event(settlements[at] as Settlement, time_ms), facts)),
+        )
+      },
+      { lasting, gathered: true },
+    )
   }
 
   async function settle(batch: readonly Waiting[]): Promise<void> {
@@ -71,9 +75,15 @@ export function settleTogether({ db, now, budgetsOn, slices, usageOn }: Needs) {
     }
   }
 
-  async function drain(project_id: string, queue: Waiting[]): Promise<void> {
+  async function drain(project_id: string): Promise<void> {
+    const queue = queues.get(project_id) ?? []
     while (queue.length > 0) await settle(queue.splice(0, BATCH_MAX))
     queues.delete(project_id)
+  }
+
+  /** Those of all projects at once, so that an embedded store can commit them together. */
+  function startAll(): void {
+    for (const project_id of starting.splice(0)) void drain(project_id)
   }
 
   return (owed: Owed): Promise<Settlement> =>
@@ -81,8 +91,7 @@ export function settleTogether({ db, now, budgetsOn, slices, usageOn }: Needs) {
       const { project_id } = owed.spender
       const queue = queues.get(project_id)
       if (queue) return void queue.push({ owed, resolve, reject })
-      const fresh = [{ owed, resolve, reject }]
-      queues.set(project_id, fresh)
-      setImmediate(() => void drain(project_id, fresh))
+      queues.set(project_id, [{ owed, resolve, reject }])
+      if (starting.push(project_id) === 1) setImmediate(startAll)
     })
 }

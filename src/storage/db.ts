@@ -46,11 +46,19 @@ export function isRead({ text }: Sql): boolean {
  */
 export type Lasting = 'flushed' | 'committed'
 
+/** How a transaction wants to be written. */
+export interface Writing {
+  /** `flushed`, unless said otherwise. */
+  lasting?: Lasting
+  /** It has let a turn go by already, for others of its kind: an embedded store does not wait for more. */
+  gathered?: boolean
+}
+
 export interface Db {
   /** Runs one statement. One statement is one atomic decision on both databases, flushed once this resolves. */
   rows<Row>(statement: Sql): Promise<Row[]>
   /** Runs `work` in a transaction. Inside it, only the `tx` it is handed may be used, and nothing slow awaited. */
-  transaction<T>(work: (tx: Tx) => Promise<T>, lasting?: Lasting): Promise<T>
+  transaction<T>(work: (tx: Tx) => Promise<T>, writing?: Writing): Promise<T>
 }
 
 export interface Tx extends Db {

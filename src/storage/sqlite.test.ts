@@ -87,8 +87,24 @@ describe('§store the embedded store and its disk', () => {
   test('§10 a charge is told of when it is committed; its flush follows by itself, one for many', async () => {
     const disk = heldDisk()
     const db = await opened(disk.flushFile)
-    for (const name of ['a', 'b', 'c']) await db.transaction((tx) => tx.rows(put(name)), 'committed')
+    for (const name of ['a', 'b', 'c']) await db.transaction((tx) => tx.rows(put(name)), { lasting: 'committed' })
     expect(await db.rows(noted)).toHaveLength(3)
+    await expect.poll(disk.begun).toBe(1)
+    disk.end()
+    await closed(db, disk, 2)
+  })
+
+  test('§10 what was gathered already is committed within its turn, all of it together; the rest waits a turn', async () => {
+    const disk = heldDisk()
+    const db = await opened(disk.flushFile)
+    const order: string[] = []
+    const write = (name: string, gathered: boolean) =>
+      db.transaction((tx) => tx.rows(put(name)), { lasting: 'committed', gathered }).then(() => order.push(name))
+    const turn = turns(1).then(() => order.push('a turn'))
+    await Promise.all([write('a', true), write('b', true), turn])
+    const next = turns(1).then(() => order.push('a turn'))
+    await Promise.all([write('c', false), next])
+    expect(order).toEqual(['a', 'b', 'a turn', 'a turn', 'c'])
     await expect.poll(disk.begun).toBe(1)
     disk.end()
     await closed(db, disk, 2)
@@ -145,7 +161,7 @@ describe('§store the embedded store and its disk', () => {
     for (let n = 0; n < 60; n++) {
       await Promise.all(
         Array.from({ length: 100 }, () =>
-          db.transaction((tx) => tx.rows(sql`INSERT INTO large (body) VALUES (${body})`), 'committed'),
+          db.transaction((tx) => tx.rows(sql`INSERT INTO large (body) VALUES (${body})`), { lasting: 'committed' }),
         ),
       )
       longest = Math.max(longest, statSync(`${path()}-wal`).size)

@@ -32,22 +32,24 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
   const queue: Job[] = []
   let committing: Promise<void> | undefined
 
-  function enqueue<T>(job: Pick<Job, 'run' | 'is_transaction' | 'lasting'>): Promise<T> {
+  function enqueue<T>(job: Pick<Job, 'run' | 'is_transaction' | 'lasting'>, gathered = false): Promise<T> {
     return new Promise((resolve, reject) => {
       const failure = disk.failure()
       if (failure) return reject(unavailable(failure))
       queue.push({ resolve, reject, ...job })
-      committing ??= commitAll()
+      committing ??= commitAll(gathered)
     })
   }
 
   /** A turn of the event loop before each batch: whoever writes again and again keeps nobody else from being served. */
-  async function commitAll(): Promise<void> {
-    do {
-      await nextTurn()
+  async function commitAll(gathered: boolean): Promise<void> {
+    await (gathered ? undefined : nextTurn())
+    for (;;) {
       checkpointing.beforeWrite()
       await commitTogether({ writer, watchers, disk }, queue.splice(0, BATCH_MAX))
-    } while (queue.length > 0)
+      if (queue.length === 0) break
+      await nextTurn()
+    }
     committing = undefined
   }
 
@@ -76,9 +78,9 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
       if (statement.once) return thread.read(statement.text.join('?'), statement.values).then(named<Row>)
       return attempt(() => (writer.is_writing ? reader : writer).run<Row>(statement))
     },
-    transaction(work, lasting = 'flushed') {
+    transaction(work, { lasting = 'flushed', gathered } = {}) {
       guard.assertOutside()
-      return enqueue({ run: () => guard.enter(() => work(tx)), is_transaction: true, lasting })
+      return enqueue({ run: () => guard.enter(() => work(tx)), is_transaction: true, lasting }, gathered)
     },
     watch: watchers.watch,
     async ping() {
