@@ -9,6 +9,7 @@ import { MONEY_CHECKS } from '../torture/money-checker.ts'
 import { race } from '../torture/race.ts'
 import { newSeed } from '../torture/randomness.ts'
 import { redis } from '../torture/redis-run.ts'
+import { revoke } from '../torture/replica-revoke.ts'
 import { found, foundBy, isClean, type Report, table } from '../torture/report.ts'
 import { ENGINES } from '../torture/scene.ts'
 import { secrets } from '../torture/secrets.ts'
@@ -53,6 +54,15 @@ describe.sequential('torture', () => {
   ] as const)('T-20 disconnect catches %s', async (_bug, plant, check) => {
     const report = await disconnect({ requests: 200, engine: 'sqlite', plant, seed })
     expect(found(report, check).length, table(report)).toBeGreaterThan(0)
+  })
+
+  test('F15 no key is accepted after its revocation was answered, although callers are remembered, 200 times', async () => {
+    expectClean(await revoke({ revocations: 200, per_second: 100, engine: 'sqlite', seed }))
+  })
+
+  test('F15 revoke catches a store that does not tell of changes', async () => {
+    const report = await revoke({ revocations: 10, per_second: 30, engine: 'sqlite', plant: 'silent-changes', seed })
+    expect(foundBy(report, 'accepted after the answer').length, table(report)).toBeGreaterThan(0)
   })
 
   test('R43 a key with $5.00 pays for exactly 2,500 calls of $0.002, however many come at once', async () => {

@@ -38,6 +38,7 @@ interface RollingOptions {
 }
 
 interface RevokeOptions {
+  engine: Engine
   revocations: number
   perSecond: number
   redis?: RedisState
@@ -133,7 +134,9 @@ function runReplicas(name: string, description: string, plants: readonly Plant[]
 
 runReplicas('revoke', 'Revokes keys under load on three servers: none may be accepted after the answer.', [
   'auth-cache',
+  'silent-changes',
 ])
+  .addOption(new Option('--engine <name>', 'which store; one server on SQLite').choices(ENGINES).default('postgres'))
   .option('--revocations <n>', 'keys to revoke', whole, 2_000)
   .option('--per-second <n>', 'further requests a second', whole, 500)
   .addOption(new Option('--redis <state>', 'with a Redis that is so meanwhile').choices(REDIS_STATES))

@@ -56,6 +56,10 @@ export const PLANTS = {
     meaning: 'Whoever a key speaks for is remembered for 5 s, and only time ends that.',
     wrap: authCache,
   },
+  'silent-changes': {
+    meaning: 'The embedded store tells nobody that a key has changed.',
+    wrap: (db) => ({ ...db, ...(db.watch && { watch: () => {} }) }),
+  },
   unfenced: {
     meaning: 'A handler keeps its answer without asking whether the reservation is still its own.',
     wrap: unfenced,

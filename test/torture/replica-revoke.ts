@@ -1,16 +1,19 @@
 // §5.4, F15, T-50: on any replica, no request is accepted whose first byte was sent after the revocation was answered.
+// On the embedded store, which has one server, callers are remembered: there it is the memory that is tried.
 import { ownRedisServer, type RedisServer } from '../support/redis-server.ts'
 import { inLanes } from './asks.ts'
 import type { Plant } from './plants.ts'
 import { type Chance, chance } from './randomness.ts'
 import type { Client } from './recording-client.ts'
-import { openReplicaScene, REPLICAS, type Replicas, steadily, withReplicas } from './replica-scene.ts'
+import { REPLICAS, type Replicas, steadily, withReplicas } from './replica-scene.ts'
 import { type Report, report } from './report.ts'
+import { type Engine, openScene } from './scene.ts'
 
 export const REDIS_STATES = ['healthy', 'down', 'paused'] as const
 export type RedisState = (typeof REDIS_STATES)[number]
 
 export interface Revoke {
+  engine?: Engine
   revocations: number
   per_second: number
   /** In which state Redis is meanwhile; without it, there is none. */
@@ -31,14 +34,15 @@ interface Use {
 }
 
 export async function revoke(run: Revoke): Promise<Report> {
-  const { revocations, plant, seed, redis } = run
+  const { revocations, plant, seed, redis, engine = 'postgres' } = run
   const server = redis && (await ownRedisServer())
-  const scene = await openReplicaScene({ plant, ...(server && { settings: { REDIS_URL: server.url } }) })
+  const replicas = engine === 'postgres' ? REPLICAS : 1
+  const scene = await openScene({ engine, replicas, plant, ...(server && { settings: { REDIS_URL: server.url } }) })
   const command = redis ? `revoke, Redis ${redis}` : 'revoke'
-  return report(scene, { command, engine: 'postgres', plant, seed }, () =>
-    withReplicas(scene, async (replicas) => {
+  return report(scene, { command, engine, plant, seed }, () =>
+    withReplicas(scene, async (servers) => {
       if (server && redis) await bring(server, redis)
-      const made = await revokeAll(replicas, run)
+      const made = await revokeAll(servers, run)
       const { uses, revoked } = made
       const late = uses.filter(({ key, invoked_ms }) => invoked_ms > (revoked.get(key) ?? Number.POSITIVE_INFINITY))
       const accepted = late.filter(({ status }) => status === 200)
@@ -48,7 +52,7 @@ export async function revoke(run: Revoke): Promise<Report> {
       )
       return {
         figures: {
-          replicas: REPLICAS,
+          replicas,
           revocations: revoked.size,
           'requests with the keys': uses.length,
           'all requests a second': made.per_second,
@@ -64,7 +68,7 @@ export async function revoke(run: Revoke): Promise<Report> {
           { name: 'revocations that failed', found: made.failed },
           {
             name: 'too few requests after an answer to tell',
-            found: late.length >= revocations * REPLICAS ? [] : [`${late.length}`],
+            found: late.length >= revocations * replicas ? [] : [`${late.length}`],
           },
         ],
       }
