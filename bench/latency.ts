@@ -20,12 +20,14 @@ const STREAM = chat({ stream: true })
 export async function latency(conditions: Conditions): Promise<string> {
   const upstream = await startUpstream({ CHUNKS: STREAM_CHUNKS, FIRST_AT_ONCE: '1' }, SERVER_CORE)
   const sockets = await startBareProxy(upstream, 'sockets')
+  const plain = await startBareProxy(upstream, 'plain')
   const bare = await startBareProxy(upstream, 'node:http')
   const ours = await startService({ name: 'switchyard', upstream })
   const limited = await limitedKey(ours)
   const servers = [
     { name: 'direct', server: upstream, key: ADMIN_KEY },
     { name: 'bare sockets, bytes unread', server: sockets, key: ADMIN_KEY },
+    { name: 'bare node:http + plain sockets', server: plain, key: ADMIN_KEY },
     { name: 'bare node:http + undici dispatch', server: bare, key: ADMIN_KEY },
     { name: 'switchyard, live', server: ours, key: ADMIN_KEY },
     { name: 'switchyard, live, a hold for each call', server: ours, key: limited },
@@ -37,7 +39,7 @@ export async function latency(conditions: Conditions): Promise<string> {
     p50_ms: first_p50_ms,
     p99_ms: first_p99_ms,
   }))
-  await Promise.all([upstream, sockets, bare, ours].map((server) => server.stop()))
+  await Promise.all([upstream, sockets, plain, bare, ours].map((server) => server.stop()))
   record('Latency', { conditions, per_second: PER_SECOND, whole, firsts })
   const how = `${PER_SECOND} requests a second, open loop, ${conditions.rounds} rounds of ${conditions.seconds} s`
   return [

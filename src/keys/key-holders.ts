@@ -56,9 +56,9 @@ export async function keyHolders({ store, uses, clock, watch }: HolderNeeds) {
     /** R63: `from` is asked only for a key that is bound to networks. From elsewhere, such a key is unknown. */
     find(raw: string, from: () => Address | undefined): Soon<Caller | undefined> {
       const hash = hashKey(raw)
-      if (!isMintedForm(raw) && !operatorHashes.has(hash)) return undefined // R5: refused without a database read
       const known = remembered.get(hash)
       if (known && clock.now() < (known.works_until ?? Number.POSITIVE_INFINITY)) return entering(known, from)
+      if (!isMintedForm(raw) && !operatorHashes.has(hash)) return undefined // R5: refused without a database read
       return ask(hash).then((caller) => entering(caller, from))
     },
   }
