@@ -41,7 +41,7 @@ export function inferencePath(parts: PathParts) {
   const { db, clock, logger, seals, process_id, gateway, policy, metrics, idempotencyOn } = parts
   const budgetsOn = (on: Db) => budgetStore(on, process_id)
   const slices = slicesOf(db, process_id)
-  const written = db.watch && alikeEvents(WRITTEN_MAX)
+  const written = db.watch && alikeEvents(ROOM_FOR_WRITTEN)
   const usageOn = (on: Db) => usageStore(on, written)
   const dials = dialer({ policy, clock, secretOf: credentialStore(db, seals).secretOf })
   const deferred = deferredWrites((err) => {
@@ -91,4 +91,4 @@ export function inferencePath(parts: PathParts) {
 }
 
 const CLOSE_WITHIN_MS = 10_000
-const WRITTEN_MAX = 100_000 // events, of which little more than their ids is kept
+const ROOM_FOR_WRITTEN = { events: 100_000, kinds: 2_000 } // some 10 MB

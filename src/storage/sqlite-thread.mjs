@@ -1,6 +1,13 @@
 // The embedded store's second thread, see sqlite-thread.ts. Plain JavaScript: a thread starts from a file as it is.
+import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { DatabaseSync } from '@photostructure/sqlite'
+
+// Whoever is served goes first, where they share a core. On Linux this is about the thread alone; elsewhere it would be
+// the whole process.
+try {
+  if (process.platform === 'linux') setPriority(0, 5)
+} catch {} // a sandbox may forbid it
 
 const connections = new Map()
 

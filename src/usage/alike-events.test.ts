@@ -65,8 +65,11 @@ test('§8.2.3 events of other five minutes are of another kind', () => {
 })
 
 test('§8.2.3 what is taken is gone, and so is everything where there is too much of it', () => {
-  const alike = addedTo(alikeEvents(300), made(Array.from({ length: 300 }, () => ({}))))
+  const room = { events: 300, kinds: 3 }
+  const alike = addedTo(alikeEvents(room), made(Array.from({ length: 300 }, () => ({}))))
   expect(alike.count()).toBe(300)
   addedTo(alike, made([{}]))
   expect([alike.count(), alike.take().length, alike.count(), alike.take()]).toEqual([1, 1, 0, []])
+  addedTo(alike, made(['key_1', 'key_2', 'key_3', 'key_4'].map((key_id) => ({ key_id }))))
+  expect(alike.count()).toBe(1)
 })

@@ -24,8 +24,16 @@ export interface Alike {
 
 export type AlikeEvents = ReturnType<typeof alikeEvents>
 
-/** Beyond `most`, all are forgotten: whoever rolls up reads them then. */
-export function alikeEvents(most = Number.POSITIVE_INFINITY) {
+/** How much is kept: of each event its id, of each kind its sums. */
+export interface Room {
+  events: number
+  kinds: number
+}
+
+const ENDLESS: Room = { events: Number.POSITIVE_INFINITY, kinds: Number.POSITIVE_INFINITY }
+
+/** Beyond its `room`, all are forgotten: whoever rolls up reads them then. */
+export function alikeEvents(room = ENDLESS) {
   const open = new Map<string, Alike>()
   let full: Alike[] = []
   let events = 0
@@ -41,7 +49,7 @@ export function alikeEvents(most = Number.POSITIVE_INFINITY) {
     clear,
 
     add(event: Countable & { trace_id: string }, place: Place, created_ms: number): void {
-      if (events >= most) clear()
+      if (events >= room.events || open.size >= room.kinds) clear()
       const start_ms = created_ms - (created_ms % FINEST_MS)
       const kind = keyOf(place, '', start_ms, DIMENSIONS)
       let alike = open.get(kind)
