@@ -1,12 +1,12 @@
 // Events added up as they come, those together that differ in nothing a roll-up tells apart. A process keeps what it
 // has written itself this way, so that rolling it up need not read it back.
-import { MINUTE_MS } from '../core/clock.ts'
 import {
   addAmounts,
   type Countable,
   countSpread,
   DIMENSIONS,
   emptyRollup,
+  FINEST_MS,
   keyOf,
   type Place,
   type Rollup,
@@ -14,7 +14,6 @@ import {
 
 export const BATCH_EVENTS = 250
 const BATCH_KINDS = 32
-const FINEST_MS = 5 * MINUTE_MS
 
 export interface Alike {
   /** Not kept as it is: what all roll-ups can be added up from. */

@@ -12,6 +12,7 @@ export type Dimension = (typeof DIMENSIONS)[number]
 
 const GRAIN_MS = { minutes: 5 * MINUTE_MS, hour: HOUR_MS, quarter: 6 * HOUR_MS, day: DAY_MS }
 export type Grain = keyof typeof GRAIN_MS
+export const FINEST_MS = GRAIN_MS.minutes
 
 export interface Cube {
   name: string
