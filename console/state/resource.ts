@@ -23,6 +23,7 @@ interface Options {
 }
 
 const REST_FACTOR = 50 // what took long to load is asked for rarely: at most 2% of the time
+const LONGEST_REST_MS = 5 * 60_000 // what seems to have taken hours was asked for by a machine that then slept
 
 /** `tell`: what is there before all of it is. It is shown while nothing else is. */
 type Load<T> = (signal: AbortSignal, tell: (part: T) => void) => Promise<T>
@@ -71,7 +72,7 @@ function startLoading<T>({ load, poll_ms, show }: Loop<T>) {
       if (!controller.signal.aborted) show((before) => failed(before, cause))
     }
     if (!controller.signal.aborted && poll_ms !== undefined)
-      timer = setTimeout(whenSeen, Math.max(poll_ms, (nowMs() - started) * REST_FACTOR))
+      timer = setTimeout(whenSeen, Math.max(poll_ms, restAfter(nowMs() - started)))
   }
 
   const whenSeen = () => {
@@ -95,6 +96,8 @@ function startLoading<T>({ load, poll_ms, show }: Loop<T>) {
     },
   }
 }
+
+const restAfter = (took_ms: number) => Math.min(took_ms * REST_FACTOR, LONGEST_REST_MS)
 
 /** The same, seen as something else. */
 export function seenAs<T, U>(

@@ -1,7 +1,10 @@
 // First-run guidance: it ends in a working request, and the page sees it.
+import type { Request, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { accountStore } from '../../src/accounts/account-store.ts'
+import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts'
 import { faults, tracesOf, withConsole } from './checks.ts'
+import type { ConsoleScene } from './console-scene.ts'
 import { seedOwner } from './seed.ts'
 
 withConsole((scene) => {
@@ -39,22 +42,17 @@ withConsole((scene) => {
   })
 
   test('§operations nothing is asked for while the tab is hidden', async () => {
-    const { cookie } = await seedOwner(scene().db())
-    const visit = await scene().visit('/start', { cookie })
+    const { visit, asked, ended, makeKey } = await starting(scene())
     const { page } = visit
-    const asked: string[] = []
-    page.on('request', (request) => void asked.push(request.url()))
     const hide = (hidden: boolean) =>
       page.evaluate((is) => {
         Object.defineProperty(document, 'hidden', { configurable: true, get: () => is })
         document.dispatchEvent(new Event('visibilitychange'))
       }, hidden)
-    await page.clock.install()
-    await page.getByRole('button', { name: 'Make a key' }).click()
-    await page.getByText('Waiting for your first request').waitFor()
+    await makeKey()
     await hide(true)
+    await expect.poll(() => ended.length).toBe(asked.length) // one that is under way is none that was asked for
     await page.clock.runFor(60_000)
-    await expect.poll(() => asked.at(-1)).toContain('/v2/usage')
     const before = asked.length
     await page.clock.runFor(600_000)
     expect(asked.length).toBe(before)
@@ -62,4 +60,38 @@ withConsole((scene) => {
     await expect.poll(() => asked.length).toBeGreaterThan(before)
     await visit.close()
   })
+
+  test('§operations a machine that slept over a question asks again soon after', async () => {
+    const { visit, asked, ended, makeKey } = await starting(scene())
+    const { page } = visit
+    const held: Route[] = []
+    await page.route('**/v2/usage*', (route) => void held.push(route), { times: 1 })
+    await makeKey()
+    await expect.poll(() => held.length).toBe(1)
+    await page.clock.fastForward(8 * HOUR_MS)
+    await expect.poll(() => ended.length).toBe(1)
+    await page.clock.fastForward(5 * MINUTE_MS)
+    await expect.poll(() => asked.length).toBeGreaterThan(1)
+    await visit.close()
+  })
 })
+
+/** The first page of somebody without a key, with what it asks for once there is one. */
+async function starting(scene: ConsoleScene) {
+  const { cookie } = await seedOwner(scene.db())
+  const visit = await scene.visit('/start', { cookie })
+  const { page } = visit
+  const asked: string[] = []
+  const ended: string[] = []
+  const noteIn = (urls: string[]) => (request: Request) =>
+    void (request.url().includes('/v2/usage') && urls.push(request.url()))
+  page.on('request', noteIn(asked))
+  page.on('requestfinished', noteIn(ended))
+  page.on('requestfailed', noteIn(ended))
+  await page.clock.install()
+  const makeKey = async () => {
+    await page.getByRole('button', { name: 'Make a key' }).click()
+    await page.getByText('Waiting for your first request').waitFor()
+  }
+  return { visit, asked, ended, makeKey }
+}
