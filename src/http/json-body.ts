@@ -1,6 +1,7 @@
 // Bodies are JSON in UTF-8 (§4). Nothing is guessed: what would change on its way through is refused instead.
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
+import { isDeeperThan, textOf } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 
 const DEPTH_MAX = 64
@@ -14,31 +15,14 @@ export function parseJsonBodies(app: FastifyInstance): void {
     if (bytes.length === 0) return done(null, undefined)
     if (!isUtf8(bytes)) return done(new Refusal('invalid_request', 'The body is not valid UTF-8.'))
     if (isTooDeep(bytes)) return done(new Refusal('invalid_request', `The body nests deeper than ${DEPTH_MAX} levels.`))
-    parse(request, bytes.toString('utf8'), (error, value) =>
+    parse(request, textOf(bytes), (error, value) =>
       error ? done(new Refusal('invalid_request', 'The body is not valid JSON.', { cause: error })) : done(null, value),
     )
   })
 }
 
-const [QUOTE, BACKSLASH, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d]
-
 /** Parsing deep nesting is cheap, but everything that walks the result afterwards recurses. */
-export function isTooDeep(json: Uint8Array): boolean {
-  if (json.length <= 2 * DEPTH_MAX) return false // too short to open and close that many
-  let depth = 0
-  let inString = false
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at]
-    if (inString) {
-      if (byte === BACKSLASH) at++
-      else if (byte === QUOTE) inString = false
-    } else if (byte === QUOTE) inString = true
-    else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
-      if (++depth > DEPTH_MAX) return true
-    } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) depth--
-  }
-  return false
-}
+export const isTooDeep = (json: Buffer) => isDeeperThan(DEPTH_MAX, json)
 
 /** The same of a body that was parsed already, which for one of a few long texts costs far less than its bytes. */
 export const nestsTooDeep = (value: unknown) => nestsDeeper(value, DEPTH_MAX)

@@ -1,12 +1,13 @@
 // What an assistant said, out of the bytes that carried it: for the session's line, where contents are kept at all.
+import { jsonOrNone, textOf } from '../core/json-bytes.ts'
 import type { CallKind } from '../providers/provider.ts'
 
 type Fields = Record<string, unknown>
 
 export function assistantOutput(kind: CallKind, streamed: boolean, body: Buffer): unknown {
-  if (kind === 'responses') return (streamed ? finalResponse(body) : parsed(body.toString('utf8')))?.output
+  if (kind === 'responses') return (streamed ? finalResponse(body) : jsonOrNone(body))?.output
   if (!streamed) {
-    const [choice] = (parsed(body.toString('utf8'))?.choices as Fields[] | undefined) ?? []
+    const [choice] = (jsonOrNone(body)?.choices as Fields[] | undefined) ?? []
     return choice?.message ?? choice?.text
   }
   return joined(body)
@@ -15,7 +16,7 @@ export function assistantOutput(kind: CallKind, streamed: boolean, body: Buffer)
 /** The response as its last event has it. */
 export function finalResponse(body: Buffer): Fields | undefined {
   for (const data of events(body).reverse()) {
-    const event = parsed(data)
+    const event = jsonOrNone(data)
     const type = String(event?.type)
     if (/^response\.(completed|incomplete|failed)$/.test(type)) return event?.response as Fields
   }
@@ -27,7 +28,7 @@ function joined(body: Buffer): Fields {
   let content = ''
   const calls = new Map<number, { id?: unknown; type: 'function'; function: { name: string; arguments: string } }>()
   for (const data of events(body)) {
-    const [choice] = (parsed(data)?.choices as Fields[] | undefined) ?? []
+    const [choice] = (jsonOrNone(data)?.choices as Fields[] | undefined) ?? []
     const delta = (choice?.delta ?? {}) as { content?: unknown; tool_calls?: Fields[] }
     content += typeof delta.content === 'string' ? delta.content : typeof choice?.text === 'string' ? choice.text : ''
     for (const part of delta.tool_calls ?? []) {
@@ -43,15 +44,6 @@ function joined(body: Buffer): Fields {
 }
 
 const events = (body: Buffer) =>
-  body
-    .toString('utf8')
+  textOf(body)
     .split(/\r?\n\r?\n/)
     .map((event) => event.replace(/^(event:.*\r?\n)?data: ?/, ''))
-
-function parsed(text: string): Fields | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

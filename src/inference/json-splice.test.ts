@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { spliceFields } from './json-splice.ts'
 
-const splice = (text: string, fields: Record<string, unknown>) => spliceFields(Buffer.from(text), fields).toString()
+const splice = (text: string, fields: Record<string, unknown>) =>
+  spliceFields({ bytes: Buffer.from(text), json: JSON.parse(text) }, fields).toString()
 
 test.each([
   ['{}', { model: 'b' }, '{"model":"b"}'],

@@ -1,5 +1,6 @@
 // The path of one generation (§1, §8.1, §10, §11): route, reserve, dispatch, answer, settle. Stages take values and
 // return values; the promise that each one keeps stands beside it.
+import { jsonOrNone } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
 import {
@@ -20,7 +21,7 @@ import { hintsHonored, targetMet } from './qos.ts'
 import type { Ending, Money, Produced, Together } from './settle.ts'
 import type { SseFrames } from './sse-frames.ts'
 import type { Route } from './target.ts'
-import { estimateUsage, generatedIn, readUsage, type TokenCounts } from './token-counts.ts'
+import { estimateUsage, readUsage, type TokenCounts, tokensIn } from './token-counts.ts'
 
 export interface Stages {
   chooseRoute(call: Call): Promise<Route> | Route
@@ -95,8 +96,7 @@ type Whole = Extract<Answered, { kind: 'whole' }>
 
 async function answerWhole(run: Run, { content_type, body }: Whole): Promise<void> {
   const { call, got, client, stages, reservation } = run
-  const said = parsed(body)
-  const tokens = readUsage(said?.usage) ?? estimateUsage(call.input_estimate, generatedIn(said))
+  const tokens = tokensIn(body, call.input_estimate)
   const facts = factsOf(run)
   const headers = { 'content-type': content_type || 'application/json', ...headersOf(facts) }
   const ended = (money: Money): Ended => ({ call, got, facts, body, tokens, money })
@@ -117,7 +117,7 @@ async function answerClientError(run: Run, answered: Extract<Answered, { kind: '
   await run.stages.giveBack(run.got)
   if (run.reservation) await run.stages.release(run.reservation)
   const { status, body } = answered
-  const isEnvelope = typeof (parsed(body)?.error as { message?: unknown } | undefined)?.message === 'string'
+  const isEnvelope = typeof (jsonOrNone(body)?.error as { message?: unknown } | undefined)?.message === 'string'
   if (!isEnvelope) throw new Refusal('invalid_request', `The upstream refused this request with status ${status}.`)
   run.client.send(status, { 'content-type': 'application/json; charset=utf-8', ...headersOf(factsOf(run)) }, body)
 }
@@ -213,11 +213,3 @@ const keptStream = (headers: Record<string, string>, body: Buffer): KeptResponse
   headers: { 'content-type': 'text/event-stream; charset=utf-8', ...headers },
   body,
 })
-
-function parsed(body: Buffer): Record<string, unknown> | undefined {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return undefined
-  }
-}

@@ -1,6 +1,7 @@
 // What a generation leaves behind beside its charge: the session's line (§11: once, however many attempts ran), the
 // stored response, and the memory of the prompt's prefixes.
 import type { Clock } from '../core/clock.ts'
+import { jsonIn } from '../core/json-bytes.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { nativeBlocks } from '../responses/native-response.ts'
 import { responseStore } from '../responses/response-store.ts'
@@ -60,7 +61,7 @@ export function records({ clock, seals, gateway }: Needs): Records {
   async function storeResponse(ended: Ended, tx: Db): Promise<void> {
     const { call, body } = ended
     if (!call.conversation) return
-    const kept = keptForm(call.stream ? finalResponse(body) : JSON.parse(body.toString('utf8')), call.conversation)
+    const kept = keptForm(call.stream ? finalResponse(body) : jsonIn(body), call.conversation)
     if (!kept) return
     const record = { trace_id: call.trace_id, ...kept, native: blocksOf(ended) }
     await responseStore(tx, seals).insert(call.caller.project_id, record, clock.now())
@@ -80,7 +81,7 @@ export function records({ clock, seals, gateway }: Needs): Records {
     finalBody(ended) {
       const { call, body } = ended
       if (call.conversation?.surface !== 'v2') return body
-      return Buffer.from(JSON.stringify({ ...JSON.parse(body.toString('utf8')), ...blocksOf(ended) }))
+      return Buffer.from(JSON.stringify({ ...jsonIn(body), ...blocksOf(ended) }))
     },
 
     repeatedTokens(call, { target }) {

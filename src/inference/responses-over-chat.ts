@@ -1,5 +1,6 @@
 // An upstream without a Responses API serves it all the same: the request goes out as chat, and what comes back is told
 // as a response, whole or event by event.
+import { jsonIn } from '../core/json-bytes.ts'
 import type { Provider, ProviderAnswer, ProviderCall } from '../providers/provider.ts'
 import { responseEvents } from '../responses/event-stream.ts'
 import { responseFrom } from '../responses/from-chat.ts'
@@ -14,7 +15,7 @@ export function responsesOverChat(provider: Provider, conversation: Conversation
     async call(call: ProviderCall, signal) {
       if (call.kind !== 'responses') return provider.call(call, signal)
       // The path has set the target's model, and perhaps a lower limit, in the body.
-      const { model, max_output_tokens = null } = JSON.parse(call.body.toString('utf8'))
+      const { model, max_output_tokens = null } = jsonIn(call.body)
       const asked = { ...request, model, max_output_tokens, stream: call.stream }
       const body = Buffer.from(JSON.stringify(chatRequestFrom(asked, history)))
       const answer = await provider.call({ ...call, kind: 'chat', body }, signal)
@@ -37,7 +38,7 @@ export function responsesOverChat(provider: Provider, conversation: Conversation
 
   function whole(answer: ProviderAnswer): ProviderAnswer {
     const translated = async () => {
-      const completion = JSON.parse((await answer.whole()).toString('utf8'))
+      const completion = jsonIn(await answer.whole())
       return Buffer.from(JSON.stringify(responseFrom(completion, request, ids)))
     }
     return {

@@ -1,4 +1,5 @@
 // Usage as providers report it, in one form (§6.4 of their many). `cached` and `written` are parts of `input`.
+import { fieldFromEnd, jsonOrNone } from '../core/json-bytes.ts'
 import type { Tokens } from '../models/price.ts'
 
 export interface TokenCounts extends Tokens {
@@ -27,6 +28,14 @@ export function readUsage(usage: unknown): TokenCounts | undefined {
     reasoning: count(outputDetails.reasoning_tokens) ?? 0,
     estimated: false,
   }
+}
+
+/** What a whole answer says or, where it does not, has probably taken. A list of embeddings is megabytes of numbers. */
+export function tokensIn(body: Buffer, input_estimate: number): TokenCounts {
+  const told = readUsage(fieldFromEnd(body, 'usage'))
+  if (told) return told
+  const answer = jsonOrNone(body)
+  return readUsage(answer?.usage) ?? estimateUsage(input_estimate, generatedIn(answer))
 }
 
 /** What an upstream that stayed silent, or was cut off, has probably worked. */

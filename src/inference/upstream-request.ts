@@ -15,7 +15,7 @@ export function bodyFor(call: Call, target: Target, { clamp_output_to }: Held): 
   const isAsked = call.stream && call.kind !== 'responses' && !call.wants_usage
   if (isAsked && typeof stream_options === 'object' && !Array.isArray(stream_options))
     fields.stream_options = { ...stream_options, include_usage: true }
-  return spliceFields(call.body, fields)
+  return spliceFields({ bytes: call.body, json: call.json }, fields)
 }
 
 /** OpenAI's own newer models refuse max_tokens; most others know nothing else. */

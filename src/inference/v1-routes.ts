@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import { jsonIn } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 import { isTooDeep, nestsTooDeep } from '../http/json-body.ts'
 import type { Routes } from '../http/routes.ts'
@@ -59,7 +60,7 @@ export function takeBodiesAsBytes(app: FastifyInstance): void {
     if (bytes.length >= SCAN_FROM_BYTES && isTooDeep(bytes)) return done(tooDeep())
     let json: unknown
     try {
-      json = JSON.parse(bytes.toString('utf8'))
+      json = jsonIn(bytes)
     } catch (cause) {
       return done(new Refusal('invalid_request', 'The body is not valid JSON.', { cause }))
     }

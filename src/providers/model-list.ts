@@ -1,4 +1,5 @@
 // What an upstream says it serves (R52), which is also the cheapest way to see whether it takes a credential.
+import { jsonIn } from '../core/json-bytes.ts'
 import { type ProviderAnswer, UpstreamError } from './provider.ts'
 
 const LIST_MAX_BYTES = 4 * 1024 * 1024
@@ -36,7 +37,7 @@ async function atMost(answer: ProviderAnswer, max_bytes: number): Promise<Buffer
 
 function idsIn(bytes: Buffer): string[] | undefined {
   try {
-    const { data } = JSON.parse(bytes.toString('utf8')) as { data: { id: unknown }[] }
+    const { data } = jsonIn(bytes) as { data: { id: unknown }[] }
     const ids = data.slice(0, MODELS_MAX).map(({ id }) => id)
     const readable = ids.filter((id) => typeof id === 'string' && id !== '' && id.length <= ID_MAX_LENGTH)
     return [...new Set(readable as string[])]

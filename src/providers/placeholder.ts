@@ -2,6 +2,7 @@
 // request gets the same answer, but for ids and times.
 import type { Clock } from '../core/clock.ts'
 import { randomBase62 } from '../core/ids.ts'
+import { jsonIn } from '../core/json-bytes.ts'
 import { chatChunks, chatCompletion, completion, completionChunks, type Identity } from './placeholder-chat.ts'
 import { embeddings } from './placeholder-embeddings.ts'
 import type { Body } from './placeholder-output.ts'
@@ -36,7 +37,7 @@ export function placeholder({ clock, newId = randomId }: PlaceholderOptions): Pr
 
     async call({ kind, body, stream }, signal) {
       if (signal.aborted) throw signal.reason
-      const asked = JSON.parse(body.toString('utf8')) as Body
+      const asked = jsonIn(body) as Body
       const identity = { created: Math.floor(clock.now() / 1_000), newId }
       const streamed = stream ? STREAMED[kind] : undefined
       if (!streamed) return jsonAnswer(200, WHOLE[kind](asked, identity), signal)

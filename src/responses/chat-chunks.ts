@@ -1,4 +1,5 @@
 // The chunks of a chat stream, out of bytes that may be cut anywhere.
+import { jsonOrNone } from '../core/json-bytes.ts'
 import { isObject, type Json } from './response-request.ts'
 
 export type ChatChunk =
@@ -67,20 +68,12 @@ export function chatChunks() {
 
 function read(payload: string, event: string): ChatChunk {
   if (payload.trim() === '[DONE]') return { kind: 'done' }
-  const chunk = parse(payload)
+  const chunk: unknown = jsonOrNone(payload)
   if (!isObject(chunk)) return notAChunk('something that is no JSON object')
   const { error } = chunk
   if (error !== undefined && error !== null) return { kind: 'error', error: reason(error) }
   if (event === 'error' || chunk.object === 'error') return { kind: 'error', error: reason(chunk) }
   return { kind: 'chunk', chunk }
-}
-
-function parse(payload: string): unknown {
-  try {
-    return JSON.parse(payload)
-  } catch {
-    return undefined
-  }
 }
 
 function reason(error: unknown): { message: string; code?: string } {

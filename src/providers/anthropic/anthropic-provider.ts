@@ -1,5 +1,6 @@
 // Anthropic's own protocol behind the same port: chat goes out as Messages, and comes back as chat.
 import { type Clock, systemClock } from '../../core/clock.ts'
+import { jsonIn, jsonOrNone } from '../../core/json-bytes.ts'
 import { LISTING_TIMEOUTS, type ModelList, readModelList } from '../model-list.ts'
 import { errorBody, jsonAnswer } from '../prepared-answer.ts'
 import { type Provider, type ProviderAnswer, type ProviderCall, UpstreamError } from '../provider.ts'
@@ -40,7 +41,7 @@ export function anthropic(options: AnthropicOptions): AnthropicProvider {
     speaks: (kind) => kind === 'chat',
 
     async call(call: ProviderCall, signal) {
-      const translated = toMessages(JSON.parse(call.body.toString('utf8')), max_tokens)
+      const translated = toMessages(jsonIn(call.body), max_tokens)
       if (translated.kind === 'refused')
         return jsonAnswer(400, errorBody(translated.message, 'invalid_request_error'), signal)
       const accept = call.stream ? 'text/event-stream' : 'application/json'
@@ -93,18 +94,10 @@ function plain(answer: ProviderAnswer, created: number): ProviderAnswer {
 }
 
 function translate(bytes: Buffer, status: number, created: number): unknown {
-  const body = parsed(bytes)
+  const body: unknown = jsonOrNone(bytes)
   if (status !== 200) return toChatError(body, status)
   const message = body as Partial<Message> | undefined
   if (typeof message?.id === 'string' && Array.isArray(message.content))
     return toChatCompletion(message as Message, created)
   throw new UpstreamError('reset', new Error('an answer that is no message'))
-}
-
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'))
-  } catch {
-    return undefined
-  }
 }
