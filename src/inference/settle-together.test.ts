@@ -116,6 +116,34 @@ withDb((db) => {
     expect(await booksOf(spender)).toMatchObject({ key_spent: 23, spent: 23, events: 3, charged: 23 })
   })
 
+  test('§11 answers are kept together with their charges, and on the disk before they are told', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const { told, counted } = counting()
+    const settle = settling(counted)
+    const keeping = (n: number): Owed['keep'] => {
+      return async (tx, { charged_micros }) =>
+        void (await tx.rows(sql`INSERT INTO idempotency (digest, state, owner, process, expires_at)
+          VALUES (${`d${n}`}, 'kept', ${String(charged_micros)}, 'one', ${NOON})`))
+    }
+    await Promise.all(Array.from({ length: 20 }, (_, n) => settle(owed(spender, n, { keep: keeping(n) }))))
+    expect(told).toEqual(['flushed'])
+    expect(await booksOf(spender)).toMatchObject({ key_spent: 190, spent: 190, events: 20, charged: 190 })
+    const kept = await db().rows(sql`SELECT COUNT(*) AS kept FROM idempotency WHERE digest = 'd' || owner`)
+    expect(kept).toEqual([{ kept: 20 }])
+  })
+
+  test('§11 an answer that may not be kept is not charged, and its neighbours are', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const settle = settling()
+    const outcomes = await Promise.allSettled([
+      settle(owed(spender, 7)),
+      settle(owed(spender, 1_000, { keep: () => Promise.reject(new Error('kept by another')) })),
+      settle(owed(spender, 11)),
+    ])
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await booksOf(spender)).toMatchObject({ key_spent: 18, spent: 18, events: 2, charged: 18 })
+  })
+
   test('§8.2 planted: neighbours that are written again although the batch was not undone are found', async () => {
     const spender = await spenderIn(await projectIn(db()))
     // Every statement for itself: what was written before the failure stays.

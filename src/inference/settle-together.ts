@@ -1,7 +1,7 @@
 // Charges of one project that come at the same moment are written in one transaction: they share its round trips, its
 // commit and the lock on the rows that carry the money, which every one of them needs. Each caller still waits until
-// its own charge is committed and, where a limit stands behind it, on the disk (decision 0142). What must be written
-// together with more than its usage event does not come here.
+// its own charge is committed and, where a limit or a kept answer stands behind it, on the disk (decision 0142). What
+// must be written together with more than that and its usage event does not come here.
 import type { Hold, RowFate, Settlement } from '../budgets/budget.ts'
 import type { BudgetStore, Spender } from '../budgets/budget-store.ts'
 import type { Slices } from '../budgets/slice-store.ts'
@@ -19,6 +19,8 @@ export interface Owed {
   cost_micros: number
   event(settlement: Settlement, now: number): UsageEvent
   facts: TraceFacts
+  /** Keeps the answer for whoever asks again, in one statement. Rejects where nothing may be charged after all. */
+  keep?: ((tx: Db, settlement: Settlement) => Promise<void>) | undefined
 }
 
 interface Needs {
@@ -37,26 +39,10 @@ interface Waiting {
 
 export type SettleTogether = ReturnType<typeof settleTogether>
 
-export function settleTogether({ db, now, budgetsOn, slices, usageOn }: Needs) {
+export function settleTogether(needs: Needs) {
+  const { now, slices } = needs
   const queues = new Map<string, Waiting[]>()
   const starting: string[] = []
-
-  function write(owed: readonly Owed[], fates: RowFate[]): Promise<Settlement[]> {
-    const lasting = owed.some(({ hold }) => hold) ? 'flushed' : 'committed'
-    return db.transaction(
-      async (tx) => {
-        const time_ms = now() // R65: the window that pays is the one that the usage event falls into
-        const owings = owed.map(({ spender, hold, cost_micros }, at) => {
-          return { spender, hold, cost_micros, row: fates[at] as RowFate }
-        })
-        const usage = usageOn(tx)
-        return budgetsOn(tx).settleAll(owings, time_ms, (settlements) =>
-          owed.map(async ({ event, facts }, at) => usage.insert(event(settlements[at] as Settlement, time_ms), facts)),
-        )
-      },
-      { lasting, gathered: true },
-    )
-  }
 
   async function settle(batch: readonly Waiting[]): Promise<void> {
     try {
@@ -64,12 +50,12 @@ export function settleTogether({ db, now, budgetsOn, slices, usageOn }: Needs) {
       const settlements = await slices.settling(
         owed.map(({ hold }) => hold),
         now(),
-        (fates) => write(owed, fates),
+        (fates) => write(needs, owed, fates),
         (written) => written,
       )
       batch.forEach(({ resolve }, at) => void resolve(settlements[at] as Settlement))
     } catch (error) {
-      // One that cannot be written, such as a second event under its trace id, must not undo its neighbours.
+      // One that cannot be written, such as an answer that another has kept meanwhile, must not undo its neighbours.
       if (batch.length > 1 && !isAway(error)) await Promise.all(batch.map((one) => settle([one])))
       else for (const { reject } of batch) reject(error)
     }
@@ -94,4 +80,23 @@ export function settleTogether({ db, now, budgetsOn, slices, usageOn }: Needs) {
       queues.set(project_id, [{ owed, resolve, reject }])
       if (starting.push(project_id) === 1) setImmediate(startAll)
     })
+}
+
+/** All of a batch, in one transaction. */
+function write({ db, now, budgetsOn, usageOn }: Needs, owed: readonly Owed[], fates: RowFate[]): Promise<Settlement[]> {
+  const lasting = owed.some(({ hold, keep }) => hold || keep) ? 'flushed' : 'committed'
+  return db.transaction(
+    async (tx) => {
+      const time_ms = now() // R65: the window that pays is the one that the usage event falls into
+      const owings = owed.map(({ spender, hold, cost_micros }, at) => {
+        return { spender, hold, cost_micros, row: fates[at] as RowFate }
+      })
+      const usage = usageOn(tx)
+      return budgetsOn(tx).settleAll(owings, time_ms, (settlements) => [
+        ...owed.map(async ({ event, facts }, at) => usage.insert(event(settlements[at] as Settlement, time_ms), facts)),
+        ...owed.flatMap(({ keep }, at) => keep?.(tx, settlements[at] as Settlement) ?? []),
+      ])
+    },
+    { lasting, gathered: true },
+  )
 }

@@ -56,9 +56,14 @@ export interface SettleNeeds {
   usageOn(db: Db): UsageStore
   subscriptionsOn(db: Db): SubscriptionStore
   idempotencyOn(db: Db): IdempotencyStore
-  /** For charges that leave nothing behind but their usage event. */
+  /** For charges that leave nothing behind but their usage event and a kept answer. */
   settleTogether: SettleTogether
   onWriteOff(micros: number): void
+}
+
+interface ToSettle {
+  produced: Produced
+  together: Together | undefined
 }
 
 interface Settled {
@@ -70,11 +75,11 @@ export async function settle(
   needs: SettleNeeds,
   call: Call,
   got: Dispatched,
-  { produced, together }: { produced: Produced; together: Together | undefined },
+  { produced, together }: ToSettle,
 ): Promise<Money> {
-  const stands_alone = !together?.reservation && !together?.leaves_more && !got.target.subscription
-  const { money, settlement } = stands_alone
-    ? await settlePlain(needs, call, got, produced)
+  const is_plain = !together?.leaves_more && !got.target.subscription
+  const { money, settlement } = is_plain
+    ? await settlePlain(needs, call, got, { produced, together })
     : await settleWith(needs, call, got, { produced, together })
   if (settlement.written_off_micros > 0) needs.onWriteOff(settlement.written_off_micros)
   return money
@@ -82,25 +87,39 @@ export async function settle(
 
 const isOwed = ({ ending }: Produced) => ending === 'completed' || ending === 'client_left'
 
-async function settlePlain(needs: SettleNeeds, call: Call, got: Dispatched, produced: Produced): Promise<Settled> {
+async function settlePlain(
+  needs: SettleNeeds,
+  call: Call,
+  got: Dispatched,
+  { produced, together }: ToSettle,
+): Promise<Settled> {
   const charge = isOwed(produced) ? chargeFor(got.target, produced.tokens, 0) : NOTHING
   const { direct_cost_micros } = charge
+  const moneyOf = ({ charged_micros }: Settlement): Money => ({ charged_micros, direct_cost_micros })
   const settlement = await needs.settleTogether({
     spender: call.caller,
     hold: got.hold,
     cost_micros: charge.cost_micros,
     event: (settled, now) => eventOf(call, got, produced, { direct_cost_micros, ...settled, now }),
     facts: traceFacts(call, got, produced),
+    keep: together?.reservation && ((tx, settled) => keep(needs, tx, together, moneyOf(settled))),
   })
-  return { money: { charged_micros: settlement.charged_micros, direct_cost_micros }, settlement }
+  return { money: moneyOf(settlement), settlement }
+}
+
+/** R22: where another has taken the triple over meanwhile, its answer counts, and this call costs nothing. */
+async function keep({ idempotencyOn, now }: SettleNeeds, tx: Db, together: Together, money: Money): Promise<void> {
+  const { reservation } = together
+  if (reservation && !(await idempotencyOn(tx).keep(reservation, together.kept(money), now()))) throw conflict()
 }
 
 function settleWith(
-  { db, now, budgetsOn, slices, usageOn, subscriptionsOn, idempotencyOn }: SettleNeeds,
+  needs: SettleNeeds,
   call: Call,
   got: Dispatched,
-  { produced, together }: { produced: Produced; together: Together | undefined },
+  { produced, together }: ToSettle,
 ): Promise<Settled> {
+  const { db, now, budgetsOn, slices, usageOn, subscriptionsOn } = needs
   const write = (row: RowFate | undefined) =>
     db.transaction(async (tx): Promise<Settled> => {
       const ended_at = now() // R65: the window that pays is the one that the usage event falls into
@@ -116,8 +135,7 @@ function settleWith(
       const money = { charged_micros: settlement.charged_micros, direct_cost_micros }
       if (together) {
         await together.also(tx, money)
-        const { reservation } = together
-        if (reservation && !(await idempotencyOn(tx).keep(reservation, together.kept(money), now()))) throw conflict()
+        await keep(needs, tx, together, money)
       }
       return { money, settlement }
     })
