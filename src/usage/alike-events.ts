@@ -48,9 +48,9 @@ export function alikeEvents(room = ENDLESS) {
     clear,
 
     add(event: Countable & { trace_id: string }, place: Place, created_ms: number): void {
-      if (events >= room.events || open.size >= room.kinds) clear()
       const start_ms = created_ms - (created_ms % FINEST_MS)
       const kind = keyOf(place, '', start_ms, DIMENSIONS)
+      if (events >= room.events || (open.size >= room.kinds && !open.has(kind))) clear()
       let alike = open.get(kind)
       if (!alike) {
         alike = { sum: emptyRollup(place, '', start_ms, DIMENSIONS), trace_ids: [] }

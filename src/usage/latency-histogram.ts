@@ -39,14 +39,17 @@ export function merge(into: Histogram, other: Histogram): void {
   for (const bucket in other) into[bucket] = (into[bucket] ?? 0) + (other[bucket] as number)
 }
 
-/** The value that `percent` of all values do not exceed (nearest rank); null where there is none. */
-export function percentile(histogram: Histogram, percent: number): number | null {
-  const buckets = Object.entries(histogram) // JavaScript keeps whole numbers in their order
-  const total = buckets.reduce((sum, [, counted]) => sum + counted, 0)
-  let rest = Math.ceil((total * percent) / 100)
-  for (const [bucket, counted] of buckets) {
-    rest -= counted
-    if (rest <= 0) return middleOf(Number(bucket))
-  }
-  return null
+/** For each percent the value that so many of all values do not exceed (nearest rank); nulls where there is none. */
+export function percentiles(histogram: Histogram, percents: readonly number[]): (number | null)[] {
+  // JavaScript keeps whole numbers in their order. Two lists are several times quicker than a list of pairs.
+  const [buckets, counts] = [Object.keys(histogram), Object.values(histogram)]
+  const total = counts.reduce((sum, counted) => sum + counted, 0)
+  return percents.map((percent) => {
+    let rest = Math.ceil((total * percent) / 100)
+    for (let at = 0; at < counts.length; at++) {
+      rest -= counts[at] as number
+      if (rest <= 0) return middleOf(Number(buckets[at]))
+    }
+    return null
+  })
 }

@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, rfc3339 } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import { orNull, time } from '../core/shapes.ts'
 import { instant } from '../core/text-values.ts'
-import { percentile } from './latency-histogram.ts'
+import { type Histogram, percentiles } from './latency-histogram.ts'
 import { amounts } from './usage-event.ts'
 import { filters, type UsageFilter, usageFilter } from './usage-query.ts'
 import type { Spread } from './usage-rollup.ts'
@@ -122,9 +122,10 @@ export function fillSteps(
 
 const emptySum = (): Amounts & { events: number; spread?: Spread } => ({ events: 0, ...noAmounts() })
 
-const estimated = ({ duration, ttft }: Spread): Percentiles => ({
-  duration_p50_ms: percentile(duration, 50),
-  duration_p95_ms: percentile(duration, 95),
-  ttft_p50_ms: percentile(ttft, 50),
-  ttft_p95_ms: percentile(ttft, 95),
-})
+function estimated({ duration, ttft }: Spread): Percentiles {
+  const [duration_p50_ms, duration_p95_ms] = middleAndHigh(duration)
+  const [ttft_p50_ms, ttft_p95_ms] = middleAndHigh(ttft)
+  return { duration_p50_ms, duration_p95_ms, ttft_p50_ms, ttft_p95_ms }
+}
+
+const middleAndHigh = (histogram: Histogram) => percentiles(histogram, [50, 95]) as [number | null, number | null]
