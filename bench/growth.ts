@@ -66,19 +66,20 @@ async function withBodies(conditions: Conditions): Promise<string> {
   const upstream = await startUpstream()
   const ours = await startService({ name: 'switchyard', upstream })
   const bare = await startBareProxy(upstream, 'node:http')
-  const sizes = (server: ServerProcess): Size[] =>
+  const sizes = (server: ServerProcess, word?: string): Size[] =>
     BODY_BYTES.map((size) => ({
       size,
       contender: {
         name: `${server.name}, ${size} bytes`,
         server,
-        plan: { path: CHAT, headers: as(ADMIN_KEY), body: chat({}, size) },
+        plan: { path: CHAT, headers: as(ADMIN_KEY), body: chat({}, size, word) },
         connections: 16,
         warm_requests: 3_000,
       },
     }))
   const told = [
     await curve('Bytes of the body, switchyard', sizes(ours), conditions),
+    await curve('Bytes of the body, in Chinese, switchyard', sizes(ours, '你好，世界。'), conditions),
     await curve('Bytes of the body, the bare proxy', sizes(bare), conditions),
   ]
   await Promise.all([upstream, ours, bare].map((server) => server.stop()))

@@ -86,8 +86,8 @@ export const as = (key: string) => ({ authorization: `Bearer ${key}`, 'content-t
 export const CHAT = '/v1/chat/completions'
 
 /** A chat request of about `bytes`. */
-export function chat(more: object = {}, bytes = 2_048): string {
-  const words = 'word '.repeat(Math.max(1, Math.floor((bytes - 100) / 5)))
+export function chat(more: object = {}, bytes = 2_048, word = 'word '): string {
+  const words = word.repeat(Math.max(1, Math.floor((bytes - 100) / Buffer.byteLength(word))))
   return JSON.stringify({ model: 'bench', messages: [{ role: 'user', content: words }], max_tokens: 100, ...more })
 }
 
