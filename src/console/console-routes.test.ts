@@ -109,3 +109,7 @@ test.each([
 ])('§console accept-encoding %j is answered with %s', (accept, coding) => {
   expect(contentCoding(accept)).toBe(coding)
 })
+
+test('§8.1 accept-encoding takes as long to read as it is long: no spaces in it keep anybody waiting', () => {
+  expect(contentCoding(`a${' '.repeat(2_000_000)}b, br`)).toBe('br') // by squares, this would take hours
+})

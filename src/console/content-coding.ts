@@ -7,7 +7,7 @@ export function contentCoding(accept_encoding: string | undefined): Coding {
     (accept_encoding ?? '')
       .toLowerCase()
       .split(',')
-      .map((part) => part.trim().split(/\s*;\s*/))
+      .map((part) => part.split(';').map((said) => said.trim()))
       .filter(([, quality = 'q=1']) => !/^q=0(\.0*)?$/.test(quality))
       .map(([name]) => name),
   )
