@@ -92,6 +92,11 @@ test('R43 so it is for Responses, where the address stands by itself', () => {
   expect(read('responses', { model: 'm', input: [{ role: 'user', content }] }).input_bound).toBeLessThan(2_500)
 })
 
+test('R9 a content part of a type that is no text goes on as it is', () => {
+  const content = [{ type: { toString: 1 } }, { type: null }, null, 'text', { type: ['image'] }]
+  expect(chat({ messages: [{ role: 'user', content }] }).json.messages).toEqual([{ role: 'user', content }])
+})
+
 test('R41 whether the client itself asked for usage', () => {
   expect(chat({ stream: true }).wants_usage).toBe(false)
   expect(chat({ stream: true, stream_options: null }).wants_usage).toBe(false)

@@ -113,7 +113,7 @@ function imagesIn({ messages, input }: Record<string, unknown>): { count: number
     const content = (message as { content?: unknown } | null | undefined)?.content
     if (!Array.isArray(content)) continue
     for (const part of content as (Part | null)[]) {
-      if (!/image/.test(String(part?.type))) continue
+      if (typeof part?.type !== 'string' || !part.type.includes('image')) continue
       count++
       const address = (part?.image_url as { url?: unknown } | null | undefined)?.url ?? part?.image_url
       if (typeof address === 'string' && address.startsWith('data:')) bytes += address.length
