@@ -61,7 +61,7 @@ export const invalidKey = (message = 'This API key is not valid: it is mistyped,
   new Refusal('invalid_api_key', message, { headers: { 'www-authenticate': 'Bearer' } })
 
 export const authorize: onRequestHookHandler = (request, _reply, done) => {
-  const { scope, verified_owner } = request.route.config
+  const { scope, verified_owner, forbidden } = request.route.config
   const { scopes, owner_verified } = request.caller
   if (scope && !allows(scopes, scope))
     return done(
@@ -69,5 +69,5 @@ export const authorize: onRequestHookHandler = (request, _reply, done) => {
     )
   if (verified_owner && !owner_verified)
     return done(new Refusal('insufficient_scope', "Verify the project owner's e-mail address before creating keys."))
-  done()
+  done(forbidden?.(request.caller, request.params))
 }

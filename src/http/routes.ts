@@ -22,6 +22,8 @@ declare module 'fastify' {
     public?: true
     /** §5.6: only for projects whose owner has a verified e-mail address. */
     verified_owner?: true
+    /** What scopes alone do not tell: asked before any kept answer is looked for. */
+    forbidden?(caller: Caller, params: unknown): Refusal | undefined
     /** Put on record though no admin's scope is needed. */
     audited?: true
   }

@@ -30,9 +30,9 @@ export const NewChild = Type.Object(
 export type NewChild = Static<typeof NewChild>
 
 /** An orchestrator carries an `inference` key, and needs no more than that to share out what it has. */
-export function mayMintFor({ scopes, key_id }: Pick<Caller, 'scopes' | 'key_id'>, parent_id: string): void {
-  if (!allows(scopes, 'admin') && key_id !== parent_id)
-    throw new Refusal('insufficient_scope', "Without the 'admin' scope, a key makes child keys of itself only.")
+export function forbiddenToMint({ scopes, key_id }: Pick<Caller, 'scopes' | 'key_id'>, parent_id: string) {
+  if (allows(scopes, 'admin') || key_id === parent_id) return undefined
+  return new Refusal('insufficient_scope', "Without the 'admin' scope, a key makes child keys of itself only.")
 }
 
 /** What a child is to be, once its parent has been asked. */

@@ -1,9 +1,9 @@
 // R60 to R64, beyond the contract: /v2/api-keys/{key_id}, its rotation and its children.
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { found, type Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
-import { bornOf, type Carving, CHILDREN_MAX, createChild, mayMintFor, NewChild } from './child-key.ts'
+import { bornOf, type Carving, CHILDREN_MAX, createChild, forbiddenToMint, NewChild } from './child-key.ts'
 import { ApiKey, asOf, CreatedKey, endedKey, KeyChanges, keyEdit, Rotation, rotateSecret } from './key.ts'
 import { keyStore } from './key-store.ts'
 import type { KeyUse } from './key-use.ts'
@@ -80,7 +80,13 @@ export const keyLifecycleRoutes: Routes<LifecycleNeeds> = async (app, { clock, u
   app.post(
     '/v2/api-keys/:key_id/children',
     {
-      config: { scope: 'inference', class: 'read', verified_owner: true, audited: true },
+      config: {
+        scope: 'inference',
+        class: 'read',
+        verified_owner: true,
+        audited: true,
+        forbidden: (caller, params) => forbiddenToMint(caller, (params as Static<typeof Params>).key_id),
+      },
       schema: {
         tags,
         summary: 'Create a child key for one run',
@@ -93,9 +99,7 @@ export const keyLifecycleRoutes: Routes<LifecycleNeeds> = async (app, { clock, u
         response: { 200: CreatedKey },
       },
     },
-    async ({ caller, params: { key_id }, body, db }) => {
-      mayMintFor(caller, key_id)
-      const { project_id } = caller
+    async ({ caller: { project_id }, params: { key_id }, body, db }) => {
       return db.transaction(async (tx) => {
         const keys = keyStore(tx)
         const parent = found(await keys.find(project_id, key_id), 'API key', key_id)

@@ -53,6 +53,19 @@ withService((service) => {
       expect((await mint(service().as(reader.key), reader.id)).status).toBe(403)
     })
 
+    test('R15 R64 the raw key of a child is replayed to whoever may make it, and to no other key', async () => {
+      const home = await service().newProject()
+      const [parent, other] = [await make(home), await make(home)]
+      const again = { 'agent-idempotency-key': 'run-1' }
+      const path = `${KEYS}/${parent.id}/children`
+      const orchestrator = service().as(parent.key)
+      const { key } = (await orchestrator.post(path, RUN, again)).body
+      const refused = await service().as(other.key).post(path, RUN, again)
+      expect([refused.status, refused.body.error.type]).toEqual([403, 'insufficient_scope'])
+      expect(refused.headers['agent-idempotent-replay']).toBeUndefined()
+      for (const by of [orchestrator, home]) expect((await by.post(path, RUN, again)).body.key).toBe(key)
+    })
+
     test.each([
       ['no name', { name: undefined }],
       ['no limit', { limit_usd: undefined }],
