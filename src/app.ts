@@ -73,6 +73,8 @@ export interface Parts {
   verifyCredential?: VerifyCredential
   /** Where people reach the service; without it, where it listens. */
   public_url?: string | undefined
+  /** It listens for this machine alone: a page under any other name than this machine's own is none of ours. */
+  local_only?: boolean
   /** Who may make an account; without it, anybody. */
   sign_up?: SignUpMode
   /** What sends mails; without it, the log. */

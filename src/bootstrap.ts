@@ -1,6 +1,7 @@
 // The first start: a project, its verified owner and one admin key (§5). Later starts make nothing.
-import { newPerson, newProject, type Project } from './accounts/account.ts'
+import { emailAddress, newPerson, newProject, type Project } from './accounts/account.ts'
 import { accountStore } from './accounts/account-store.ts'
+import { mayBeAStrangers, takeAddressFrom } from './accounts/unconfirmed-account.ts'
 import { adoptKey, createKey, type MintedKey } from './keys/key.ts'
 import { keyStore } from './keys/key-store.ts'
 import type { Db } from './storage/db.ts'
@@ -35,6 +36,8 @@ export function foundProject(db: Db, founding: Founding, now: number): Promise<F
 
 async function found(tx: Db, { name, owner_email, verified, raw_key }: Founding, now: number): Promise<Founded> {
   const accounts = accountStore(tx)
+  const known = await accounts.findByEmail(emailAddress(owner_email))
+  if (known && mayBeAStrangers(known)) await takeAddressFrom(tx, known)
   const owner = await accounts.upsertPerson(newPerson(owner_email, verified, now))
   const project = newProject(name, owner, now)
   await accounts.insertProject(project, now)

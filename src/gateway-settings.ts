@@ -36,8 +36,13 @@ export function noGateway(): GatewaySettings {
 }
 
 /** Strangers who could sign up could spend: a server that others reach is closed to them unless somebody opens it. */
-export function signUpMode({ sign_up, host, public_url }: Config): SignUpMode {
-  return sign_up ?? (isLoopback(host) && public_url === undefined ? 'open' : 'invited')
+export function signUpMode(config: Config): SignUpMode {
+  return config.sign_up ?? (isLocalOnly(config) ? 'open' : 'invited')
+}
+
+/** Nobody but this machine's own people is meant to reach it. */
+export function isLocalOnly({ host, public_url }: Config): boolean {
+  return isLoopback(host) && public_url === undefined
 }
 
 /** R12: who can reach this server can reach the machine's own network anyway. */

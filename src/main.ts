@@ -11,7 +11,7 @@ import type { Config } from './config.ts'
 import { builtConsole } from './console/built-console.ts'
 import { type Clock, systemClock } from './core/clock.ts'
 import type { SharedCounters } from './counters/counters.ts'
-import { gatewaySettings, signUpMode } from './gateway-settings.ts'
+import { gatewaySettings, isLocalOnly, signUpMode } from './gateway-settings.ts'
 import { housekeepingTasks, startHousekeeping } from './housekeeping.ts'
 import { type HousekeepingLeases, housekeepingLeases } from './housekeeping-lease.ts'
 import { bySmtp, type Deliver, toFiles } from './mail/delivery.ts'
@@ -53,9 +53,9 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     const { db, secret } = store
     const founded = await foundOnce(db, clock, config.bootstrap_key)
     const outward = { public_url: config.public_url, deliverMail: mailDelivery(config, clock, logger) }
-    const sign_up = signUpMode(config)
+    const [sign_up, local_only] = [signUpMode(config), isLocalOnly(config)]
     const service = await buildService({
-      ...{ db, clock, logger, secret, settings, sign_up, ...identity, ...outward },
+      ...{ db, clock, logger, secret, settings, sign_up, local_only, ...identity, ...outward },
       ...(counters && { counters }),
     })
     const { app, readiness, metrics } = service

@@ -24,6 +24,7 @@ export interface PeopleParts {
   logger: FastifyBaseLogger
   seals: Sealing
   public_url?: string | undefined
+  local_only?: boolean | undefined
   /** Where links lead while no public address is set. */
   listeningOn(): string
   deliverMail?: Deliver | undefined
@@ -31,7 +32,7 @@ export interface PeopleParts {
 }
 
 export function peopleOf(parts: PeopleParts) {
-  const { db, clock, logger: log, seals, public_url } = parts
+  const { db, clock, logger: log, seals, public_url, local_only } = parts
   const needs: AccountNeeds = {
     post: (tx, letter, now) => outboxStore(tx, seals).post(letter, now),
     note: noteInTheirProjects,
@@ -55,7 +56,7 @@ export function peopleOf(parts: PeopleParts) {
     tasks,
     sharedTasks,
     passwords: boundedPasswords(parts.passwordHashing ?? argon2),
-    signIns: signIns({ db, clock, public_url }),
+    signIns: signIns({ db, clock, public_url, local_only }),
   }
 }
 

@@ -3,7 +3,7 @@
 import { HOUR_MS } from '../core/clock.ts'
 import { nextSequence, randomBase62 } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
-import { newPerson, newProject } from './account.ts'
+import { FIRST_PROJECT_NAME, newPerson, newProject } from './account.ts'
 import { accountStore } from './account-store.ts'
 import { attemptStore } from './attempt-store.ts'
 import { MAILS_TO_ONE } from './attempts.ts'
@@ -99,21 +99,19 @@ export function accountRequestStore(db: Db, needs: AccountNeeds) {
   }
 }
 
-const DEFAULT_PROJECT_NAME = 'default'
-
 async function signUp(tx: Db, request: AccountRequest, needs: AccountNeeds, now: number): Promise<Letter> {
   const { email, password_hash, project_name, request_id } = request
   const accounts = accountStore(tx)
   const newcomer = newPerson(email, false, now)
   if (await accounts.insertPerson(newcomer, password_hash)) {
-    await accounts.insertProject(newProject(project_name ?? DEFAULT_PROJECT_NAME, newcomer, now), now)
+    await accounts.insertProject(newProject(project_name ?? FIRST_PROJECT_NAME, newcomer, now), now)
     await needs.note(tx, { person_id: newcomer.id, action: 'POST /auth/signup', request_id }, now)
   }
   const person = await accounts.findByEmail(email)
   if (!person) throw new Error(`nobody has the address that was just written down for ${request_id}`)
   if (person.verified_at !== null) return knownAddressLetter(email, now)
-  // Several may sign up with an address before its owner confirms one of them: what counts is the password of that one.
-  const secret = await tokenStore(tx).issue('verification', { person_id: person.id, password_hash }, now)
+  // Several may sign up with an address before its owner confirms one of them: what counts is what that one asked for.
+  const secret = await tokenStore(tx).issue('verification', { person_id: person.id, password_hash, project_name }, now)
   return verificationLetter({
     to: email,
     link: linkTo(needs.publicUrl(), 'verify-email', secret),
@@ -127,7 +125,7 @@ async function reset(tx: Db, { email }: AccountRequest, needs: AccountNeeds, now
   if (!person) return undefined
   const tokens = tokenStore(tx)
   await tokens.revoke('reset', person.id)
-  const secret = await tokens.issue('reset', { person_id: person.id, password_hash: null }, now)
+  const secret = await tokens.issue('reset', { person_id: person.id, password_hash: null, project_name: null }, now)
   return resetLetter({
     to: email,
     link: linkTo(needs.publicUrl(), 'password-reset', secret),

@@ -50,6 +50,21 @@ export function accountStore(db: Db) {
       return verified.length === 1
     },
 
+    /** An account that nobody confirmed loses its address, which somebody else may have from now on. */
+    async release(id: string): Promise<void> {
+      await db.rows(sql`
+        UPDATE person SET email = ${`${id}@unconfirmed.invalid`}, password_hash = NULL
+        WHERE id = ${id} AND verified_at IS NULL`)
+    },
+
+    /** Whether this is still the password. Whoever changes it now waits for this transaction, and sees what it wrote. */
+    async holdPassword(id: string, password_hash: string): Promise<boolean> {
+      const held = await db.rows(sql`
+        UPDATE person SET password_hash = ${password_hash}
+        WHERE id = ${id} AND password_hash = ${password_hash} RETURNING id`)
+      return held.length === 1
+    },
+
     /** By a link that reached the mailbox: so the address is confirmed as well. */
     async setPassword(id: string, password_hash: string, at: string): Promise<void> {
       await db.rows(sql`

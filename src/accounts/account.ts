@@ -30,6 +30,8 @@ export function newPerson(email: string, verified: boolean, now: number): Person
   return { id: newId('usr'), email: emailAddress(email), verified_at: verified ? at : null, created_at: at }
 }
 
+export const FIRST_PROJECT_NAME = 'default'
+
 export function newProject(name: string, owner: Person, now: number): Project {
   return {
     id: newId('prj'),

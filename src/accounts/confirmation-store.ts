@@ -2,14 +2,15 @@
 import { rfc3339 } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Db } from '../storage/db.ts'
-import { newPerson, type Person } from './account.ts'
+import { FIRST_PROJECT_NAME, newPerson, newProject, type Person } from './account.ts'
 import type { AccountNeeds } from './account-request-store.ts'
-import { accountStore } from './account-store.ts'
+import { accountStore, type PersonWithPassword } from './account-store.ts'
 import { changedPasswordLetter } from './letters.ts'
 import { type Invitation, memberStore } from './member-store.ts'
 import { deadLink } from './secret-token.ts'
 import { signInStore } from './sign-in-store.ts'
 import { tokenStore } from './token-store.ts'
+import { mayBeAStrangers, takeAddressFrom } from './unconfirmed-account.ts'
 
 /** A link as it was used, and in which request. */
 export interface Use {
@@ -21,17 +22,19 @@ export type ConfirmationStore = ReturnType<typeof confirmationStore>
 
 export function confirmationStore(db: Db, { post, note }: AccountNeeds) {
   return {
-    /** Sessions that began under another password than the one that is confirmed now end. */
+    /** By the link of one sign-up: an account that another one opened stays with that one, without the address. */
     async confirmAddress({ secret, request_id }: Use, now: number): Promise<Person> {
       return db.transaction(async (tx) => {
         const used = await tokenStore(tx).use('verification', secret, now)
         if (!used) throw deadLink()
-        const before = await theirs(tx, used.person_id)
-        const first = await accountStore(tx).verify(before.id, used.password_hash, rfc3339(now))
-        if (first && before.password_hash !== used.password_hash) await signInStore(tx).endAll(before.id)
-        await tokenStore(tx).revoke('verification', before.id)
-        await note(tx, { person_id: before.id, action: 'POST /auth/verify-email', request_id }, now)
-        return before
+        const { password_hash, project_name } = used
+        const known = await theirs(tx, used.person_id)
+        const person = password_hash === known.password_hash ? known : await ownerOf(tx, known, password_hash, now)
+        if (person === known) await accountStore(tx).verify(known.id, password_hash, rfc3339(now))
+        else await foundFor(tx, person, project_name, now)
+        await tokenStore(tx).revoke('verification', known.id)
+        await note(tx, { person_id: person.id, action: 'POST /auth/verify-email', request_id }, now)
+        return person
       })
     },
 
@@ -40,7 +43,9 @@ export function confirmationStore(db: Db, { post, note }: AccountNeeds) {
       return db.transaction(async (tx) => {
         const used = await tokenStore(tx).use('reset', secret, now)
         if (!used) throw deadLink()
-        const person = await theirs(tx, used.person_id)
+        const known = await theirs(tx, used.person_id)
+        const person = await ownerOf(tx, known, password_hash, now)
+        if (person !== known) await foundFor(tx, person, null, now)
         await accountStore(tx).setPassword(person.id, password_hash, rfc3339(now))
         await signInStore(tx).endAll(person.id)
         await tokenStore(tx).revokeAll(person.id)
@@ -70,21 +75,33 @@ async function theirs(tx: Db, person_id: string) {
   return person
 }
 
-/** A confirmed account stays as it is. Any other may have been opened by somebody else: it gets the password of now. */
+/** Who has the mailbox, as it turns out now: whoever has the account or, where that may be a stranger, a new person. */
+async function ownerOf(tx: Db, known: PersonWithPassword, password_hash: string | null, now: number): Promise<Person> {
+  if (!mayBeAStrangers(known)) return known
+  await takeAddressFrom(tx, known)
+  return newcomer(tx, known.email, password_hash, now)
+}
+
+async function newcomer(tx: Db, email: string, password_hash: string | null, now: number): Promise<Person> {
+  const person = newPerson(email, true, now)
+  if (await accountStore(tx).insertPerson(person, password_hash)) return person
+  throw new Refusal('unavailable', 'Somebody signed up with this address at the same moment. Try again.')
+}
+
+const foundFor = (tx: Db, person: Person, name: string | null, now: number) =>
+  accountStore(tx).insertProject(newProject(name ?? FIRST_PROJECT_NAME, person, now), now)
+
+/** A confirmed account stays as it is. Any other gets the password of now. */
 async function invited(tx: Db, email: string, password_hash: string | undefined, now: number): Promise<Person> {
   const accounts = accountStore(tx)
   const known = await accounts.findByEmail(email)
   if (known?.verified_at) return known
   if (password_hash === undefined) throw needsPassword()
-  if (!known) {
-    const newcomer = newPerson(email, true, now)
-    if (await accounts.insertPerson(newcomer, password_hash)) return newcomer
-    throw new Refusal('unavailable', 'Somebody signed up with this address at the same moment. Try again.')
-  }
-  await accounts.verify(known.id, password_hash, rfc3339(now))
-  await signInStore(tx).endAll(known.id)
+  if (!known) return newcomer(tx, email, password_hash, now)
+  const person = await ownerOf(tx, known, password_hash, now)
+  if (person === known) await accounts.verify(known.id, password_hash, rfc3339(now))
   await tokenStore(tx).revokeAll(known.id)
-  return known
+  return person
 }
 
 export const needsPassword = () =>

@@ -1,6 +1,6 @@
 // T-101, T-102: where a browser's request comes from, and what its cookie says.
 import { expect, test } from 'vitest'
-import { mustBeOurs, mustNotBeAnothers, type Told } from './cross-site.ts'
+import { isOfThisMachine, mustBeOurs, mustNotBeAnothers, type Told } from './cross-site.ts'
 import { clearCookie, readCookie, setCookie } from './session-cookie.ts'
 
 const HOSTS = ['10.0.0.5:8080', 'switchyard.example']
@@ -66,4 +66,21 @@ test('T-101 what is set is read again, and what is cleared is not', () => {
     expect(readCookie(clearCookie(secure).split(';')[0], secure)).toBeUndefined()
     expect(clearCookie(secure)).toContain('Max-Age=0')
   }
+})
+
+test.each([
+  ['localhost', true],
+  ['LOCALHOST:8080', true],
+  ['console.localhost:8080', true],
+  ['127.0.0.1:8080', true],
+  ['127.1:8080', true],
+  ['[::1]:8080', true],
+  ['localhost.evil.example', false],
+  ['127.0.0.1.evil.example:8080', false],
+  ['evil.example:8080', false],
+  ['10.0.0.5', false],
+  ['', false],
+  ['a b', false],
+])('R12 whether %j names this machine: %s', (host, is) => {
+  expect(isOfThisMachine(host)).toBe(is)
 })

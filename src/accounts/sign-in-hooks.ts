@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Db } from '../storage/db.ts'
-import { mustBeOurs, mustNotBeAnothers, type Told } from './cross-site.ts'
+import { isOfThisMachine, mustBeOurs, mustNotBeAnothers, type Told } from './cross-site.ts'
 import { clearCookie, readCookie, setCookie } from './session-cookie.ts'
 import { isDueForRenewal, SIGN_IN_LIFE_MS } from './sign-in.ts'
 import { type SignIn, signInStore } from './sign-in-store.ts'
@@ -12,11 +12,12 @@ interface Needs {
   db: Db
   clock: Clock
   public_url?: string | undefined
+  local_only?: boolean | undefined
 }
 
 export type SignIns = ReturnType<typeof signIns>
 
-export function signIns({ db, clock, public_url }: Needs) {
+export function signIns({ db, clock, public_url, local_only = false }: Needs) {
   const store = signInStore(db)
   const public_hosts = public_url ? [new URL(public_url).host] : []
 
@@ -26,7 +27,8 @@ export function signIns({ db, clock, public_url }: Needs) {
   function told({ method, host, headers }: FastifyRequest): Told {
     const { origin, 'sec-fetch-site': site } = headers
     const sec_fetch_site = Array.isArray(site) ? site.join() : site
-    return { method, hosts: [host.toLowerCase(), ...public_hosts], origin, sec_fetch_site }
+    const own = local_only && !isOfThisMachine(host) ? [] : [host.toLowerCase()]
+    return { method, hosts: [...own, ...public_hosts], origin, sec_fetch_site }
   }
 
   const cookieOf = (request: FastifyRequest) => readCookie(request.headers.cookie, isSecure(request))

@@ -45,11 +45,13 @@ export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
       },
     },
     async (request, reply) => {
-      const { id: person_id, slot } = await whoKnows(request.body, addressOf(request), needs)
+      const { id: person_id, password_hash, slot } = await whoKnows(request.body, addressOf(request), needs)
       const before = signIns.cookieOf(request)
       const now = clock.now()
       const begun = await db.transaction(async (tx) => {
         const sessions = signInStore(tx)
+        // It may have been changed while it was looked at, which ended all sessions: this one must not begin after that.
+        if (!(await accountStore(tx).holdPassword(person_id, password_hash))) throw wrongCredentials()
         await attemptStore(tx).giveBack(slot)
         if (before !== undefined) await sessions.end(before)
         const project_id = await sessions.firstProjectOf(person_id)
@@ -111,7 +113,7 @@ async function whoKnows(
   credentials: { email: string; password: string },
   address: string,
   { db, clock, passwords, requests }: AuthNeeds,
-): Promise<{ id: string; slot: Slot }> {
+): Promise<{ id: string; password_hash: string; slot: Slot }> {
   const email = emailAddress(credentials.email)
   const attempts = attemptStore(db)
   const slot = await attempts.takeOrRefuse(FAILED_LOGINS, address, clock.now())
@@ -121,6 +123,6 @@ async function whoKnows(
     if (error instanceof Busy) await attempts.giveBack(slot) // no password was looked at
     throw error
   })
-  if (!person || !right) throw wrongCredentials()
-  return { id: person.id, slot }
+  if (!person?.password_hash || !right) throw wrongCredentials()
+  return { id: person.id, password_hash: person.password_hash, slot }
 }

@@ -4,7 +4,9 @@ import { hashSecret, newSecret, TOKEN_LIFE_MS, type TokenKind } from './secret-t
 
 interface Row {
   person_id: string
+  /** Of a sign-up: what it asked for. */
   password_hash: string | null
+  project_name: string | null
 }
 
 export type TokenStore = ReturnType<typeof tokenStore>
@@ -12,11 +14,12 @@ export type TokenStore = ReturnType<typeof tokenStore>
 export function tokenStore(db: Db) {
   return {
     /** The secret of a new link: known here, once. */
-    async issue(kind: TokenKind, { person_id, password_hash }: Row, now: number): Promise<string> {
+    async issue(kind: TokenKind, { person_id, password_hash, project_name }: Row, now: number): Promise<string> {
       const secret = newSecret()
       await db.rows(sql`
-        INSERT INTO mail_token (hash, kind, person_id, password_hash, expires_at)
-        VALUES (${hashSecret(secret)}, ${kind}, ${person_id}, ${password_hash}, ${now + TOKEN_LIFE_MS[kind]})`)
+        INSERT INTO mail_token (hash, kind, person_id, password_hash, project_name, expires_at)
+        VALUES (${hashSecret(secret)}, ${kind}, ${person_id}, ${password_hash}, ${project_name},
+                ${now + TOKEN_LIFE_MS[kind]})`)
       return secret
     },
 
@@ -33,7 +36,7 @@ export function tokenStore(db: Db) {
       const [used] = await db.rows<Row>(sql`
         DELETE FROM mail_token
         WHERE hash = ${hashSecret(secret)} AND kind = ${kind} AND expires_at > ${now}
-        RETURNING person_id, password_hash`)
+        RETURNING person_id, password_hash, project_name`)
       return used
     },
 

@@ -1,6 +1,7 @@
 // §5.6, §5.9, §8: people sign up, confirm, log in, reset. By journey, then by promise.
 import { describe, expect, test } from 'vitest'
 import { NOBODYS_HASH } from '../../src/accounts/password.ts'
+import { foundProject } from '../../src/bootstrap.ts'
 import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts'
 import { sql } from '../../src/storage/db.ts'
 import {
@@ -298,6 +299,107 @@ withService((service) => {
       expect((await logIn(browser(), email, PASSWORD)).status).toBe(200)
       const theirs = mails.filter((mail) => mail.to === email).map(tokenIn)
       expect((await stranger.post('/auth/verify-email', { token: theirs[0] })).status).toBe(400)
+    })
+
+    describe('T-100 who signed up first with another’s address leaves nothing in what its owner gets', () => {
+      /** Somebody who is in an account that they opened with an address that is not theirs. */
+      async function preparedByAStranger() {
+        const [email, stranger] = [newEmail(), browser()]
+        await stranger.post('/auth/signup', { email, password: WRONG, project_name: 'trap' })
+        await settle(service())
+        const { body } = await logIn(stranger, email, WRONG)
+        return { email, stranger, trap: body.project.id as string }
+      }
+
+      const owners: [string, (email: string) => Promise<string | undefined>][] = [
+        [
+          'by a sign-up of their own',
+          async (email) => {
+            await browser().post('/auth/signup', { email, password: PASSWORD, project_name: 'mine' })
+            await settle(service())
+            await browser().post('/auth/verify-email', { token: tokenIn(lastTo(email)) })
+            return 'mine'
+          },
+        ],
+        [
+          'by a new password',
+          async (email) => {
+            await browser().post('/auth/password-reset', { email })
+            await settle(service())
+            const use = { token: tokenIn(lastTo(email)), password: PASSWORD }
+            await browser().post('/auth/password-reset/confirm', use)
+            return 'default'
+          },
+        ],
+        [
+          'by an invitation',
+          async (email) => {
+            const { post } = await newPerson(service(), mails)
+            await post('/v2/members/invitations', { email, role: 'viewer' })
+            await settle(service())
+            const use = { token: tokenIn(lastTo(email)), password: PASSWORD }
+            await browser().post('/auth/accept-invitation', use)
+            return undefined
+          },
+        ],
+        [
+          'by a project that the operator made for them',
+          async (email) => {
+            const founding = { name: 'made', owner_email: ` ${email.toUpperCase()}`, verified: true }
+            await foundProject(service().db, founding, service().clock.now())
+            await browser().post('/auth/password-reset', { email })
+            await settle(service())
+            const use = { token: tokenIn(lastTo(email)), password: PASSWORD }
+            await browser().post('/auth/password-reset/confirm', use)
+            return 'made'
+          },
+        ],
+      ]
+
+      test.each(owners)('%s', async (_way, getIn) => {
+        const { email, stranger, trap } = await preparedByAStranger()
+        const name = await getIn(email)
+        expect((await stranger.get('/auth/me')).status).toBe(401)
+        expect(identity(await logIn(stranger, email, WRONG))).toEqual(REFUSED)
+        const { status, body } = await logIn(browser(), email)
+        expect([status, body.person.email, body.person.email_verified]).toEqual([200, email, true])
+        expect(body.projects.map(({ id }: { id: string }) => id)).not.toContain(trap)
+        if (name !== undefined) expect(body.projects.map((one: { name: string }) => one.name)).toEqual([name])
+      })
+    })
+
+    test('T-101 a log-in whose password is changed while it is looked at begins no session', async () => {
+      const { email } = await newPerson(service(), mails)
+      const [seen, resume] = [deferred(), deferred()]
+      service().tampering.rows = async (statement, run) => {
+        const rows = await run(statement)
+        if (!textOf(statement).includes('password_hash FROM person WHERE email')) return rows
+        service().tampering.rows = undefined
+        seen.resolve()
+        await resume.promise
+        return rows
+      }
+      const late = logIn(browser(), email)
+      await seen.promise
+      await browser().post('/auth/password-reset', { email })
+      await settle(service())
+      const use = { token: tokenIn(lastTo(email)), password: NEW }
+      expect((await browser().post('/auth/password-reset/confirm', use)).status).toBe(200)
+      resume.resolve()
+      expect(identity(await late)).toEqual(REFUSED)
+      const left = await service().db.rows(sql`
+        SELECT s.id FROM sign_in s JOIN person p ON p.id = s.person_id WHERE p.email = ${email}`)
+      expect(left).toEqual([])
+    })
+
+    test('§5.6 a project of the operator’s for somebody who is not confirmed stays theirs when they confirm', async () => {
+      const email = newEmail()
+      const founding = { name: 'made', owner_email: email, verified: false }
+      await foundProject(service().db, founding, service().clock.now())
+      await signUp(browser(), email)
+      await settle(service())
+      await browser().post('/auth/verify-email', { token: tokenIn(lastTo(email)) })
+      expect((await logIn(browser(), email)).body.project.name).toBe('made')
     })
 
     test('T-100 a flood of one address fills nobody’s mailbox, and the last link still works', async () => {

@@ -63,6 +63,23 @@ withService((service) => {
       expect((await at.get('/auth/me', planted)).status).toBe(401)
     })
 
+    test('R12 a server for this machine alone takes nothing from a page under a name that only leads to it', async () => {
+      const watch = watched({ parts: { local_only: true } })
+      const local = await startService(watch.options)
+      const { email, jar } = await newPerson(local, watch.mails)
+      const rebound = { host: 'evil.example:8080', origin: 'http://evil.example:8080' }
+      const at = browserOn(local)
+      for (const site of [{ 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': '' }]) {
+        const page = { ...rebound, ...site }
+        expect((await logIn(at, email, page)).status).toBe(403)
+        const signUp = { email: 'a@b.example', password: PASSWORD }
+        expect((await at.post('/auth/signup', signUp, page)).status).toBe(403)
+        expect((await at.post('/v2/api-keys', { name: 'a' }, { ...page, cookie: String(jar.cookie) })).status).toBe(403)
+      }
+      for (const host of ['localhost:8080', '127.0.0.1:8080'])
+        expect((await logIn(at, email, { host, origin: `http://${host}` })).status).toBe(200)
+    })
+
     test('T-101 each login has a new one and ends the one before; what a stranger chose is never taken', async () => {
       const person = await owner()
       const first = String(person.jar.cookie)

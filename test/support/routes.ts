@@ -25,10 +25,13 @@ export function walkOf(routes: readonly RouteOptions[]): Walk[] {
   )
 }
 
-/** R3 and R64, told from the address alone: what a route declares of itself is what is being tested. */
+/**
+ * R3 and R64, told from the address alone: what a route declares of itself is what is being tested. A key that is not
+ * the caller's own has children by an admin only.
+ */
 export function scopeByRuling({ method, route }: Walk): Scope {
   if (method === 'GET' || method === 'HEAD' || /^\/v2\/(byoc\/hicache-(plan|estimate)|route-explain)$/.test(route))
     return 'read'
   const generates = /^\/v1\/|^\/v2\/(responses|agent-hints|sessions)(\/|$)/.test(route)
-  return generates || /\/(heartbeat|children)$/.test(route) ? 'inference' : 'admin'
+  return generates || /\/heartbeat$/.test(route) ? 'inference' : 'admin'
 }
