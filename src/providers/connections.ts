@@ -24,7 +24,7 @@ export interface Connection {
 }
 
 export interface DialOptions {
-  /** How many at the most. */
+  /** How many at the most; one, where it says none: calls would wait for nothing. */
   connections: number
   connect_ms: number
   lookup: GuardedLookup | undefined
@@ -41,11 +41,12 @@ export function connectionsTo(url: URL, options: DialOptions) {
   const idle: Connection[] = [] // the last one used is used first, so that what is not needed ages
   const waiting = new Set<Waiter>()
   const dial = dialler(url, options)
+  const open_max = Math.max(1, options.connections)
   let is_closed = false
 
   /** As many dials under way as there are calls without a connection, within the bound. */
   function dialMissing(): void {
-    while (dialling.size < waiting.size && open.size + dialling.size < options.connections) {
+    while (dialling.size < waiting.size && open.size + dialling.size < open_max) {
       const socket = dial((error) => {
         dialling.delete(socket)
         if (error) firstWaiting()?.failed(error)

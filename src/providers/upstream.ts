@@ -30,7 +30,7 @@ export interface UpstreamRequest {
 }
 
 export interface UpstreamOptions {
-  /** How many calls at once; further ones wait for a connection. */
+  /** How many calls at once, and at least one; further ones wait for a connection. */
   connections: number
   connect_ms?: number
   /** Judges the address of every dial (R12). */

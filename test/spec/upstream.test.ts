@@ -146,6 +146,13 @@ describe('R41 connections', () => {
     expect(upstream.opened_sockets()).toBe(2)
   })
 
+  // A cluster may report that it takes no call at all. Admission lets one through at a time, and so does the wire.
+  test('an upstream that takes none at once is called one by one', async () => {
+    const { upstream, send } = await startWire({}, { connections: 0 })
+    await Promise.all([call(send), call(send)])
+    expect([upstream.requests.length, upstream.opened_sockets()]).toEqual([2, 1])
+  })
+
   test('one that the upstream has closed is not used again', async () => {
     const { upstream, send } = await startWire()
     await call(send)
