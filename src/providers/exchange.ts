@@ -63,15 +63,13 @@ export class Exchange implements Waiter, Holder, AnswerEvents {
   begin(): void {
     this.#signal.addEventListener('abort', this.#onAbort, { once: true })
     this.#pool.take(this)
+    if (!this.#is_over) this.#startTimers()
   }
 
   ready(connection: Connection): void {
-    const { head, body, timeouts } = this.#outgoing
+    const { head, body } = this.#outgoing
     this.#connection = connection
     connection.holder = this
-    this.#timer = setTimeout(() => this.#break('first_byte_timeout'), timeouts.first_byte_ms)
-    if (timeouts.total_ms !== undefined)
-      this.#total_timer = setTimeout(() => this.#break('total_timeout'), timeouts.total_ms)
     write(connection.socket, head, body)
   }
 
@@ -124,6 +122,18 @@ export class Exchange implements Waiter, Holder, AnswerEvents {
   end(): void {
     this.#letGo()
     this.#handover.end()
+  }
+
+  /** From the beginning, so that waiting for a connection counts, and ends. */
+  #startTimers(): void {
+    const { first_byte_ms, total_ms } = this.#outgoing.timeouts
+    this.#timer = setTimeout(() => this.#tooLate('first_byte_timeout'), first_byte_ms)
+    if (total_ms !== undefined) this.#total_timer = setTimeout(() => this.#tooLate('total_timeout'), total_ms)
+  }
+
+  #tooLate(failure: UpstreamFailure): void {
+    if (this.#connection) this.#break(failure)
+    else this.failed(new Error('no connection within the time of the call'))
   }
 
   #startIdleTimer(): void {

@@ -14,6 +14,7 @@ export interface ProviderCall {
   timeouts: Timeouts
 }
 
+/** Sending begins with the wait for a connection. */
 export interface Timeouts {
   /** From sending to the first byte of the answer. */
   first_byte_ms: number
@@ -43,6 +44,7 @@ export interface ProviderAnswer {
   cancel(): void
 }
 
+/** `connect`: no connection came about, or none was free in time, so nothing was sent. */
 export type UpstreamFailure =
   | 'connect'
   | 'first_byte_timeout'

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { getEventListeners } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type ProviderAnswer, UpstreamError } from '../../src/providers/provider.ts'
 import type { Behaviour } from '../support/upstream.ts'
 import { failureOf, gate, openWire, settled, startRaw, startWire, taken } from '../support/wire.ts'
@@ -61,6 +61,76 @@ describe('R47 no answer', () => {
     expect(await failureOf(send())).toBe('reset')
     expect(await failureOf(send())).toBe('reset')
     expect((await (await send()).whole()).length).toBeGreaterThan(0)
+  })
+})
+
+describe('R47 no connection is free', () => {
+  const BY_FIRST_BYTE = { first_byte_ms: 5_000, idle_ms: 20_000 }
+  const BY_TOTAL = { first_byte_ms: 20_000, idle_ms: 20_000, total_ms: 5_000 }
+
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  /** One connection, and a call that has it until it is let go. */
+  async function startBusy() {
+    const wire = await startWire({}, { connections: 1 })
+    const held = gate()
+    wire.upstream.next({ wait: held.promise })
+    const first = wire.send().then((answer) => answer.whole())
+    await wire.upstream.request(1)
+    const free = async () => {
+      held.resolve()
+      await first
+    }
+    return { ...wire, free }
+  }
+
+  // Not a time-out of the upstream: it was told nothing, so the call may be made elsewhere, whatever it does.
+  test.each([
+    ['the first byte', BY_FIRST_BYTE],
+    ['the whole', BY_TOTAL],
+  ])('in the time for %s: connect, and its place goes to the next', async (_case, timeouts) => {
+    const { upstream, send, free } = await startBusy()
+    const { signal } = new AbortController()
+    const second = failureOf(send({ path: '/second', timeouts, signal }))
+    const third = send({ path: '/third' }).then((answer) => answer.whole())
+    vi.advanceTimersByTime(4_999)
+    expect(await Promise.race([second, settled(() => 0)])).toBe(0)
+    vi.advanceTimersByTime(1)
+    expect(await second).toBe('connect')
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+    await free()
+    await third
+    expect(upstream.requests.map(({ path }) => path)).toEqual(['/v1/chat/completions', '/v1/third'])
+    expect(upstream.opened_sockets()).toBe(1)
+  })
+
+  test.each([
+    ['first_byte_timeout', BY_FIRST_BYTE],
+    ['total_timeout', BY_TOTAL],
+  ])('until late: what was waited counts, and silence is a %s', async (failure, timeouts) => {
+    const { upstream, send, free } = await startBusy()
+    upstream.behave({ instead: 'silence' })
+    const second = failureOf(send({ timeouts }))
+    vi.advanceTimersByTime(3_000)
+    await free()
+    const { over } = await upstream.request(2)
+    vi.advanceTimersByTime(2_000)
+    expect(await second).toBe(failure)
+    expect(await over).toBe('left')
+  })
+
+  test.each([
+    ['is answered', undefined],
+    ['leaves', new AbortController()],
+  ])('and a call that waited and %s leaves no timer behind', async (_case, caller) => {
+    const { upstream, send, free } = await startBusy()
+    const second = send({ timeouts: BY_TOTAL, ...(caller && { signal: caller.signal }) })
+    const over = second.then((answer) => answer.whole()).catch(() => 'left')
+    caller?.abort()
+    await free()
+    await over
+    expect([upstream.requests.length, vi.getTimerCount()]).toEqual([caller ? 1 : 2, 1]) // that of the idle connection
   })
 })
 
