@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { heldClock } from '../../test/support/clock.ts'
 import { startUpstream } from '../../test/support/upstream.ts'
+import { gate } from '../../test/support/wire.ts'
 import type { AddressPolicy } from '../providers/address-policy.ts'
 import type { ProviderCall } from '../providers/provider.ts'
 import { dialer } from './dialer.ts'
@@ -34,8 +35,9 @@ async function scene(policy = PRIVATE) {
     await dials.close()
     await upstream.close()
   })
-  const target = (more: Partial<Dialling> = {}) =>
+  const target = (more: Partial<Dialling> = {}, id = 'provider:one') =>
     ({
+      id,
       dialling: {
         protocol: 'openai',
         base_url: upstream.base_url,
@@ -47,7 +49,8 @@ async function scene(policy = PRIVATE) {
         ...more,
       },
     }) as Target
-  const call = async (more?: Partial<Dialling>) => (await dials.providerFor(target(more), 'prj_1')).call(CALL, NEVER)
+  const call = async (more?: Partial<Dialling>, id?: string) =>
+    (await dials.providerFor(target(more, id), 'prj_1')).call(CALL, NEVER)
   return { upstream, dials, call, secrets }
 }
 
@@ -79,12 +82,32 @@ test('R12 one and the same address is judged for one and not for the other, whoe
   await expect(call({ customer_address: true })).rejects.toMatchObject({ failure: 'refused_address' })
 })
 
-test('§2 connections are kept by address, for all that go there', async () => {
-  const { call, upstream } = await scene()
-  for (const secret of [{ kind: 'none' }, { kind: 'configured', value: 'sk-2' }] as const)
+test.each([{ kind: 'none' }, { kind: 'configured', value: 'sk-2' }, { kind: 'credential', id: 'pcr_1' }] as const)(
+  '§2 connections are kept by target, for all of its calls ($kind)',
+  async (secret) => {
+    const { call, upstream } = await scene()
     for (let n = 0; n < 3; n++) await (await call({ secret })).whole()
-  expect(upstream.opened_sockets()).toBe(1)
-})
+    expect(upstream.opened_sockets()).toBe(1)
+  },
+)
+
+// Slots are counted by target. If connections were not, whoever has a slot could wait for those of somebody else.
+test.each([
+  ['a project’s own credential', 'credential:pcr_1', { secret: { kind: 'credential', id: 'pcr_1' } }],
+  ['another provider of the operator', 'provider:two', { secret: { kind: 'configured', value: 'sk-2' } }],
+] as [string, string, Partial<Dialling>][])(
+  '§2 slow calls of %s at the same address hold up no others',
+  async (_whose, id, dialling) => {
+    const { call, upstream } = await scene()
+    const held = gate()
+    upstream.next({ wait: held.promise })
+    const slow = call({ ...dialling, max_concurrency: 1 }, id)
+    await upstream.request(1)
+    expect((await call({ max_concurrency: 1 })).status).toBe(200)
+    held.resolve()
+    expect((await slow).status).toBe(200)
+  },
+)
 
 test('§2 a dial that takes longer than it may is given up', async () => {
   const held = new Set<Socket>()

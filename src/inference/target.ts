@@ -4,7 +4,7 @@ import type { Price } from '../models/price.ts'
 import type { Timeouts } from '../providers/provider.ts'
 import type { AttemptTimes } from '../usage/usage-event.ts'
 
-/** How to reach an upstream. Two targets with the same dialling share their connections. */
+/** How to reach an upstream. Connections are the target's own, even where another has the same address. */
 export interface Dialling {
   protocol: 'openai' | 'anthropic' | 'placeholder'
   base_url: string
@@ -21,7 +21,7 @@ export interface Dialling {
 export type Pricing = { kind: 'tokens'; price: Price } | { kind: 'fee'; micros: number } | { kind: 'unpriced' }
 
 export interface Target {
-  /** Stable: what slots, breakers and affinity are counted by. */
+  /** Stable: what slots, connections, breakers and affinity are counted by. */
   id: string
   profile: ExecutionProfile
   /** What Agent-Resolved-Provider says. */
