@@ -26,6 +26,10 @@ test.each([
   // PostgreSQL takes no NUL, and a name goes into a header (T-37, T-87).
   ['chat', { model: 'a\0b', messages: hello }, "'model'"],
   ['chat', { model: 'x'.repeat(257), messages: hello }, "'model'"],
+  // An upstream that reads 1 as true would answer with a stream that nobody expects (R9).
+  ['chat', { model: 'm', messages: hello, stream: 1 }, "'stream'"],
+  ['chat', { model: 'm', messages: hello, stream: 'true' }, "'stream'"],
+  ['completions', { model: 'm', prompt: 'a', stream: {} }, "'stream'"],
 ] as [CallKind, unknown, string][])('§7 400: %s %j names what is wrong', (kind, json, named) => {
   expect(() => read(kind, json)).toThrow(
     expect.objectContaining({ kind: 'invalid_request', message: expect.stringContaining(named) }),
@@ -92,6 +96,30 @@ test('R43 so it is for Responses, where the address stands by itself', () => {
   expect(read('responses', { model: 'm', input: [{ role: 'user', content }] }).input_bound).toBeLessThan(2_500)
 })
 
+test.each([
+  ['a file by its id', { type: 'file', file: { file_id: 'file-1' } }],
+  [
+    'a file by its id, and a long text beside it',
+    { type: 'file', file: { file_id: 'file-1', more: 'x'.repeat(9_000) } },
+  ],
+  ['a file by its address', { type: 'input_file', file_url: 'https://example.com/a.pdf' }],
+  ['a film', { type: 'video_url', video_url: { url: 'https://example.com/a.mp4' } }],
+])('R43 %s may fill what a model takes in: so much is held', (_what, part) => {
+  const { input_bound } = chat({ messages: [{ role: 'user', content: [part, part] }] })
+  expect(input_bound).toBeGreaterThanOrEqual(400_000)
+})
+
+test.each([
+  [
+    'a file that is inside',
+    { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${'A'.repeat(1_000)}` } },
+  ],
+  ['a film that is inside', { type: 'video_url', video_url: { url: `data:video/mp4;base64,${'A'.repeat(1_000)}` } }],
+])('R43 %s counts by its bytes', (_what, part) => {
+  const { input_bound, body } = chat({ messages: [{ role: 'user', content: [part] }] })
+  expect(input_bound).toBe(Math.ceil(body.length / 2))
+})
+
 test('R9 a content part of a type that is no text goes on as it is', () => {
   const content = [{ type: { toString: 1 } }, { type: null }, null, 'text', { type: ['image'] }]
   expect(chat({ messages: [{ role: 'user', content }] }).json.messages).toEqual([{ role: 'user', content }])
@@ -104,5 +132,4 @@ test('R41 whether the client itself asked for usage', () => {
     stream: true,
     wants_usage: true,
   })
-  expect(chat({ stream: 'true' }).stream).toBe(false)
 })

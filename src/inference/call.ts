@@ -41,6 +41,9 @@ const BYTES_PER_TOKEN_USUAL = 4
 /** An image's tokens come from its pixels: linked it has no bytes here to go by, and inside far too many. */
 const IMAGE_TOKENS_MOST = 2_000
 const IMAGE_TOKENS_USUAL = 1_000
+/** A file or a film that is only named here may fill what a model takes in. */
+const LINKED_TOKENS_MOST = 200_000
+const LINKED_TOKENS_USUAL = 10_000
 const MODEL_MAX = 256 // R8; it also goes into a header
 
 export interface JsonBody {
@@ -53,13 +56,14 @@ export function readAsked(kind: CallKind, { bytes, json }: JsonBody): Asked {
   const fields = json as Record<string, unknown>
   const { model, stream, stream_options } = fields
   if (typeof model !== 'string' || model === '') throw invalid("'model' must be a non-empty string")
+  if (!isSwitch(stream) && kind !== 'embeddings') throw invalid("'stream' must be true or false")
   if (model.length > MODEL_MAX || model.includes('\0'))
     throw invalid("'model' must be a name of at most 256 characters")
   checkPrompt(kind, fields)
   const choices = choicesOf(kind, fields)
   const limit = outputLimit(kind, fields)
-  const images = imagesIn(fields)
-  const text_bytes = bytes.length - images.bytes
+  const { images, linked, image_bytes } = contentOf(fields)
+  const text_bytes = bytes.length - image_bytes
   return {
     kind,
     body: bytes,
@@ -69,10 +73,14 @@ export function readAsked(kind: CallKind, { bytes, json }: JsonBody): Asked {
     wants_usage: (stream_options as { include_usage?: unknown } | undefined | null)?.include_usage === true,
     output_limit: limit === undefined ? undefined : limit * choices,
     choices,
-    input_bound: Math.ceil(text_bytes / BYTES_PER_TOKEN_LEAST) + images.count * IMAGE_TOKENS_MOST,
-    input_estimate: Math.ceil(text_bytes / BYTES_PER_TOKEN_USUAL) + images.count * IMAGE_TOKENS_USUAL,
+    input_bound:
+      Math.ceil(text_bytes / BYTES_PER_TOKEN_LEAST) + images * IMAGE_TOKENS_MOST + linked * LINKED_TOKENS_MOST,
+    input_estimate:
+      Math.ceil(text_bytes / BYTES_PER_TOKEN_USUAL) + images * IMAGE_TOKENS_USUAL + linked * LINKED_TOKENS_USUAL,
   }
 }
+
+const isSwitch = (value: unknown) => value === undefined || value === null || typeof value === 'boolean'
 
 function checkPrompt(kind: CallKind, fields: Record<string, unknown>): void {
   if (kind === 'chat' && !(Array.isArray(fields.messages) && fields.messages.length > 0))
@@ -101,25 +109,44 @@ function choicesOf(kind: CallKind, { n, best_of, prompt }: Record<string, unknow
   return Math.max(whole(n), whole(best_of)) * (isList ? prompt.length : 1)
 }
 
-interface Part {
-  type?: unknown
-  image_url?: unknown
+interface Content {
+  images: number
+  /** Bytes of the body that are the images' own. */
+  image_bytes: number
+  /** Files and films that are somewhere else. */
+  linked: number
 }
 
-/** How many there are, and how many bytes of the body are theirs. */
-function imagesIn({ messages, input }: Record<string, unknown>): { count: number; bytes: number } {
-  let [count, bytes] = [0, 0]
+type Part = Readonly<Record<string, unknown>>
+
+/** What a prompt has beside its text. */
+function contentOf({ messages, input }: Record<string, unknown>): Content {
+  const content: Content = { images: 0, image_bytes: 0, linked: 0 }
   for (const message of [messages, input].flat()) {
-    const content = (message as { content?: unknown } | null | undefined)?.content
-    if (!Array.isArray(content)) continue
-    for (const part of content as (Part | null)[]) {
-      if (typeof part?.type !== 'string' || !part.type.includes('image')) continue
-      count++
-      const address = (part?.image_url as { url?: unknown } | null | undefined)?.url ?? part?.image_url
-      if (typeof address === 'string' && address.startsWith('data:')) bytes += address.length
-    }
+    const parts = (message as { content?: unknown } | null | undefined)?.content
+    if (Array.isArray(parts)) for (const part of parts as (Part | null)[]) if (part) addPart(part, content)
   }
-  return { count, bytes }
+  return content
+}
+
+function addPart(part: Part, content: Content): void {
+  const { type, image_url } = part
+  if (typeof type !== 'string') return
+  if (type.includes('image')) {
+    content.images++
+    const address = (image_url as { url?: unknown } | null | undefined)?.url ?? image_url
+    if (typeof address === 'string' && address.startsWith('data:')) content.image_bytes += address.length
+  } else if ((type.includes('file') || type.includes('video')) && isElsewhere(part)) content.linked++
+}
+
+const TOLD_HERE = ['type', 'filename', 'file_data', 'detail', 'format'] // whatever else is said names something
+
+/** Something that is not in the body, whose bytes are counted with it. */
+function isElsewhere(part: Part): boolean {
+  return Object.entries(part).some(([name, value]) => {
+    if (typeof value === 'object' && value !== null) return isElsewhere(value as Part)
+    return typeof value === 'string' && !TOLD_HERE.includes(name) && !value.startsWith('data:')
+  })
 }
 
 const invalid = (message: string) => new Refusal('invalid_request', `${message}.`)

@@ -26,7 +26,7 @@ export interface Sending {
 
 export type Client = ReturnType<typeof client>
 
-const GIVE_UP_MS = 10_000
+const GIVE_UP_MS = 30_000
 
 export function client(port: number, token: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1_024 })
