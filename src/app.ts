@@ -134,9 +134,11 @@ export async function buildService(parts: Parts) {
   await app.register(async (api) => {
     api.decorateRequest('caller')
     api.decorateRequest('db')
+    api.decorateRequest('received_at', 0)
     countRefusals(api, refusals)
     api.addHook('onRequest', (request, _reply, done) => {
       request.db = db
+      request.received_at = clock.now()
       done()
     })
     api.addHook('onRequest', authenticate(holders, people.signIns, whereFrom)) // §5 → 401

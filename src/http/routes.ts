@@ -10,6 +10,8 @@ export type EndpointClass = 'auth' | 'inference' | 'read' | 'admin' // §8.1
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller
+    /** Before anything was looked up, or its body had come (R44). */
+    received_at: number
     /** `routeOptions`, which Fastify puts together anew at every look. */
     route: FastifyRequest['routeOptions']
     /** Where this request reads and writes: a transaction where its effect is kept together with its answer (R21). */

@@ -1,61 +1,97 @@
 // A stream up to its first content, and then on to whoever takes it (R41, R47). Until content is there, another target
-// may still answer instead; from then on this one has.
+// may still answer instead; from then on this one has. It is over when the upstream has said its last word, `[DONE]` or
+// the end of a response: what becomes of the wire after that concerns nobody who waits.
 import { type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
 import type { SseFrames } from './sse-frames.ts'
 
 type Write = (part: Buffer) => void | Promise<void>
 
+/** How long the wire may take to end after the last word: one that has ended serves the next call. */
+const LINGER_MS = 1_000
+
 export interface OpenedStream {
   frames: SseFrames
-  /** Hands over all that came and comes; resolves at a clean end, rejects where the upstream breaks off. */
-  forward(write: Write): Promise<void>
+  /**
+   * Hands over all that came and comes but the last word, which it resolves with: who hears that believes that all is
+   * done, and must not before it is. Rejects where the upstream breaks off.
+   */
+  forward(write: Write): Promise<Buffer | undefined>
+  /** After the last word: whatever is still to come is nobody's. */
+  leave(): void
   cancel(): void
 }
 
 export async function openStream(answer: ProviderAnswer, frames: SseFrames): Promise<OpenedStream> {
   const early: Buffer[] = []
+  const [content, over] = [signal(), signal()]
   let write: Write | undefined
   let goOn: (() => void) | undefined
-  let hasContent: () => void = () => {}
-  const content = new Promise<void>((resolve) => {
-    hasContent = resolve
-  })
+  let last: Buffer | undefined
+  let is_over = false
+  let has_wire = true
 
-  const ended = answer
+  const wire = answer
     .each((part) => {
+      if (is_over) return undefined
       const whole = frames.push(part)
-      if (write) return frames.failed() ? tellAndStop(write, whole) : whole && write(whole)
-      if (frames.failed()) throw errorEvent()
+      if (frames.failed()) return tellAndStop(write, whole)
+      if (frames.isDone()) {
+        is_over = true
+        last = whole
+        return over.give()
+      }
+      if (write) return whole && write(whole)
       if (whole) early.push(whole)
       if (!frames.hasContent()) return undefined
-      hasContent()
+      content.give()
       return new Promise<void>((resolve) => {
         goOn = resolve // nothing more is read until somebody takes it
       })
     })
     .then(() => {
+      if (is_over) return
       if (!frames.isComplete()) throw new UpstreamError('reset', 'the stream ended in the middle')
+      last = frames.end()
+    })
+    .finally(() => {
+      has_wire = false
     })
 
+  const ended = Promise.race([over.given, wire])
   ended.catch(() => {}) // whoever forwards hears of it
-  await Promise.race([content, ended])
+  await Promise.race([content.given, ended])
   return {
     frames,
     async forward(taker) {
-      for (const part of early.splice(0)) await taker(part)
+      for (const part of early.splice(0)) {
+        const taken = taker(part)
+        if (taken) await Promise.race([taken, ended]) // a client that never reads does not outlive the call
+      }
       write = taker
       goOn?.()
       await ended
-      const rest = frames.end()
-      if (rest) await taker(rest)
+      return last
+    },
+    leave() {
+      if (!has_wire) return
+      const timer = setTimeout(answer.cancel, LINGER_MS)
+      void wire.catch(() => {}).finally(() => clearTimeout(timer))
     },
     cancel: answer.cancel,
   }
 }
 
+function signal(): { given: Promise<void>; give(): void } {
+  let give: () => void = () => {}
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { given, give: () => give() }
+}
+
 /** What the upstream says of its own failure goes on like all that came before it. */
-async function tellAndStop(write: Write, whole: Buffer | undefined): Promise<never> {
-  if (whole) await write(whole)
+async function tellAndStop(write: Write | undefined, whole: Buffer | undefined): Promise<never> {
+  if (write && whole) await write(whole)
   throw errorEvent()
 }
 

@@ -47,7 +47,8 @@ export function clientOf(reply: FastifyReply, kind: CallKind, onLeave: () => voi
       begun = true
       reply.hijack()
       if (left) return
-      raw.writeHead(200, { trailer: MONEY_TRAILERS, ...(reply.getHeaders() as Headers), ...headers, ...STREAM_HEADERS })
+      const trailer = raw.useChunkedEncodingByDefault && { trailer: MONEY_TRAILERS } // HTTP/1.0 has none
+      raw.writeHead(200, { ...trailer, ...(reply.getHeaders() as Headers), ...headers, ...STREAM_HEADERS })
     },
 
     /** The client is gone: there is nobody to answer. */
@@ -62,10 +63,10 @@ export function clientOf(reply: FastifyReply, kind: CallKind, onLeave: () => voi
       return left || raw.write(part) ? undefined : untilDrained(raw)
     },
 
-    end(trailers: Headers): void {
+    end(trailers: Headers, last?: Buffer): void {
       if (left) return
       raw.addTrailers(trailers)
-      raw.end()
+      raw.end(last)
     },
 
     /** R47: an explicit error event; never a clean end that looks like the whole answer. */

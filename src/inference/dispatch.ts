@@ -4,14 +4,16 @@
 import type { Hold } from '../budgets/budget.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
-import { type Provider, type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
+import type { Provider, ProviderAnswer } from '../providers/provider.ts'
 import type { AttemptTimes } from '../usage/usage-event.ts'
 import type { Slot } from './admission.ts'
 import { type OpenedStream, openStream } from './answer-stream.ts'
 import type { Call } from './call.ts'
 import { type SseFrames, sseFrames } from './sse-frames.ts'
 import type { Attempt, Route, Target } from './target.ts'
+import type { TokenCounts } from './token-counts.ts'
 import { type Verdict, verdictOn, verdictOnFailure } from './upstream-verdict.ts'
+import { tokensOf } from './whole-answer.ts'
 
 /** What is held for one attempt; `clamp_output_to` is what the budget still buys (R43). */
 export interface Held {
@@ -53,7 +55,7 @@ export interface Dispatched {
 
 export type Answered =
   | { kind: 'stream'; stream: OpenedStream }
-  | { kind: 'whole'; content_type: string; body: Buffer }
+  | { kind: 'whole'; content_type: string; body: Buffer; tokens: TokenCounts }
   /** An upstream's own 4xx: the client's to read, never charged. */
   | { kind: 'client_error'; status: number; content_type: string; body: Buffer }
 
@@ -158,14 +160,9 @@ function abortedWith(reason: unknown, slot: Slot | undefined): unknown {
 async function answerOf(call: Call, upstream: ProviderAnswer, verdict: Verdict): Promise<Answered> {
   const { status, content_type } = upstream
   if (verdict.kind === 'hand_on') return { kind: 'client_error', status, content_type, body: await upstream.whole() }
-  if (!call.stream) return { kind: 'whole', content_type, body: jsonObject(await upstream.whole()) }
-  return { kind: 'stream', stream: await openStream(upstream, framesFor(call)) }
-}
-
-/** A 200 without an answer in it, such as some proxy's page, is a failure like any other. */
-function jsonObject(body: Buffer): Buffer {
-  if (/^\s*\{/.test(body.toString('latin1', 0, 64))) return body
-  throw new UpstreamError('reset', new Error('a 200 that is no JSON object'))
+  if (call.stream) return { kind: 'stream', stream: await openStream(upstream, framesFor(call)) }
+  const body = await upstream.whole()
+  return { kind: 'whole', content_type, body, tokens: tokensOf(call, body) }
 }
 
 const framesFor = (call: Call): SseFrames => sseFrames({ kind: call.kind, drop_usage: !call.wants_usage })

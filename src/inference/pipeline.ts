@@ -1,6 +1,5 @@
 // The path of one generation (§1, §8.1, §10, §11): route, reserve, dispatch, answer, settle. Stages take values and
 // return values; the promise that each one keeps stands beside it.
-import { jsonOrNone } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
 import {
@@ -21,7 +20,8 @@ import { hintsHonored, targetMet } from './qos.ts'
 import type { Ending, Money, Produced, Together } from './settle.ts'
 import type { SseFrames } from './sse-frames.ts'
 import type { Route } from './target.ts'
-import { estimateUsage, readUsage, type TokenCounts, tokensIn } from './token-counts.ts'
+import { estimateUsage, readUsage, type TokenCounts } from './token-counts.ts'
+import { whatWasRefused } from './upstream-reason.ts'
 
 export interface Stages {
   chooseRoute(call: Call): Promise<Route> | Route
@@ -94,9 +94,8 @@ function answer(run: Run, signal: StopSignal): Promise<void> {
 
 type Whole = Extract<Answered, { kind: 'whole' }>
 
-async function answerWhole(run: Run, { content_type, body }: Whole): Promise<void> {
+async function answerWhole(run: Run, { content_type, body, tokens }: Whole): Promise<void> {
   const { call, got, client, stages, reservation } = run
-  const tokens = tokensIn(body, call.input_estimate)
   const facts = factsOf(run)
   const headers = { 'content-type': content_type || 'application/json', ...headersOf(facts) }
   const ended = (money: Money): Ended => ({ call, got, facts, body, tokens, money })
@@ -117,10 +116,16 @@ async function answerClientError(run: Run, answered: Extract<Answered, { kind: '
   await run.stages.giveBack(run.got)
   if (run.reservation) await run.stages.release(run.reservation)
   const { status, body } = answered
-  const isEnvelope = typeof (jsonOrNone(body)?.error as { message?: unknown } | undefined)?.message === 'string'
-  if (!isEnvelope) throw new Refusal('invalid_request', `The upstream refused this request with status ${status}.`)
+  const said = whatWasRefused(body)
+  if (!said.is_envelope) throw upstreamRefused(status, said.reason)
   run.client.send(status, { 'content-type': 'application/json; charset=utf-8', ...headersOf(factsOf(run)) }, body)
 }
+
+const upstreamRefused = (status: number, reason: string | undefined) =>
+  new Refusal(
+    'invalid_request',
+    `The upstream refused this request with status ${status}${reason === undefined ? '.' : `: ${reason}`}`,
+  )
 
 async function answerStream(
   run: Run,
@@ -132,9 +137,10 @@ async function answerStream(
   const headers = headersOf(facts)
   const parts: Buffer[] = []
   const keepParts = reservation !== undefined || stages.wantsBody(call)
-  client.begin(headers)
+  let last: Buffer | undefined
   try {
-    await stream.forward((part) => {
+    client.begin(headers)
+    last = await stream.forward((part) => {
       if (keepParts) parts.push(part)
       return client.write(part)
     })
@@ -142,8 +148,10 @@ async function answerStream(
     stream.cancel()
     return endEarly(run, stream.frames, signal.aborted ? signal.reason : error)
   }
+  stream.leave()
+  if (keepParts && last) parts.push(last)
   const body = Buffer.concat(parts)
-  const tokens = readUsage(stream.frames.usage()) ?? estimateUsage(call.input_estimate, stream.frames.characters())
+  const tokens = streamed(call, stream.frames)
   const kept = (money: Money) => keptStream(Object.assign(moneyHeaders(money), headers), body)
   const also = (tx: Db, money: Money) => stages.also({ call, got, facts, body, tokens, money }, tx)
   const produced = await producedOf(run, 'completed', tokens)
@@ -153,15 +161,19 @@ async function answerStream(
     kept,
     also,
   })
-  client.end(money ? moneyHeaders(money) : {})
+  client.end(money ? moneyHeaders(money) : {}, last)
 }
+
+/** As the upstream last told it, or else by what has come. */
+const streamed = ({ input_estimate }: Call, frames: SseFrames) =>
+  readUsage(frames.usage()) ?? estimateUsage(input_estimate, frames.characters())
 
 /** R26, R44, R47: a client that left pays for what was produced; nobody pays for what we or the upstream broke off. */
 async function endEarly(run: Run, frames: SseFrames, reason: unknown): Promise<void> {
   const { call, got, client, stages, reservation } = run
   const left = reason instanceof ClientLeft
   const late = reason instanceof Refusal && reason.kind === 'deadline_exceeded'
-  const tokens = estimateUsage(call.input_estimate, frames.characters())
+  const tokens = streamed(call, frames)
   const ending: Ending = left ? 'client_left' : late ? 'deadline_exceeded' : 'upstream_failed'
   const money = await stages.settleDelivered(call, got, await producedOf(run, ending, tokens), undefined)
   if (reservation) await stages.release(reservation)

@@ -1,7 +1,7 @@
 // An upstream without a Responses API serves it all the same: the request goes out as chat, and what comes back is told
 // as a response, whole or event by event.
 import { jsonIn } from '../core/json-bytes.ts'
-import type { Provider, ProviderAnswer, ProviderCall } from '../providers/provider.ts'
+import { type Provider, type ProviderAnswer, type ProviderCall, UpstreamError } from '../providers/provider.ts'
 import { responseEvents } from '../responses/event-stream.ts'
 import { responseFrom } from '../responses/from-chat.ts'
 import { chatRequestFrom } from '../responses/to-chat.ts'
@@ -38,8 +38,12 @@ export function responsesOverChat(provider: Provider, conversation: Conversation
 
   function whole(answer: ProviderAnswer): ProviderAnswer {
     const translated = async () => {
-      const completion = jsonIn(await answer.whole())
-      return Buffer.from(JSON.stringify(responseFrom(completion, request, ids)))
+      const completion = await answer.whole()
+      try {
+        return Buffer.from(JSON.stringify(responseFrom(jsonIn(completion), request, ids)))
+      } catch (error) {
+        throw new UpstreamError('reset', error) // a 200 that is no completion
+      }
     }
     return {
       ...answer,

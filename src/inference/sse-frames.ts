@@ -17,7 +17,9 @@ export interface SseFrames {
   end(): Buffer | undefined
   /** Something that a client would see has come. */
   hasContent(): boolean
-  /** The upstream said that it was finished: `[DONE]`, or the last event of a response. */
+  /** The upstream has said its last word: `[DONE]`, or the last event of a response. */
+  isDone(): boolean
+  /** The same, once nothing more comes: some leave out the blank line behind it. */
   isComplete(): boolean
   /** The upstream sent an error event; it goes on to the client like any other. */
   failed(): boolean
@@ -95,7 +97,7 @@ export function sseFrames({ kind, drop_usage }: FrameOptions): SseFrames {
       return isUsageAlone && drop_usage ? undefined : bytes
     },
     hasContent: () => watch.generated.content,
-    // Some upstreams leave out the blank line behind their last word.
+    isDone: () => watch.told.done,
     isComplete: () =>
       watch.told.done || /^data: ?\[DONE\]\s*$/.test(rest_bytes > 32 ? '' : String(Buffer.concat(rest))),
     failed: () => watch.told.error !== undefined,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { estimateUsage, generatedIn, readUsage, tokensIn } from './token-counts.ts'
+import { estimateUsage, generatedIn, readUsage } from './token-counts.ts'
 
 test.each([
   [
@@ -41,6 +41,26 @@ test.each([
     'parts beside the whole',
     { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 30 } },
     { input: 30, cached: 30, written: 0, output: 5, reasoning: 0 },
+  ],
+  [
+    'xAI, where reasoning stands beside what was said',
+    {
+      prompt_tokens: 12,
+      completion_tokens: 1,
+      total_tokens: 399,
+      completion_tokens_details: { reasoning_tokens: 386 },
+    },
+    { input: 12, cached: 0, written: 0, output: 387, reasoning: 386 },
+  ],
+  [
+    'reasoning that is part of what was said',
+    {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 15,
+      completion_tokens_details: { reasoning_tokens: 3 },
+    },
+    { input: 10, cached: 0, written: 0, output: 5, reasoning: 3 },
   ],
   [
     'nothing at all, and said so',
@@ -96,23 +116,4 @@ test.each([
   ['no answer', undefined, 0],
 ])('R42 what was generated in %s', (_what, answer, characters) => {
   expect(generatedIn(answer)).toBe(characters)
-})
-
-const USAGE = { prompt_tokens: 10, completion_tokens: 5 }
-const TOLD = { input: 10, cached: 0, written: 0, output: 5, reasoning: 0, estimated: false }
-const choices = [{ message: { content: 'eight ch' } }]
-
-test.each([
-  ['at its end', { choices, usage: USAGE }, TOLD],
-  ['at its beginning', { usage: USAGE, choices }, TOLD],
-  ['before another of that name', { usage: USAGE, choices, x: { usage: { prompt_tokens: 1 } } }, TOLD],
-  ['nowhere', { choices }, estimateUsage(7, 8)],
-  ['only in something else', { choices, x: { usage: USAGE } }, estimateUsage(7, 8)],
-  ['as nothing', { choices, usage: null }, estimateUsage(7, 8)],
-])('§6.4 a whole answer with its usage %s', (_, answer, expected) => {
-  expect(tokensIn(Buffer.from(JSON.stringify(answer)), 7)).toEqual(expected)
-})
-
-test('§6.4 a whole answer that is no JSON is estimated', () => {
-  expect(tokensIn(Buffer.from('{"choices":'), 7)).toEqual(estimateUsage(7, 0))
 })

@@ -145,7 +145,10 @@ export function usageFrom(usage: unknown): ResponseUsage | null {
   const { prompt_tokens, completion_tokens, total_tokens, prompt_cache_hit_tokens, ...more } = usage as Json
   const inputs = (more.prompt_tokens_details ?? {}) as Json
   const outputs = (more.completion_tokens_details ?? {}) as Json
-  const [input, output] = [count(prompt_tokens), count(completion_tokens)]
+  const [input, said] = [count(prompt_tokens), count(completion_tokens)]
+  const reasoning_tokens = count(outputs.reasoning_tokens)
+  // Some upstreams report what was reasoned beside what was said; then only the total has both.
+  const output = total_tokens === input + said + reasoning_tokens ? said + reasoning_tokens : said
   return {
     input_tokens: input,
     input_tokens_details: {
@@ -153,7 +156,7 @@ export function usageFrom(usage: unknown): ResponseUsage | null {
       cache_write_tokens: count(inputs.cache_write_tokens),
     },
     output_tokens: output,
-    output_tokens_details: { reasoning_tokens: count(outputs.reasoning_tokens) },
+    output_tokens_details: { reasoning_tokens },
     total_tokens: typeof total_tokens === 'number' ? count(total_tokens) : input + output,
   }
 }
