@@ -1,7 +1,7 @@
 // The first start: a project, its verified owner and one admin key (§5). Later starts make nothing.
 import { emailAddress, newPerson, newProject, type Project } from './accounts/account.ts'
 import { accountStore } from './accounts/account-store.ts'
-import { mayBeAStrangers, takeAddressFrom } from './accounts/unconfirmed-account.ts'
+import { mayBeAStrangers, takeAddressFrom } from './accounts/unconfirmed-store.ts'
 import { adoptKey, createKey, type MintedKey } from './keys/key.ts'
 import { keyStore } from './keys/key-store.ts'
 import type { Db } from './storage/db.ts'

@@ -57,7 +57,7 @@ export function accountStore(db: Db) {
         WHERE id = ${id} AND verified_at IS NULL`)
     },
 
-    /** Whether this is still the password. Whoever changes it now waits for this transaction, and sees what it wrote. */
+    /** Whether this is still the password. Who changes it now waits for this transaction, and sees what it wrote. */
     async holdPassword(id: string, password_hash: string): Promise<boolean> {
       const held = await db.rows(sql`
         UPDATE person SET password_hash = ${password_hash}

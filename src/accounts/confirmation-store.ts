@@ -10,7 +10,7 @@ import { type Invitation, memberStore } from './member-store.ts'
 import { deadLink } from './secret-token.ts'
 import { signInStore } from './sign-in-store.ts'
 import { tokenStore } from './token-store.ts'
-import { mayBeAStrangers, takeAddressFrom } from './unconfirmed-account.ts'
+import { mayBeAStrangers, takeAddressFrom } from './unconfirmed-store.ts'
 
 /** A link as it was used, and in which request. */
 export interface Use {

@@ -50,7 +50,7 @@ export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
       const now = clock.now()
       const begun = await db.transaction(async (tx) => {
         const sessions = signInStore(tx)
-        // It may have been changed while it was looked at, which ended all sessions: this one must not begin after that.
+        // It may have been changed while it was looked at, which ended all sessions: none must begin after that.
         if (!(await accountStore(tx).holdPassword(person_id, password_hash))) throw wrongCredentials()
         await attemptStore(tx).giveBack(slot)
         if (before !== undefined) await sessions.end(before)

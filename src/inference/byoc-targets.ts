@@ -51,7 +51,7 @@ export function clusterTarget(cluster: ClusterFacts, model: string, { fees }: Ga
       secret: { kind: 'none' },
       customer_address: true,
       responses_native: false,
-      max_concurrency: Math.max(1, cluster.max_concurrency ?? DEFAULT_CONCURRENCY), // one that takes none is asked one by one
+      max_concurrency: Math.max(1, cluster.max_concurrency ?? DEFAULT_CONCURRENCY), // for none: one by one
       timeouts: TIMEOUTS,
     },
   }

@@ -15,12 +15,12 @@ const SESSION_MAX = 256
 export interface Reading {
   kind: CallKind
   request: FastifyRequest
-  received_at: number
   /** How a Responses request is read, which may have to look up what it continues. */
   readConversation(json: unknown): Promise<Conversation>
 }
 
-export async function readCall({ kind, request, received_at, readConversation }: Reading): Promise<Call> {
+export async function readCall({ kind, request, readConversation }: Reading): Promise<Call> {
+  const { received_at } = request
   const body = (request.body as JsonBody | undefined) ?? { bytes: Buffer.alloc(0), json: undefined }
   const conversation = kind === 'responses' ? await readConversation(body.json) : undefined
   const asked = readAsked(kind, conversation ? selfContained(body, conversation) : body)

@@ -151,7 +151,7 @@ export function inference(needs: InferenceNeeds) {
   let onIdle: (() => void) | undefined
 
   async function run(kind: CallKind, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const call = await readCall({ kind, request, received_at: request.received_at, readConversation: readerFor(request) })
+    const call = await readCall({ kind, request, readConversation: readerFor(request) })
     // §8.1.2, R24: a replay was given before this, so it costs no tokens and no stream.
     const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream: call.stream })
     const stop = new Stop()
