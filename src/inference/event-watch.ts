@@ -12,7 +12,7 @@ const USAGE = 'usage"'
 const ERROR = 'rror"'
 const CONTENT = { chat: 'delta"', responses: 'delta"', completions: 'text"', embeddings: 'delta"' } as const
 const DONE = '[DONE]'
-const NOWHERE = 2 ** 30 - 1 // beyond every event, and still what V8 keeps as a small integer
+const NOWHERE = 2 ** 30 - 2 // beyond every event; V8 keeps it as a small integer, and the one behind it too
 
 type Fields = Record<string, unknown>
 
@@ -33,6 +33,7 @@ export function eventWatch(kind: CallKind) {
   let content = NOWHERE
   let usage = NOWHERE
   let error = NOWHERE
+  let data_line = NOWHERE // asked for only where an event begins with something else
   // What stands around the content of a chunk that had nothing else to tell.
   let head = ''
   let foot = ''
@@ -42,15 +43,16 @@ export function eventWatch(kind: CallKind) {
     return at === -1 ? NOWHERE : at
   }
 
-  /** How many deltas the event has: one for each choice. */
-  function count(end: number): number {
+  /** How many deltas the event has: one for each choice. One within another is part of it, and not looked at again. */
+  function count(start: number, end: number): number {
     let counted = 0
     generated.strings = 0
-    for (; content < end; content = search(key, content + key.length)) {
+    if (content < start) content = search(key, start) // what a comment said is no content
+    while (content < end) {
       const value = valueAfter(text, content, key)
-      if (value === -1) continue
-      addGenerated(text, value, end, generated)
-      counted++
+      if (value !== -1) counted++
+      const after = value === -1 ? content + key.length : addGenerated(text, value, end, generated)
+      content = search(key, after)
     }
     return counted
   }
@@ -61,6 +63,18 @@ export function eventWatch(kind: CallKind) {
     for (; usage < end; usage = search(USAGE, usage + USAGE.length)) found ||= !isNull(valueAfter(text, usage, USAGE))
     for (; error < end; error = search(ERROR, error + ERROR.length)) found ||= !isNull(valueAfter(text, error, ERROR))
     return found
+  }
+
+  /** Where the event's data begins; -1 where it has none, as a comment has not. */
+  function dataIn(start: number, end: number): number {
+    let at = start
+    if (!text.startsWith('data:', start)) {
+      if (data_line <= start) data_line = search('\ndata:', start) + 1
+      if (data_line >= end) return -1
+      at = data_line
+    }
+    at += 'data:'.length
+    return text.charCodeAt(at) === SPACE ? at + 1 : at
   }
 
   const isNull = (at: number) => at !== -1 && text.charCodeAt(at) === LETTER_N
@@ -84,17 +98,18 @@ export function eventWatch(kind: CallKind) {
       content = search(key, 0)
       usage = search(USAGE, 0)
       error = search(ERROR, 0)
+      data_line = -1
     },
 
     /** Takes one event; true for a chunk that is there only to tell the usage. */
     event(start: number, end: number): boolean {
-      const data = dataIn(text, start, end)
+      const data = dataIn(start, end)
       if (data === -1) return false
       if (text.charCodeAt(data) === OPEN_BRACKET) {
         told.done ||= text.startsWith(DONE, data)
         return false
       }
-      const counted = count(end)
+      const counted = count(start, end)
       const tells = saysMore(end) || text.startsWith('event: error', start)
       if (kind === 'responses') {
         if (tells || counted === 0)
@@ -109,17 +124,6 @@ export function eventWatch(kind: CallKind) {
       return false
     },
   }
-}
-
-/** Where the event's data begins; -1 where it has none, as a comment has not. */
-function dataIn(text: string, start: number, end: number): number {
-  let at = start
-  if (!text.startsWith('data:', start)) {
-    at = text.indexOf('\ndata:', start) + 1
-    if (at === 0 || at >= end) return -1
-  }
-  at += 'data:'.length
-  return text.charCodeAt(at) === SPACE ? at + 1 : at
 }
 
 /** True for a chunk that has usage and nothing else. */

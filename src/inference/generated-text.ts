@@ -35,14 +35,17 @@ export function valueAfter(text: string, at: number, key: string): number {
   return text.charCodeAt(colon) === COLON ? skipSpace(text, colon + 1) : -1
 }
 
-/** Counts the value that begins at `at`: a string is all content; of an object, only what clients show. */
-export function addGenerated(text: string, at: number, end: number, sum: Generated): void {
+/**
+ * Counts the value that begins at `at`: a string is all content; of an object, only what clients show. Returns how far
+ * it looked, so that nobody need look there again.
+ */
+export function addGenerated(text: string, at: number, end: number, sum: Generated): number {
   const code = text.charCodeAt(at)
-  if (code === OPEN_BRACE) addOfDelta(text, at, end, sum)
-  else if (code === QUOTE) {
-    const close = closingQuote(text, at + 1, end)
-    add(countString(text, at + 1, close, sum), sum)
-  }
+  if (code === OPEN_BRACE) return addOfDelta(text, at, end, sum)
+  if (code !== QUOTE) return at
+  const close = closingQuote(text, at + 1, end)
+  add(countString(text, at + 1, close, sum), sum)
+  return close
 }
 
 /** Counts a text that is the inside of one string and nothing else; false, and nothing counted, where it is not. */
@@ -52,12 +55,13 @@ export function addWithin(text: string, from: number, to: number, sum: Generated
   return true
 }
 
-function addOfDelta(text: string, at: number, end: number, sum: Generated): void {
+function addOfDelta(text: string, at: number, end: number, sum: Generated): number {
   let plain = 0
   let doubled = 0 // some upstreams say the same thing under several of these names, so only the longest counts
   let depth = 0
   let key = ''
-  for (let i = at; i < end; i++) {
+  let i = at
+  for (; i < end; i++) {
     const code = text.charCodeAt(i)
     if (code === QUOTE) {
       const close = closingQuote(text, i + 1, end)
@@ -76,6 +80,7 @@ function addOfDelta(text: string, at: number, end: number, sum: Generated): void
       sum.content ||= text.charCodeAt(skipSpace(text, i + 1)) !== CLOSE_BRACKET
   }
   add(plain + doubled, sum)
+  return i
 }
 
 function add(characters: number, sum: Generated): void {
