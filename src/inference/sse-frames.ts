@@ -1,6 +1,7 @@
 // A stream on its way through (R26, R41, R47): whole events go on as the bytes they came as, and what we must know of
 // them is picked up in passing: the first content, the usage, the end, an error. This runs for every part of every
 // stream, so an ordinary chunk is searched, never parsed, and not copied where its part holds whole events.
+import { GatheredParts } from '../core/gathered-parts.ts'
 import { type CallKind, UpstreamError } from '../providers/provider.ts'
 import { eventWatch } from './event-watch.ts'
 
@@ -39,16 +40,15 @@ const CR = 0x0d
 
 export function sseFrames({ kind, drop_usage }: FrameOptions): SseFrames {
   const watch = eventWatch(kind)
-  let rest: Buffer[] = [] // an event whose end has not come yet, in the parts in which it came
-  let rest_bytes = 0
+  const rest = new GatheredParts() // an event whose end has not come yet
   let tail = '' // its last two characters: a blank line may be cut in two
 
   function push(part: Buffer): Buffer | undefined {
     const text = part.toString('latin1')
-    if (rest_bytes === 0) return watch.isLikeTheLast(text) ? part : forward(part, text)
+    if (rest.bytes === 0) return watch.isLikeTheLast(text) ? part : forward(part, text)
     if (eventEnd(tail + text, 0) === -1) return keep(part, text)
-    const whole = Buffer.concat([...rest, part], rest_bytes + part.length)
-    forget()
+    rest.add(part)
+    const whole = takeRest()
     return forward(whole, whole.toString('latin1'))
   }
 
@@ -74,24 +74,21 @@ export function sseFrames({ kind, drop_usage }: FrameOptions): SseFrames {
   }
 
   function keep(part: Buffer, text: string): undefined {
-    rest.push(part)
-    rest_bytes += part.length
+    rest.add(part)
     tail = (tail + text).slice(-2)
-    if (rest_bytes > EVENT_MAX_BYTES) throw new UpstreamError('too_large')
+    if (rest.bytes > EVENT_MAX_BYTES) throw new UpstreamError('too_large')
   }
 
-  function forget(): void {
-    rest = []
-    rest_bytes = 0
+  function takeRest(): Buffer {
     tail = ''
+    return Buffer.concat(rest.take())
   }
 
   return {
     push,
     end() {
-      if (rest_bytes === 0) return undefined
-      const bytes = Buffer.concat(rest, rest_bytes)
-      forget()
+      if (rest.bytes === 0) return undefined
+      const bytes = takeRest()
       watch.begin(bytes, bytes.toString('latin1'))
       const isUsageAlone = watch.event(0, bytes.length)
       return isUsageAlone && drop_usage ? undefined : bytes
@@ -99,7 +96,7 @@ export function sseFrames({ kind, drop_usage }: FrameOptions): SseFrames {
     hasContent: () => watch.generated.content,
     isDone: () => watch.told.done,
     isComplete: () =>
-      watch.told.done || /^data: ?\[DONE\]\s*$/.test(rest_bytes > 32 ? '' : String(Buffer.concat(rest))),
+      watch.told.done || /^data: ?\[DONE\]\s*$/.test(rest.bytes > 32 ? '' : String(Buffer.concat(rest.parts()))),
     failed: () => watch.told.error !== undefined,
     error: () => watch.told.error,
     usage: () => watch.told.usage,
