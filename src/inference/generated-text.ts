@@ -15,7 +15,7 @@ const LETTER_U = 0x75
 export interface Generated {
   /** Characters of content: an estimate to charge by where no usage comes. */
   characters: number
-  /** Something that a client would see: text, a refusal, reasoning, a tool call. */
+  /** Something that a client would see or hear: text, a refusal, reasoning, a tool call, sound. */
   content: boolean
   /** How many strings were counted, and where the last of them stands, without its quotes. */
   strings: number
@@ -59,6 +59,8 @@ function addOfDelta(text: string, at: number, end: number, sum: Generated): numb
   let plain = 0
   let doubled = 0 // some upstreams say the same thing under several of these names, so only the longest counts
   let depth = 0
+  // That of the object under `audio`, while it is open. How long it is says nothing of its tokens: none are counted.
+  let sound_depth = -1
   let key = ''
   let i = at
   for (; i < end; i++) {
@@ -72,9 +74,13 @@ function addOfDelta(text: string, at: number, end: number, sum: Generated): numb
         plain += countString(text, i + 1, close, sum)
       else if (key === 'reasoning' || key === 'reasoning_content' || key === 'text')
         doubled = Math.max(doubled, countString(text, i + 1, close, sum))
+      else if (depth === sound_depth && (key === 'data' || key === 'transcript')) sum.content ||= close > i + 1
       i = isKey ? next : close
-    } else if (code === OPEN_BRACE) depth++
-    else if (code === CLOSE_BRACE) {
+    } else if (code === OPEN_BRACE) {
+      depth++
+      if (key === 'audio') sound_depth = depth
+    } else if (code === CLOSE_BRACE) {
+      if (depth === sound_depth) sound_depth = -1
       if (--depth === 0) break
     } else if (code === OPEN_BRACKET && key === 'tool_calls')
       sum.content ||= text.charCodeAt(skipSpace(text, i + 1)) !== CLOSE_BRACKET

@@ -115,6 +115,11 @@ test.each<[string, FrameOptions['kind'], object, boolean]>([
   ['no tool call', 'chat', chunk({ content: '', tool_calls: [] }), false],
   ['text in parts', 'chat', chunk({ content: [{ type: 'text', text: 'x' }] }), true],
   ['an empty delta', 'chat', chunk({}), false],
+  ['sound', 'chat', chunk({ audio: { id: 'audio_1', data: 'UklGRg==' } }), true],
+  ['what the sound says', 'chat', chunk({ content: null, audio: { transcript: 'Hm' } }), true],
+  ['sound that has not begun', 'chat', chunk({ audio: { id: 'audio_1', data: '', transcript: '' } }), false],
+  ['the end of the sound', 'chat', chunk({ audio: { id: 'audio_1', expires_at: 1 }, data: 'x' }), false],
+  ['data of something else', 'chat', chunk({ audio: { of: { data: 'x' } }, more: { transcript: 'x' } }), false],
   ['the second of two choices', 'chat', { choices: [{ delta: {} }, { delta: { content: 'x' } }] }, true],
   ['a key that ends alike', 'chat', { choices: [{ no_delta: { content: 'x' } }] }, false],
   ['a completion', 'completions', { choices: [{ text: 'x', index: 0 }] }, true],
@@ -202,6 +207,11 @@ test('T-86 an event without end is refused, however small its parts', () => {
 test('R43 what chunks say twice is counted once', () => {
   const both = chunk({ reasoning: 'twelve chars', reasoning_content: 'twelve chars', content: 'four' })
   expect(through(chat, Buffer.from(data(both))).characters).toBe(16)
+})
+
+test('R43 the length of a sound is not taken for text', () => {
+  const sounds = chunk({ content: 'four', audio: { data: 'UklGRg==', transcript: 'Hm' } })
+  expect(through(chat, Buffer.from(data(sounds))).characters).toBe(4)
 })
 
 /** What the frames promise, in the plain and slow way: parse everything. */
