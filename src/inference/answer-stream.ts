@@ -1,8 +1,15 @@
 // A stream up to its first content, and then on to whoever takes it (R41, R47). Until content is there, another target
 // may still answer instead; from then on this one has. It is over when the upstream has said its last word, `[DONE]` or
 // the end of a response: what becomes of the wire after that concerns nobody who waits.
+import { GatheredParts } from '../core/gathered-parts.ts'
 import { type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
 import type { SseFrames } from './sse-frames.ts'
+
+/**
+ * How much may wait for the first content. A response that repeats long instructions before it begins says more; from
+ * then on it counts as begun, as if content had come. One that had nothing but comments in it has failed.
+ */
+export const EARLY_MAX_BYTES = 1024 * 1024
 
 type Write = (part: Buffer) => void | Promise<void>
 
@@ -22,7 +29,7 @@ export interface OpenedStream {
 }
 
 export async function openStream(answer: ProviderAnswer, frames: SseFrames): Promise<OpenedStream> {
-  const early: Buffer[] = []
+  const early = new GatheredParts()
   const [content, over] = [signal(), signal()]
   let write: Write | undefined
   let goOn: (() => void) | undefined
@@ -41,8 +48,9 @@ export async function openStream(answer: ProviderAnswer, frames: SseFrames): Pro
         return over.give()
       }
       if (write) return whole && write(whole)
-      if (whole) early.push(whole)
-      if (!frames.hasContent()) return undefined
+      if (whole) early.add(whole)
+      if (!frames.hasContent() && early.bytes <= EARLY_MAX_BYTES) return undefined
+      if (!frames.hasData()) throw new UpstreamError('too_large', 'nothing but comments')
       content.give()
       return new Promise<void>((resolve) => {
         goOn = resolve // nothing more is read until somebody takes it
@@ -63,7 +71,7 @@ export async function openStream(answer: ProviderAnswer, frames: SseFrames): Pro
   return {
     frames,
     async forward(taker) {
-      for (const part of early.splice(0)) {
+      for (const part of early.take()) {
         const taken = taker(part)
         if (taken) await Promise.race([taken, ended]) // a client that never reads does not outlive the call
       }

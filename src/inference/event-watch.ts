@@ -17,6 +17,8 @@ const NOWHERE = 2 ** 30 - 2 // beyond every event; V8 keeps it as a small intege
 type Fields = Record<string, unknown>
 
 interface Told {
+  /** Some event had data: comments and empty lines have none. */
+  data: boolean
   done: boolean
   usage: unknown
   error: unknown
@@ -26,7 +28,7 @@ interface Told {
 export function eventWatch(kind: CallKind) {
   const key = CONTENT[kind]
   const generated = nothingGenerated()
-  const told: Told = { done: false, usage: undefined, error: undefined }
+  const told: Told = { data: false, done: false, usage: undefined, error: undefined }
   let bytes: Buffer = Buffer.alloc(0)
   let text = ''
   // Where each of these stands next. Searched for once over a whole part, not once an event.
@@ -105,6 +107,7 @@ export function eventWatch(kind: CallKind) {
     event(start: number, end: number): boolean {
       const data = dataIn(start, end)
       if (data === -1) return false
+      told.data = true
       if (text.charCodeAt(data) === OPEN_BRACKET) {
         told.done ||= text.startsWith(DONE, data)
         return false

@@ -16,7 +16,9 @@ export interface SseFrames {
   push(part: Buffer): Buffer | undefined
   /** After a clean end of the upstream: what came without a blank line behind it. */
   end(): Buffer | undefined
-  /** Something that a client would see has come. */
+  /** Something other than comments and empty lines has come. */
+  hasData(): boolean
+  /** Something that a client would see or hear has come. */
   hasContent(): boolean
   /** The upstream has said its last word: `[DONE]`, or the last event of a response. */
   isDone(): boolean
@@ -93,6 +95,7 @@ export function sseFrames({ kind, drop_usage }: FrameOptions): SseFrames {
       const isUsageAlone = watch.event(0, bytes.length)
       return isUsageAlone && drop_usage ? undefined : bytes
     },
+    hasData: () => watch.told.data,
     hasContent: () => watch.generated.content,
     isDone: () => watch.told.done,
     isComplete: () =>
