@@ -1,4 +1,5 @@
 // The chunks of a chat stream, out of bytes that may be cut anywhere.
+import { GatheredParts } from '../core/gathered-parts.ts'
 import { jsonOrNone } from '../core/json-bytes.ts'
 import { isObject, type Json } from './response-request.ts'
 
@@ -8,15 +9,15 @@ export type ChatChunk =
   /** The upstream's own error, or something that is no chunk at all. */
   | { kind: 'error'; error: { message: string; code?: string } }
 
-/** A line without end must not fill our memory. */
-export const LINE_MAX_BYTES = 16 * 1024 * 1024
+/** An event without end must not fill our memory, in one line or in many. */
+export const EVENT_MAX_BYTES = 16 * 1024 * 1024
 
 const LF = 0x0a
 
 export function chatChunks() {
-  let line: Buffer[] = [] // a line whose end has not come yet, in the parts in which it came
-  let line_bytes = 0
+  const line = new GatheredParts() // one whose end has not come yet
   let data: string[] = []
+  let data_length = 0
   let event = ''
 
   function takeLine(text: string): ChatChunk | undefined {
@@ -24,22 +25,23 @@ export function chatChunks() {
     const colon = text.indexOf(':')
     const field = colon === -1 ? text : text.slice(0, colon)
     const value = colon === -1 ? '' : text.slice(colon + 1).replace(/^ /, '')
-    if (field === 'data') data.push(value)
-    if (field === 'event') event = value
+    if (field === 'data') {
+      data.push(value)
+      data_length += text.length + 1
+    } else if (field === 'event') event = value
     return undefined
   }
 
   function endEvent(): ChatChunk | undefined {
     const [payload, name] = [data.join('\n'), event]
     data = []
+    data_length = 0
     event = ''
     return payload === '' ? undefined : read(payload, name)
   }
 
   function cutLine(end: Buffer): string {
-    const bytes = line.length === 0 ? end : Buffer.concat([...line, end])
-    line = []
-    line_bytes = 0
+    const bytes = line.bytes === 0 ? end : Buffer.concat([...line.take(), end])
     return bytes.toString().replace(/\r$/, '')
   }
 
@@ -52,9 +54,8 @@ export function chatChunks() {
         if (chunk) found.push(chunk)
         from = to + 1
       }
-      if (from < part.length) line.push(part.subarray(from))
-      line_bytes += part.length - from
-      if (line_bytes > LINE_MAX_BYTES) found.push(notAChunk('a line without end'))
+      if (from < part.length) line.add(part.subarray(from))
+      if (line.bytes + data_length > EVENT_MAX_BYTES) found.push(notAChunk('an event without end'))
       return found
     },
 
