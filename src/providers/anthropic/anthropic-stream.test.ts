@@ -5,6 +5,7 @@ import { ChunkStream } from './anthropic-stream.ts'
 
 const fixture = (name: string) => readFileSync(new URL(`./__fixtures__/${name}.sse`, import.meta.url))
 const CREATED = 1_763_208_000
+const STOP = Buffer.from('event: message_stop\ndata: {"type":"message_stop"}\n\n')
 
 function chunksOf(pieces: readonly Buffer[], { wants_usage = true } = {}) {
   const stream = new ChunkStream(CREATED, wants_usage)
@@ -122,5 +123,28 @@ describe('R47 a stream that goes wrong', () => {
 
   test('events that nobody knows yet are passed over', () => {
     expect(chunksOf([Buffer.from('event: later\ndata: {"type":"later"}\n\n')]).text).toBe('')
+  })
+})
+
+// Sizes at which work, or output, that grows with the square of the input would never come to an end.
+describe('T-86 a stream that is out to cost more than it sends', () => {
+  const event = (value: { type: string }) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`
+  const start = (message: object) => event({ type: 'message_start', message: { usage: {}, ...message } } as never)
+
+  test('figures that nobody knows are not carried along', () => {
+    const noted = (at: number) => `data: {"type":"message_delta","delta":{},"usage":{"n${at}":1}}\n\n`
+    const events = Array.from({ length: 60_000 }, (_, at) => noted(at))
+    const { text } = chunksOf([Buffer.from(start({ id: 'msg_1', model: 'm' }) + events.join('')), STOP])
+    expect(
+      text.endsWith('"prompt_tokens_details":{"cached_tokens":0,"cache_write_tokens":0}}}\n\ndata: [DONE]\n\n'),
+    ).toBe(true)
+  })
+
+  test.each([
+    ['an id', { id: `msg_${'x'.repeat(1_000_000)}`, model: 'm' }],
+    ['a model', { id: 'msg_1', model: 'x'.repeat(1_000_000) }],
+    ['a model that is a list', { id: 'msg_1', model: Array(500_000).fill(1) }],
+  ])('%s too long to stand in every chunk is refused', (_what, message) => {
+    expect(() => chunksOf([Buffer.from(start(message))])).toThrow('too long')
   })
 })

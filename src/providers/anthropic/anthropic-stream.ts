@@ -4,6 +4,16 @@ import { EventReader } from '../sse.ts'
 import { chatId, chatUsage, finishReason, type MessageEvent, type MessageUsage } from './anthropic-messages.ts'
 import { toChatError } from './anthropic-response.ts'
 
+const FIGURES = [
+  'input_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'output_tokens',
+] as const satisfies readonly (keyof MessageUsage)[]
+
+/** What every chunk repeats must be short, or an upstream could have us write a thousand times what it sends. */
+const NAMES_MAX_LENGTH = 2_048
+
 interface ToolCall {
   index: number
   has_arguments: boolean
@@ -16,7 +26,7 @@ export class ChunkStream {
   /** Messages numbers all blocks; chat numbers the tool calls alone. */
   readonly #calls = new Map<number, ToolCall>()
   #base: { id: string; object: string; created: number; model: string } | undefined
-  #usage: MessageUsage = {}
+  readonly #usage: MessageUsage = {}
   /** It came to an end that the upstream meant: the last event, or an error. */
   is_complete = false
 
@@ -36,6 +46,7 @@ export class ChunkStream {
     switch (event.type) {
       case 'message_start': {
         const { id, model, usage } = event.message
+        if (JSON.stringify([id, model]).length > NAMES_MAX_LENGTH) throw new Error('names too long to be repeated')
         this.#base = { id: chatId(id), object: 'chat.completion.chunk', created: this.#created, model }
         this.#note(usage)
         return this.#delta({ role: 'assistant', content: '', refusal: null })
@@ -62,8 +73,10 @@ export class ChunkStream {
 
   /** Later figures are cumulative and may leave out what has not changed. */
   #note(usage: MessageUsage | undefined): void {
-    const given = Object.entries(usage ?? {}).filter(([, value]) => typeof value === 'number')
-    this.#usage = { ...this.#usage, ...Object.fromEntries(given) }
+    for (const name of FIGURES) {
+      const value = usage?.[name]
+      if (typeof value === 'number') this.#usage[name] = value
+    }
   }
 
   #blockStart(at: number, block: { type: string; id?: string; name?: string; text?: string; input?: unknown }): string {
