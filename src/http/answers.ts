@@ -27,7 +27,19 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
 function tellTrouble({ status, kind, message }: Refusal, error: Error, { log, routeOptions }: FastifyRequest): void {
   const route = routeOptions.url
   if (kind === 'fault') log.error({ err: error, route }, 'failed')
-  else if (status >= 500) log.warn({ route, kind, cause: (error.cause as Error | undefined)?.message }, message)
+  else if (status >= 500) log.warn({ route, kind, cause: causesOf(error) }, message)
+}
+
+const CAUSES_MAX = 5
+
+/** Down to the first of them, in their words, but for a SyntaxError's: those quote what could not be read. */
+function causesOf({ cause }: Error): string | undefined {
+  const told: string[] = []
+  for (let one = cause; one && told.length < CAUSES_MAX; one = (one as Error).cause) {
+    const { name, message = String(one), code } = one as NodeJS.ErrnoException
+    told.push((one instanceof SyntaxError ? undefined : message || code) ?? name)
+  }
+  return told.join(': ') || undefined
 }
 
 export function answerRefusal(refusal: Refusal, reply: FastifyReply): FastifyReply {

@@ -13,6 +13,7 @@ import { Refusal } from '../core/refusal.ts'
 import { answerClientError, answerError, answerRefusal, JSON_TYPE, SECURITY_HEADERS } from './answers.ts'
 import { closeGracefully } from './graceful-close.ts'
 import { parseJsonBodies } from './json-body.ts'
+import { RequestLog } from './request-log.ts'
 import './routes.ts'
 
 export const BODY_MAX_BYTES = 64 * 1024 // control-plane bodies are small; inference routes say their own bound
@@ -24,7 +25,7 @@ export function buildFastify(logger: FastifyBaseLogger, trusted_proxies: readonl
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }), // metrics count requests; logs tell of trouble
-    childLoggerFactory: (parent) => parent, // nothing is bound to it, so a child for each request would only cost
+    childLoggerFactory: (service, bindings) => new RequestLog(service, bindings),
     genReqId: () => newId('req'),
     // For scheme and host. Whom a request counts for is `request.address`, which also reads what proxies garble.
     trustProxy: trusted_proxies.length > 0 && ((address) => isAmong(address, trusted_proxies)),

@@ -11,10 +11,12 @@ export type Verdict =
 export function verdictOn(status: number, retry_after_s: number | undefined): Verdict {
   if (status >= 200 && status < 300) return { kind: 'take' }
   if (status === 429) return elsewhere('rate limited', false, true, busy(retry_after_s))
-  if (status >= 401 && status <= 403) return elsewhere('credential refused', false, true, credentialRefused())
+  if (status >= 401 && status <= 403) return elsewhere('credential refused', false, true, credentialRefused(status))
   if (status === 404) return elsewhere('not found there', false, true, modelNotThere())
-  if (status === 408 || status >= 500) return elsewhere(`status ${status}`, true, status === 503, failed())
-  if (status >= 300 && status < 400) return elsewhere('a redirect, which is never followed', true, true, failed())
+  if (status === 408 || status >= 500)
+    return elsewhere(`status ${status}`, true, status === 503, failed(answered(status)))
+  if (status >= 300 && status < 400)
+    return elsewhere('a redirect, which is never followed', true, true, failed(answered(status)))
   return { kind: 'hand_on' }
 }
 
@@ -28,16 +30,20 @@ function elsewhere(failure: string, counts_against: boolean, surely_not_executed
   return { kind: 'try_elsewhere', failure, counts_against, surely_not_executed, refusal }
 }
 
-const failed = (cause?: unknown) =>
+/** For the log. What else the upstream said may repeat what it was asked, and is not told. */
+const answered = (status: number) => new Error(`upstream: status ${status}`)
+
+const failed = (cause: unknown) =>
   new Refusal('upstream_failed', 'The upstream failed before it answered. Nothing was charged.', {
     cause,
     headers: { 'retry-after': '1' },
   })
 
-const credentialRefused = () =>
+const credentialRefused = (status: number) =>
   new Refusal(
     'upstream_failed',
     'The upstream refused the credential that this call was sent with. Nothing was charged.',
+    { cause: answered(status) },
   )
 
 const modelNotThere = () => new Refusal('not_found', 'The upstream does not have this model.')

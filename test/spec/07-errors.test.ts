@@ -2,11 +2,13 @@
 import Fastify from 'fastify'
 import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
+import { unavailable } from '../../src/storage/db.ts'
 import { envelopeFindings } from '../support/conformance.ts'
 import { type Sending, withService } from '../support/service.ts'
 
 const KEYS = '/v2/api-keys'
 const CLUSTERS = '/v2/byoc/clusters'
+const SECRETIVE = 'relation "secret_table" does not exist'
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
 withService(
@@ -143,12 +145,23 @@ withService(
     test('§7 500 on a fault: a fixed text, no detail, and the cause in the log', async () => {
       const { tampering, log, newProject, as } = service()
       const { key } = await newProject()
-      tampering.rows = () => Promise.reject(new Error('relation "secret_table" does not exist'))
-      const { status, body, bytes } = await as(key).get(CLUSTERS)
+      tampering.rows = () => Promise.reject(new Error(SECRETIVE))
+      const { status, headers, body, bytes } = await as(key).get(CLUSTERS)
       tampering.rows = undefined
       expect([status, body.error.type, body.error.code]).toEqual([500, 'server_error', undefined])
       expect(bytes.toString()).not.toContain('secret_table')
-      expect(log.join('')).toContain('secret_table')
+      const lines = log.map((line) => JSON.parse(line)).filter(({ reqId }) => reqId === headers['x-request-id'])
+      expect(lines).toMatchObject([{ level: 50, route: CLUSTERS, err: { message: SECRETIVE } }])
+    })
+
+    test('§10.2 503 is a warning with its cause, under the request’s own id', async () => {
+      const { tampering, log, newProject, as } = service()
+      const { key } = await newProject()
+      tampering.rows = () => Promise.reject(unavailable(new Error('no route to host')))
+      const { headers } = await as(key).get(CLUSTERS)
+      tampering.rows = undefined
+      const lines = log.map((line) => JSON.parse(line)).filter(({ reqId }) => reqId === headers['x-request-id'])
+      expect(lines).toMatchObject([{ level: 40, route: CLUSTERS, kind: 'unavailable', cause: 'no route to host' }])
     })
 
     test('§7 no key, body or answer ever reaches the log', async () => {

@@ -59,13 +59,14 @@ export function withScene(suite: (scene: () => Scene) => void, options: SceneOpt
 export async function startScene({ stages = 60, config = {}, gateway = true }: SceneOptions = {}) {
   const [one, two] = [await startUpstream(), await startUpstream()]
   const tampering: Tampering = {}
+  const log: string[] = []
   const settings = settingsFrom(typeof config === 'function' ? config(one, two) : config)
   // Stage by stage, since a file holds a hundred providers at the most.
   const staging = Array.from({ length: gateway ? stages : 0 }, (_, n) =>
     settingsFrom({ providers: providersOf(n, one, two) }),
   )
   settings.gateway.providers = [...staging.flatMap(({ gateway }) => gateway.providers), ...settings.gateway.providers]
-  const service = await buildTestService({ tampering, parts: { settings } })
+  const service = await buildTestService({ tampering, log, parts: { settings } })
   const { port } = await service.listen()
   const origin = `http://127.0.0.1:${port}`
   let staged = 0
@@ -93,7 +94,7 @@ export async function startScene({ stages = 60, config = {}, gateway = true }: S
     await Promise.all([one.close(), two.close()])
   }
 
-  return { ...service, tampering, origin, one, two, stage, stop }
+  return { ...service, tampering, log, origin, one, two, stage, stop }
 }
 
 /**
