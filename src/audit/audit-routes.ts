@@ -1,7 +1,7 @@
 // GET /v2/audit-log.
 import { listOf } from '../core/shapes.ts'
-import { list, type Routes } from '../http/routes.ts'
-import { AuditEntry, AuditQuery, auditQuestion } from './audit.ts'
+import { page, type Routes } from '../http/routes.ts'
+import { AuditEntry, AuditQuery, auditQuestion, placed } from './audit.ts'
 import { auditStore } from './audit-store.ts'
 
 export const auditRoutes: Routes = async (app) => {
@@ -14,11 +14,17 @@ export const auditRoutes: Routes = async (app) => {
         summary: 'Who did what, newest first',
         description:
           'Every change that needs the `admin` scope, and what members did to their accounts. At most `limit` ' +
-          'entries come back, with `has_more` always false: for more, move `from` and `to`.',
+          'entries come back: `has_more` says whether there are more, and `after` with the last id of a page gives ' +
+          'the next one.',
         querystring: AuditQuery,
         response: { 200: listOf(AuditEntry) },
       },
     },
-    async ({ caller, query, db }) => list(await auditStore(db).list(caller.project_id, auditQuestion(query))),
+    async ({ caller: { project_id }, query, db }) => {
+      const { limit, after: id, ...question } = auditQuestion(query)
+      const store = auditStore(db)
+      const after = id === null ? undefined : placed(await store.place(project_id, id))
+      return page(await store.list(project_id, { limit: limit + 1, after, ...question }), limit)
+    },
   )
 }

@@ -1,9 +1,10 @@
 // The audit log at rest: entries are added and read, and never changed.
 import { nextSequence } from '../core/ids.ts'
-import { type Db, sql } from '../storage/db.ts'
-import type { AuditEntry, AuditQuestion, NewEntry } from './audit.ts'
+import { type Db, joined, sql } from '../storage/db.ts'
+import type { AuditEntry, AuditPlace, AuditQuestion, NewEntry } from './audit.ts'
 
 type Row = Omit<AuditEntry, 'object' | 'target'> & { target: string | null }
+type Asked = Omit<AuditQuestion, 'after'> & { after: AuditPlace | undefined }
 
 export type AuditStore = ReturnType<typeof auditStore>
 
@@ -27,14 +28,26 @@ export function auditStore(db: Db) {
       return rows.map((row) => row.project_id)
     },
 
-    async list(project_id: string, { action, actor, from_ms, to_ms, limit }: AuditQuestion): Promise<AuditEntry[]> {
-      const rows = await db.rows<Row>(sql`
-        SELECT id, actor, action, target, request_id, created_at FROM audit_entry
-        WHERE project_id = ${project_id} AND created_ms >= ${from_ms} AND created_ms < ${to_ms}
-          AND (CAST(${action} AS TEXT) IS NULL OR action = ${action})
-          AND (CAST(${actor} AS TEXT) IS NULL OR actor = ${actor})
-        ORDER BY created_ms DESC, sequence DESC LIMIT ${limit}`)
+    async list(project_id: string, { action, actor, from_ms, to_ms, limit, after }: Asked): Promise<AuditEntry[]> {
+      const rows = await db.rows<Row>(
+        joined(
+          sql`
+            SELECT id, actor, action, target, request_id, created_at FROM audit_entry
+            WHERE project_id = ${project_id} AND created_ms >= ${from_ms} AND created_ms < ${to_ms}
+              AND (CAST(${action} AS TEXT) IS NULL OR action = ${action})
+              AND (CAST(${actor} AS TEXT) IS NULL OR actor = ${actor})`,
+          after ? sql` AND (created_ms, sequence, id) < (${after.created_ms}, ${after.sequence}, ${after.id})` : sql``,
+          sql` ORDER BY created_ms DESC, sequence DESC, id DESC LIMIT ${limit}`,
+        ),
+      )
       return rows.map(fromRow)
+    },
+
+    /** Where an entry stands in the log. */
+    async place(project_id: string, id: string): Promise<AuditPlace | undefined> {
+      const [row] = await db.rows<AuditPlace>(sql`
+        SELECT created_ms, sequence, id FROM audit_entry WHERE project_id = ${project_id} AND id = ${id}`)
+      return row
     },
   }
 }

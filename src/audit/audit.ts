@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { rfc3339 } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
+import { Refusal } from '../core/refusal.ts'
 import { storable, time } from '../core/shapes.ts'
 import { instant, wholeNumber } from '../core/text-values.ts'
 
@@ -73,6 +74,9 @@ export const AuditQuery = Type.Object({
   limit: Type.Optional(
     Type.String({ description: `How many entries at most, 1 to ${LIMIT_MAX}. Default ${LIMIT_DEFAULT}.` }),
   ),
+  after: Type.Optional(
+    Type.String({ description: 'The next page: entries older than the one of this id, the last of a page.' }),
+  ),
 })
 
 /** Null: anything. */
@@ -82,14 +86,30 @@ export interface AuditQuestion {
   from_ms: number
   to_ms: number
   limit: number
+  /** The id of an entry that the page begins after. */
+  after: string | null
 }
 
-export function auditQuestion({ action, actor, from, to, limit }: Static<typeof AuditQuery>): AuditQuestion {
+/** Where an entry stands in the log. */
+export interface AuditPlace {
+  created_ms: number
+  sequence: number
+  id: string
+}
+
+/** A cursor names an entry of the project: whatever else it is, it is no place in this log. */
+export function placed(place: AuditPlace | undefined): AuditPlace {
+  if (!place) throw new Refusal('invalid_request', "'after' must be the id of an entry of this project's audit log.")
+  return place
+}
+
+export function auditQuestion({ action, actor, from, to, limit, after }: Static<typeof AuditQuery>): AuditQuestion {
   return {
     action: action === undefined ? null : storable('action', action),
     actor: actor === undefined ? null : storable('actor', actor),
     from_ms: from === undefined ? 0 : instant('from', from),
     to_ms: to === undefined ? LATEST_MS : instant('to', to),
     limit: limit === undefined ? LIMIT_DEFAULT : wholeNumber('limit', limit, { minimum: 1, maximum: LIMIT_MAX }),
+    after: after === undefined ? null : storable('after', after),
   }
 }

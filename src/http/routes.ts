@@ -35,6 +35,12 @@ export type Routes<Needs = object> = FastifyPluginAsyncTypebox<Needs & Record<ne
 
 export const list = <T>(data: T[]) => ({ object: 'list' as const, data, has_more: false }) // R10
 
+/** At most `limit` of them. The store was asked for one more, which tells whether there is one (§8.2). */
+export const page = <T>(data: T[], limit: number) => ({
+  ...list(data.slice(0, limit)),
+  has_more: data.length > limit,
+})
+
 /** §5.8: what the project cannot see does not exist. */
 export function found<T>(thing: T | undefined, what: string, id: string): T {
   if (thing === undefined) throw new Refusal('not_found', `No ${what} '${id}' in this project.`)

@@ -63,6 +63,9 @@ withService((service) => {
       ['input', 'hello'],
     ])
     expect((await get(`${url}?limit=1&before=4`)).body.data).toEqual([data[1]])
+    const more = async (query: string) => (await get(`${url}?${query}`)).body.has_more
+    expect([await more(''), await more('limit=4'), await more('limit=3')]).toEqual([false, false, true])
+    expect([await more('limit=1&before=3'), await more('limit=2&before=3')]).toEqual([true, false])
     expect((await get(`${SESSIONS}/${id}`)).body.turns).toBe(2)
     await del(`${SESSIONS}/${id}`)
     expect((await get(url)).status).toBe(404)

@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { listOf } from '../core/shapes.ts'
-import { found, list, type Routes } from '../http/routes.ts'
+import { found, list, page, type Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
 import {
   DeletedSession,
@@ -77,16 +77,17 @@ export const sessionRoutes: Routes<{ clock: Clock; seals: Sealing }> = async (ap
       schema: {
         tags,
         summary: 'List a session’s events, newest first',
-        description: 'At most 1000 at a time, with `has_more` always false; `before` reaches the older ones.',
+        description:
+          'At most `limit` at a time. Where `has_more` is true, `before` with the last `sequence` gives older ones.',
         params: Params,
         querystring: EventsQuery,
         response: { 200: listOf(SessionEvent) },
       },
     },
     async ({ caller, params: { session_id: id }, query, db }) => {
-      const range = eventRange(query)
+      const { limit, before } = eventRange(query)
       found(await storeOn(db).find(caller.project_id, id), 'session', id)
-      return list(await storeOn(db).listEvents(caller.project_id, id, range))
+      return page(await storeOn(db).listEvents(caller.project_id, id, { limit: limit + 1, before }), limit)
     },
   )
 

@@ -248,13 +248,44 @@ withService((service) => {
       expect(await actions('?actor=key_unknown')).toEqual([])
     })
 
-    test.each(['limit=0', 'limit=ten', 'limit=10001', 'from=yesterday', 'to=2026-02-30T00:00:00Z', 'actor=%00'])(
-      '400 on %s',
-      async (query) => {
-        const { get } = await service().newProject()
-        expect((await get(`${LOG}?${query}`)).status).toBe(400)
-      },
-    )
+    test('§8.2 pages are the log, each entry once, also those of one moment', async () => {
+      const project = await service().newProject()
+      for (let n = 0; n < 5; n++) await project.post('/v2/project/cap', { limit_usd: n })
+      await service().db.rows(sql`UPDATE audit_entry SET sequence = 1 WHERE project_id = ${project.project.id}`)
+      const whole = await project.get(LOG)
+      expect([whole.body.has_more, whole.body.data.length]).toEqual([false, 5])
+      const pages: Entry[][] = []
+      for (let query = '?limit=2'; query; ) {
+        const { data, has_more } = (await project.get(`${LOG}${query}`)).body
+        pages.push(data)
+        query = has_more ? `?limit=2&after=${data.at(-1).id}` : ''
+      }
+      expect(pages.map(({ length }) => length)).toEqual([2, 2, 1])
+      expect(pages.flat()).toEqual(whole.body.data)
+      expect((await project.get(`${LOG}?limit=5`)).body.has_more).toBe(false)
+    })
+
+    test('§5.8 400 on a cursor that is another project’s entry', async () => {
+      const [home, other] = [await service().newProject(), await service().newProject()]
+      await other.post(KEYS, { name: 'theirs' })
+      const [theirs] = await entriesOf(other)
+      const { status, body } = await home.get(`${LOG}?after=${theirs?.id}`)
+      expect([status, body.error.message]).toEqual([400, expect.stringContaining("'after'")])
+    })
+
+    test.each([
+      'limit=0',
+      'limit=ten',
+      'after=aud_unknown',
+      'after=%00',
+      'limit=10001',
+      'from=yesterday',
+      'to=2026-02-30T00:00:00Z',
+      'actor=%00',
+    ])('400 on %s', async (query) => {
+      const { get } = await service().newProject()
+      expect((await get(`${LOG}?${query}`)).status).toBe(400)
+    })
 
     test('§5.8 another project’s entries are not there; planted: a query without the project is caught', async () => {
       const [home, other] = [await service().newProject(), await service().newProject()]
