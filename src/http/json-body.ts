@@ -8,18 +8,26 @@ const DEPTH_MAX = 64
 
 export function parseJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  const parse = app.getDefaultJsonParser('error', 'error') // refuses __proto__ and constructor.prototype
+  // `__proto__` would be taken for a prototype by whatever copies it. `constructor` is a field like any other: only a
+  // merge of whole trees could reach a prototype through it, and a body is never merged into anything.
+  const parse = app.getDefaultJsonParser('error', 'ignore')
+  const parseAnything = app.getDefaultJsonParser('ignore', 'ignore')
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const bytes = body as Buffer
     // DELETE with a JSON content type and no body is what many clients send.
     if (bytes.length === 0) return done(null, undefined)
     if (!isUtf8(bytes)) return done(new Refusal('invalid_request', 'The body is not valid UTF-8.'))
     if (isTooDeep(bytes)) return done(new Refusal('invalid_request', `The body nests deeper than ${DEPTH_MAX} levels.`))
-    parse(request, textOf(bytes), (error, value) =>
-      error ? done(new Refusal('invalid_request', 'The body is not valid JSON.', { cause: error })) : done(null, value),
-    )
+    const text = textOf(bytes)
+    parse(request, text, (error, value) => {
+      if (!error) return done(null, value)
+      parseAnything(request, text, (unreadable) => done(unreadable ? notJson(unreadable) : namedProto()))
+    })
   })
 }
+
+const notJson = (cause: Error) => new Refusal('invalid_request', 'The body is not valid JSON.', { cause })
+const namedProto = () => new Refusal('invalid_request', "No field of the body may be called '__proto__'.")
 
 /** Parsing deep nesting is cheap, but everything that walks the result afterwards recurses. */
 export const isTooDeep = (json: Buffer) => isDeeperThan(DEPTH_MAX, json)

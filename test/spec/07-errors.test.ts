@@ -66,7 +66,6 @@ withService(
         ['T-31 a comment', '{"name":"ci" /* x */}'],
         ['T-31 NaN', '{"name":"ci","x":NaN}'],
         ['T-33 __proto__', '{"name":"ci","__proto__":{"admin":true}}'],
-        ['T-33 constructor.prototype', '{"name":"ci","constructor":{"prototype":{"admin":true}}}'],
         ['T-34 65 levels in a field that is ignored', `{"name":"ci","x":${nested(65)}}`],
         ['T-34 thirty thousand levels', `{"name":"ci","x":${nested(30_000)}}`],
         ['T-36 bytes that are not UTF-8', Buffer.from([...Buffer.from('{"name":"'), 0xff, 0xfe, ...Buffer.from('"}')])],
@@ -85,11 +84,33 @@ withService(
         ['T-34 64 levels in a field that is ignored', `{"name":"ci","x":${nested(63)}}`],
         ['T-39 the last of two names counts', '{"name":"","name":"a"}'],
         ['T-44 fields nobody knows', '{"name":"ci","x":1,"y":{"z":[]}}'],
+        ['T-33 constructor.prototype', '{"name":"ci","constructor":{"prototype":{"admin":true}}}'],
         ['T-36 characters of every length', '{"name":"aé€🚀"}'],
         ['T-36 a byte-order mark', '\ufeff{"name":"ci"}'],
       ])('%s: 200', async (_case, payload) => {
         const { send } = await service().newProject()
         expect((await send('POST', KEYS, { payload })).status).toBe(200)
+      })
+
+      test.each([
+        ['T-33 __proto__', '{"name":"ci","__proto__":{"admin":true}}', "'__proto__'"],
+        ['T-33 __proto__ further down, escaped', '{"name":"ci","x":[{"\\u005f_proto__":1}]}', "'__proto__'"],
+        ['T-31 half an object', '{"name":"ci","__proto__":1', 'JSON'],
+      ])('R2 %s: the message says what is wrong', async (_case, payload, told) => {
+        expect((await sent('POST', KEYS, { payload })).error.message).toContain(told)
+      })
+
+      test('R9 a field called constructor is ignored like any other, and reaches no prototype', async () => {
+        const { send } = await service().newProject()
+        const { status, body } = await send('POST', KEYS, {
+          payload: '{"name":"ci","constructor":{"prototype":{"polluted":true}},"prototype":{"polluted":true}}',
+        })
+        expect([status, 'polluted' in {}, 'polluted' in Object, JSON.stringify(body).includes('polluted')]).toEqual([
+          200,
+          false,
+          false,
+          false,
+        ])
       })
 
       test('T-35 413 on a body over 64 KiB, and nothing is stored', async () => {
