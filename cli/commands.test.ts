@@ -64,7 +64,7 @@ test('§2 project create works beside a running server, for people and for progr
 
 test('§2 project create refuses an address or a name that is none', async () => {
   const refused = await run('project create --name x --owner-email nobody')
-  expect(refused).toEqual(failed(1, /^switchyard: 'nobody' is not an e-mail address\.\n$/))
+  expect(refused).toEqual(failed(1, /^switchyard: 'email' must be an e-mail address\.\n$/))
   const long = await run(`project create --name ${'x'.repeat(257)} --owner-email a@example.com`)
   expect(long).toEqual(failed(1, /^switchyard: 'name' must have at most 256 characters\.\n$/))
 })

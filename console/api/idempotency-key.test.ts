@@ -19,7 +19,7 @@ test('§11.9 every try at one body has one key; another body, or the next after 
 test.each([
   ["'name' must not be empty.", 'name'],
   ["'tiers[0].cost' is required.", 'tiers[0].cost'],
-  ["'ada@example' is not an e-mail address.", undefined],
+  ["'email' must be an e-mail address.", 'email'],
   ['The server cannot be reached.', undefined],
 ])('R2 %s is about %s', (message, field) => {
   expect(new ApiError(400, { message, type: 'invalid_request_error' }).field).toBe(field)

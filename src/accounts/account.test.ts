@@ -27,7 +27,7 @@ test.each([
   '<ada@example.com>',
   `${'a'.repeat(250)}@example.com`,
 ])('§5.6 %j is no address', (text) => {
-  expect(() => emailAddress(text)).toThrow('is not an e-mail address')
+  expect(() => emailAddress(text)).toThrow("'email' must be an e-mail address.")
 })
 
 test('§5.6 a person is verified from the start or not at all; a project has a name', () => {

@@ -46,7 +46,7 @@ export function newProject(name: string, owner: Person, now: number): Project {
 export function emailAddress(text: string): string {
   const email = text.trim().toLowerCase()
   if (email.length > EMAIL_MAX || !EMAIL.test(email))
-    throw new Refusal('invalid_request', `'${text.slice(0, EMAIL_MAX)}' is not an e-mail address.`)
+    throw new Refusal('invalid_request', "'email' must be an e-mail address.")
   return email
 }
 

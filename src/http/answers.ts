@@ -56,7 +56,8 @@ const FRAMEWORK_MESSAGES: { [Name in RefusalName]?: string } = {
 /** What the caller will be told, whatever went wrong. */
 export function asRefusal(error: FastifyError): Refusal {
   if (error instanceof Refusal) return error
-  if (error.validation) return new Refusal('invalid_request', describeInvalid(error.validation))
+  if (error.validation)
+    return new Refusal('invalid_request', describeInvalid(error.validation, error.validationContext))
   // The framework's own refusals: a body that is too large, is not JSON, or has no type we read.
   const status = error.statusCode ?? 500
   if (status >= 400 && status < 500) {

@@ -14,6 +14,7 @@ const Body = Type.Object({
   parts: Type.Optional(Type.Array(Type.Object({ cost: Type.Number() }), { minItems: 1, maxItems: 2 })),
   inner: Type.Optional(Type.Object({ deep: Type.Object({ er: Type.String() }) })),
   code: Type.Optional(Type.String({ pattern: '^x' })),
+  window: Type.Optional(orNull(Type.Object({ period: Type.Enum(['day', 'week']), cap: orNull(Type.Number()) }))),
 })
 
 async function messageFor(body: unknown): Promise<string> {
@@ -43,9 +44,21 @@ test.each([
   [{ name: 'a', parts: [{ cost: null }] }, "'parts[0].cost' must be a number."],
   [{ name: 'a', inner: { deep: { er: 1 } } }, "'inner.deep.er' must be a string."],
   [{ name: 'a', code: 'y' }, '\'code\' must match pattern "^x".'],
+  [{ name: 'a', window: 'day' }, "'window' must be an object or null."],
+  [{ name: 'a', window: { period: 'day' } }, "'window.cap' is required."],
+  [{ name: 'a', window: { period: null, cap: 1 } }, "'window.period' must be one of 'day', 'week'."],
+  [{ name: 'a', window: { period: 'day', cap: '1' } }, "'window.cap' must be a number or null."],
   [[], 'The body must be a JSON object.'],
 ])('R2 %j: %s', async (body, message) => {
   expect(await messageFor(body)).toBe(message)
+})
+
+test('R2 what stands in a query twice is to be given once', async () => {
+  const app = buildFastify(undefined as never)
+  const querystring = Type.Object({ limit: Type.Optional(Type.String()) })
+  app.get('/', { config: { public: true }, schema: { querystring } }, async () => ({}))
+  const answer = await app.inject('/?limit=1&limit=2')
+  expect([answer.statusCode, answer.json().error.message]).toEqual([400, "'limit' must be given once."])
 })
 
 test('R2 where nothing was found, something is said all the same', () => {

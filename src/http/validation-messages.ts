@@ -6,12 +6,18 @@ interface Finding {
   message?: string
 }
 
-export function describeInvalid(findings: readonly unknown[]): string {
+export function describeInvalid(findings: readonly unknown[], where?: string): string {
   const [first, ...others] = findings as Finding[]
   if (!first) return 'The request is not valid.'
-  const alternative = others.some(({ params }) => params.type === 'null') ? ' or null' : ''
-  return `${sentence(first)}${alternative}.`
+  // What stands in a query is text, but for what stands in it twice.
+  if (where === 'querystring' && first.keyword === 'type')
+    return `'${fieldName(first.instancePath)}' must be given once.`
+  return `${sentence(first)}${others.some((other) => allowsNull(other, first)) ? ' or null' : ''}.`
 }
+
+/** Null may stand for the very value that was found wrong, not for what lies around it. */
+const allowsNull = ({ instancePath, params }: Finding, wrong: Finding) =>
+  params.type === 'null' && instancePath === wrong.instancePath && wrong.keyword !== 'required'
 
 function sentence({ keyword, instancePath, params, message }: Finding): string {
   if (keyword === 'required') return `'${fieldName(instancePath, missing(params))}' is required`

@@ -53,7 +53,7 @@ withConsole((scene) => {
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('E-mail address').fill('not an address')
     await dialog.getByRole('button', { name: 'Send invitation' }).click()
-    await dialog.getByRole('alert').getByText('is not an e-mail address').waitFor()
+    await dialog.getByText('Must be an e-mail address').waitFor()
     await dialog.getByLabel('E-mail address').fill('grace@example.com')
     await dialog.getByLabel('Role').selectOption('viewer')
     await dialog.getByRole('button', { name: 'Send invitation' }).click()
