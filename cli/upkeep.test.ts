@@ -1,5 +1,5 @@
-// backup, restore and secret adopt as commands, on the embedded store and beside a running server.
-import { statSync } from 'node:fs'
+// config check, backup, restore and secret adopt as commands, on the embedded store and beside a running server.
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test as sequential, type TestContext } from 'vitest'
 import { compiledCommand } from '../test/support/command.ts'
@@ -29,6 +29,16 @@ async function createKey(url: string, headers: Record<string, string> = {}) {
 
 const statusWith = async (url: string, key: string) =>
   (await fetch(`${url}/v2/api-keys`, { headers: { authorization: `Bearer ${key}` } })).status
+
+test('R2 config check says whether there is a file, and what a start without one would do', async (context) => {
+  const { run, folder } = newWorkplace(context)
+  const check = async (env = {}) => (await run(['config', 'check'], env)).stdout
+  expect(await check()).toMatch(/^There is no file: .* No provider is configured: the placeholder would answer\.\n$/)
+  const fromEnvironment = await check({ OPENAI_API_KEY: 'sk-none' })
+  expect(fromEnvironment).toMatch(/^There is no file: .* The environment makes one provider\.\n\nPROVIDER/)
+  writeFileSync(join(folder, 'switchyard.yaml'), 'fees: {}\n')
+  expect(await check()).toBe('The file is good. No provider is configured: the placeholder would answer.\n')
+})
 
 test('§4 a backup taken while serving brings back what was there then; another secret must be adopted', async (context) => {
   const { serve, run, folder } = newWorkplace(context)

@@ -18,12 +18,15 @@ export function addConfig(program: Command): void {
 async function check(file: string | undefined): Promise<void> {
   const { readConfig } = await configuration()
   const { gatewaySettings } = await gateway()
-  const settings = gatewaySettings(readConfig({ ...process.env, ...(file && { SWITCHYARD_CONFIG: file }) }))
-  print(forPeople(settings))
+  const config = readConfig({ ...process.env, ...(file && { SWITCHYARD_CONFIG: file }) })
+  print(forPeople(gatewaySettings(config), config.config_file))
 }
 
-function forPeople({ gateway: { providers } }: GatewaySettings): string {
-  if (providers.length === 0) return 'The file is good. No provider is configured: the placeholder would answer.'
+const NO_FILE = 'There is no file: SWITCHYARD_CONFIG is not set, and ./switchyard.yaml does not exist.'
+
+function forPeople({ gateway: { providers } }: GatewaySettings, file: string | undefined): string {
+  const found = file === undefined ? NO_FILE : 'The file is good.'
+  if (providers.length === 0) return `${found} No provider is configured: the placeholder would answer.`
   const rows = providers.map(({ id, protocol, base_url, region, models }) => [
     id,
     protocol,
@@ -31,5 +34,6 @@ function forPeople({ gateway: { providers } }: GatewaySettings): string {
     region,
     String(models.length),
   ])
-  return `The file is good.\n\n${table(['PROVIDER', 'PROTOCOL', 'ADDRESS', 'REGION', 'MODELS'], rows)}`
+  const from = file === undefined ? `${found} The environment makes one provider.` : found
+  return `${from}\n\n${table(['PROVIDER', 'PROTOCOL', 'ADDRESS', 'REGION', 'MODELS'], rows)}`
 }
