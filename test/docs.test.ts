@@ -71,6 +71,14 @@ test('§10 every header is in the sources, and every Agent header of the sources
   expect(sent.filter((header) => !documented.includes(header ?? ''))).toEqual([])
 })
 
+test('§10 openapi.json describes the headers of requests and answers', () => {
+  const { headers, parameters } = JSON.parse(read(OPENAPI_FILE)).components
+  const described = Object.keys({ ...headers, ...parameters })
+  const elsewhere = ['Authorization', 'Content-Type', 'Agent-Idempotency-Key', 'Allow'] // Allow: of no endpoint's answer
+  for (const heading of ['### 10.1 Request headers', '### 10.2 Response headers'])
+    for (const [header] of table(CONTRACT, heading)) expect([...described, ...elsewhere]).toContain(bare(header))
+})
+
 test('§10.2 the security headers are those that every answer has', () => {
   const rows = table(CONTRACT, '### 10.2 Response headers', 1).map(([header, value]) => [
     bare(header),

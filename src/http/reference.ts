@@ -3,6 +3,7 @@ import swagger from '@fastify/swagger'
 import reference from '@scalar/fastify-api-reference'
 import type { FastifyInstance } from 'fastify'
 import { ErrorEnvelope } from '../core/shapes.ts'
+import { withHeaders } from './reference-headers.ts'
 
 const DESCRIPTION = `Keys with hard spending limits, your own GPU clusters, cache planning, and retries that are safe.
 
@@ -44,6 +45,7 @@ const PAGE_POLICY =
   "font-src 'self' data:; connect-src 'self'; worker-src blob:; frame-ancestors 'none'; base-uri 'none'"
 
 export async function serveReference(app: FastifyInstance, version: string): Promise<void> {
+  const generating = new Set<string>()
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -54,7 +56,11 @@ export async function serveReference(app: FastifyInstance, version: string): Pro
       security: [{ key: [] }],
       tags: TAGS.map((name) => ({ name })),
     },
-    transform: ({ schema, url, route }) => withNamedRest(withCommonParts(schema, route), url),
+    transform: ({ schema, url, route }) => {
+      if (generates(route)) generating.add(url)
+      return withNamedRest(withCommonParts(schema, route), url)
+    },
+    transformObject: (document) => ('openapiObject' in document ? withHeaders(document.openapiObject, generating) : {}),
   })
 
   app.get('/openapi.json', { config: { public: true }, schema: { hide: true } }, async () => app.swagger())
@@ -93,21 +99,30 @@ function withNamedRest(schema: Declared['schema'], url: string) {
   return { schema: { ...schema, params }, url: url.replace(/\*$/, ':id') }
 }
 
+const generates = ({ config }: Declared['route']) => config?.class === 'inference' // R51
+
 /** A generation's answer is its upstream's own, which this document does not repeat. */
-const FromUpstream = {
-  description: 'As the API of this protocol describes it; as server-sent events where `stream` is true.',
-  content: {
-    'application/json': { schema: { type: 'object' } },
-    'text/event-stream': { schema: { type: 'string' } },
-  },
+function fromUpstream({ body }: NonNullable<Declared['schema']>) {
+  const whole = { 'application/json': { schema: { type: 'object' } } }
+  if (!('stream' in ((body as { properties?: object }).properties ?? {})))
+    return { description: 'As the API of this protocol describes it.', content: whole }
+  return {
+    description: 'As the API of this protocol describes it; as server-sent events where `stream` is true.',
+    content: { ...whole, 'text/event-stream': { schema: { type: 'string' } } },
+  }
 }
 
 function withCommonParts(schema: Declared['schema'], route: Declared['route']): Declared['schema'] {
-  if (schema?.hide) return schema
+  if (!schema || schema.hide) return schema
   const keyed = route.method === 'POST' && !route.config?.public
   return {
     ...schema,
     ...(keyed && { headers: IdempotencyHeader }),
-    response: { 200: FromUpstream, ...(schema?.response as object), '4XX': ErrorEnvelope, '5XX': ErrorEnvelope },
+    response: {
+      ...(generates(route) && { 200: fromUpstream(schema) }),
+      ...(schema.response as object),
+      '4XX': ErrorEnvelope,
+      '5XX': ErrorEnvelope,
+    },
   }
 }

@@ -93,7 +93,15 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fid
 
   app.post(
     '/v1/responses/:response_id/cancel',
-    { config: manage, schema: { tags, summary: 'Cancel a response', params: Params, response: { 200: Response } } },
+    {
+      config: manage,
+      schema: {
+        tags,
+        summary: 'Cancel a response',
+        description: 'Always refused: there are no background responses, so a response that is there has ended.',
+        params: Params,
+      },
+    },
     async ({ caller, params, db }) => {
       await kept(db, caller.project_id, params.response_id)
       throw new Refusal('invalid_request', 'Only a background response can be cancelled, and this one has ended.')

@@ -16,23 +16,22 @@ const SCAN_FROM_BYTES = 256 * 1024 // parsed, a body of nothing but brackets tak
 const config = { scope: 'inference', class: 'inference', idempotency: 'own' } as const
 const tags = ['Inference (OpenAI-compatible)']
 const Open = (title: string, properties: Record<string, ReturnType<typeof Type.Any>>) =>
-  Type.Object(
-    { model: Type.String(), stream: Type.Optional(Type.Boolean()), ...properties },
-    { title, additionalProperties: true },
-  )
+  Type.Object({ model: Type.String(), ...properties }, { title, additionalProperties: true })
+const Streamed = (title: string, properties: Record<string, ReturnType<typeof Type.Any>>) =>
+  Open(title, { stream: Type.Optional(Type.Boolean()) as never, ...properties })
 
 const ROUTES: readonly { url: string; kind: CallKind; summary: string; body: ReturnType<typeof Open> }[] = [
   {
     url: '/v1/chat/completions',
     kind: 'chat',
     summary: 'Create a chat completion',
-    body: Open('ChatCompletionRequest', { messages: Type.Array(Type.Any(), { minItems: 1 }) as never }),
+    body: Streamed('ChatCompletionRequest', { messages: Type.Array(Type.Any(), { minItems: 1 }) as never }),
   },
   {
     url: '/v1/completions',
     kind: 'completions',
     summary: 'Create a completion',
-    body: Open('CompletionRequest', { prompt: Type.Any() }),
+    body: Streamed('CompletionRequest', { prompt: Type.Any() }),
   },
   {
     url: '/v1/embeddings',

@@ -11,15 +11,19 @@ interface Operation {
   security?: unknown[]
   parameters?: { in: string; name: string; required?: boolean }[]
   requestBody?: object
-  responses: Record<string, { content: object }>
+  responses: Record<string, { headers: object; content: object }>
 }
 
 const HIDDEN = /^\/(openapi\.json|metrics|docs(\/.*)?|console(\/.*)?)?$/ // machinery and pages, not the API
+
+/** §4.11: whatever it is asked about has ended. */
+const NEVER_DONE = 'POST /v1/responses/:response_id/cancel'
 
 withService((service) => {
   const document = async () =>
     (await service().as().get('/openapi.json')).body as {
       openapi: string
+      components: Record<string, Record<string, object>>
       paths: Record<string, Record<string, Operation>>
     }
   // A wildcard stands for an id with slashes in it.
@@ -47,7 +51,8 @@ withService((service) => {
       const about = `${method} ${route}`
       expect(operation.summary, about).toBeTruthy()
       expect(operation.tags, about).toHaveLength(1)
-      expect(Object.keys(operation.responses), about).toEqual(expect.arrayContaining(['200', '4XX', '5XX']))
+      const answers = about === NEVER_DONE ? ['4XX', '5XX'] : ['200', '4XX', '5XX']
+      expect(Object.keys(operation.responses), about).toEqual(answers)
       expect(operation.security, about).toEqual(isPublic ? [] : undefined)
       const inPath = (operation.parameters ?? []).filter((one) => one.in === 'path').map((one) => `{${one.name}}`)
       expect(inPath, about).toEqual(named(route).match(/\{\w+\}/g) ?? [])
@@ -56,6 +61,27 @@ withService((service) => {
       )
       expect(keyed, about).toBe(method === 'POST' && !isPublic)
     }
+  })
+
+  test('§10.1 a generation says which headers it takes, and §10.2 which its answers have', async () => {
+    const { components, paths } = await document()
+    const refs = (kind: string, ...names: string[]) => names.map((name) => ({ $ref: `#/components/${kind}/${name}` }))
+    const chat = paths['/v1/chat/completions']?.post as Operation
+    expect(chat.parameters).toEqual(expect.arrayContaining(refs('parameters', 'Agent-Hints', 'Agent-Hints-Ref')))
+    const headersAt = (status: string) => Object.values(chat.responses[status]?.headers ?? {})
+    const everywhere = refs('headers', 'x-request-id', 'RateLimit', 'agent-idempotent-replay', 'Agent-Trace-Id')
+    for (const status of ['200', '4XX', '5XX']) expect(headersAt(status)).toEqual(expect.arrayContaining(everywhere))
+    expect(headersAt('200')).toEqual(expect.arrayContaining(refs('headers', 'Agent-Charged-Micros', 'Agent-Region')))
+    expect(headersAt('5XX')).toEqual(expect.arrayContaining(refs('headers', 'Retry-After', 'x-should-retry')))
+    const used = [...JSON.stringify(paths).matchAll(/#\/components\/(\w+)\/([\w-]+)"/g)]
+    expect(used.filter(([, kind = '', name = '']) => !components[kind]?.[name])).toEqual([])
+  })
+
+  test('§4.11 only what can be streamed is documented as a stream', async () => {
+    const streamed = Object.entries((await document()).paths)
+      .filter(([, { post }]) => post?.responses['200'] && 'text/event-stream' in post.responses['200'].content)
+      .map(([path]) => path)
+    expect(streamed.sort()).toEqual(['/v1/chat/completions', '/v1/completions', '/v1/responses', '/v2/responses'])
   })
 
   test('OpenAPI planted: answers that break the document are caught', async () => {
@@ -72,6 +98,7 @@ withService((service) => {
       'not the envelope',
     )
     expect(findings({ headers: { ...headers, 'x-frame-options': 'ALLOW' } })).toContain('x-frame-options')
+    expect(findings({ headers: { ...headers, 'agent-region': 'eu' } })).toContain('agent-region is not documented')
   })
 
   test('GET /docs is a page that loads nothing from elsewhere', async () => {

@@ -3,7 +3,7 @@
 import { Compile } from 'typebox/schema'
 
 interface Operation {
-  responses: Record<string, { content?: Record<string, { schema: object }> }>
+  responses: Record<string, { headers?: object; content?: Record<string, { schema: object }> }>
 }
 
 export interface OpenApi {
@@ -50,6 +50,7 @@ export function conformanceWith({ paths }: OpenApi) {
     if (!operation) return found
     const declared = operation.responses[status] ?? operation.responses[`${String(status)[0]}XX`]
     if (!declared) return [...found, `${status} is not documented`]
+    found.push(...undeclared(headers, declared.headers))
     const [type = ''] = String(headers['content-type']).split(';')
     if (declared.content && !declared.content[type]) return [...found, `${type} is not documented`]
     const schema = declared.content?.[type]?.schema
@@ -61,6 +62,15 @@ function headerFindings(headers: Heard['headers']): string[] {
   return Object.entries(STANDING_HEADERS).flatMap(([name, value]) =>
     value.test(String(headers[name])) ? [] : [`${name} is ${headers[name]}`],
   )
+}
+
+const TOLD = /^(agent-.*|x-request-id|ratelimit.*|x-ratelimit-.*|retry-after|x-should-retry|www-authenticate)$/
+
+/** §10.2: what a header says can be read up in the document. */
+function undeclared(headers: Heard['headers'], declared: object = {}): string[] {
+  const names = Object.keys(declared).map((name) => name.toLowerCase())
+  const told = Object.keys(headers).filter((name) => TOLD.test(name) && !names.includes(name))
+  return told.map((name) => `${name} is not documented`)
 }
 
 /** {error: {message, type, code?}} and nothing else (§7). An answer to HEAD has no body to look at. */

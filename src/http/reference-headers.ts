@@ -1,0 +1,145 @@
+// §10 in the OpenAPI document: the headers that requests may carry and answers have, each described once.
+interface Answer {
+  headers?: object
+}
+
+interface Operation {
+  security?: readonly unknown[]
+  parameters?: object[]
+  responses?: Record<string, Answer>
+}
+
+interface Document {
+  components?: object
+  paths?: Record<string, Record<string, unknown> | undefined>
+}
+
+const EVERYWHERE = { 'x-request-id': 'Names this request, also in the log of the server: `req_…`.' }
+
+const AUTHENTICATED = {
+  RateLimit: 'The limit with the least left: what remains, and in how many seconds more comes.',
+  'RateLimit-Policy': 'All limits that apply to the endpoint.',
+}
+
+const COMPATIBLE = {
+  'x-ratelimit-limit-requests': 'Requests in a minute.',
+  'x-ratelimit-remaining-requests': 'Requests that are left.',
+  'x-ratelimit-reset-requests': 'When all of them are there again.',
+  'x-ratelimit-limit-tokens': 'Tokens in a minute.',
+  'x-ratelimit-remaining-tokens': 'Tokens that are left.',
+  'x-ratelimit-reset-tokens': 'When all of them are there again.',
+}
+
+const KEYED = {
+  'agent-idempotent-replay': 'Where the request had an idempotency key: `true` for a kept answer, else `false`.',
+}
+
+const BEGUN = {
+  'Agent-Trace-Id': 'The generation, also in its usage event: `trc_…`.',
+  'Agent-QoS-Admission': '`admitted`, `queued`, `rejected` or `expired_before_start`.',
+}
+
+const GENERATED = {
+  'Agent-Resolved-Provider': 'The upstream that answered.',
+  'Agent-Resolved-Model': 'The model it resolved to.',
+  'Agent-Alias-Release': 'Where an alias was asked for, its release: `alr_…`.',
+  'Agent-Execution-Profile': '`managed_provider`, `byok`, `subscription`, `byoc_native` or `byoc_epp`.',
+  'agent-execution-mode': '`live`, `emergency_fallback` or `placeholder`.',
+  'Agent-Region': 'The region after regional policy.',
+  'Agent-QoS-Target-Met': '`true` or `false`, where the request set a target.',
+  'Agent-QoS-Fallback-Used': '`true` or `false`: whether a compatible path stood in.',
+  'agent-hints-honored': 'Which parts of the hints were followed, where there were hints.',
+  'Agent-Subscription-Id': 'On the `subscription` profile: `sub_…`.',
+  'Agent-Subscription-Discount-Pct': 'On the `subscription` profile: the discount on input within the allowance.',
+  'Agent-Byok-Credential-Id': 'On the `byok` profile: `pcr_…`.',
+}
+
+const CHARGED = {
+  'Agent-Charged-Micros': 'What it cost, in micro-USD. Of a stream, in its trailers.',
+  'Agent-Direct-Cost-Micros': 'What it would have cost at list price with no reuse. Of a stream, in its trailers.',
+  'Agent-Savings-Micros': 'Direct cost minus charge, at least 0. Of a stream, in its trailers.',
+}
+
+const AGAIN = {
+  'Retry-After': 'Whole seconds to wait before a repeat, where waiting helps and the time is known.',
+  'x-should-retry': '`false` where repeating cannot help.',
+}
+
+const UNKNOWN_CALLER = { 'WWW-Authenticate': 'On 401: `Bearer`.' }
+const SIGNED_IN = { 'Set-Cookie': 'The cookie of a browser’s session.' }
+
+const ANSWERED = {
+  ...EVERYWHERE,
+  ...AUTHENTICATED,
+  ...COMPATIBLE,
+  ...KEYED,
+  ...BEGUN,
+  ...GENERATED,
+  ...CHARGED,
+  ...AGAIN,
+  ...UNKNOWN_CALLER,
+  ...SIGNED_IN,
+}
+
+const ASKED = {
+  'Agent-Hints':
+    'Hints as base64url of JSON without padding: `reuse`, `qos`, `safety`. What cannot be read is ignored.',
+  'Agent-Hints-Ref': 'Stored hints, `ah_…`. They win over `Agent-Hints`; ignored where they are not the project’s.',
+  'x-session-id': 'Names the conversation where the hints do not.',
+}
+
+/** The paths that generate are told: what they answer with is not in their schemas. */
+export function withHeaders<D extends Document>(document: D, generating: ReadonlySet<string>): D {
+  for (const [path, operations = {}] of Object.entries(document.paths ?? {}))
+    for (const [method, operation] of Object.entries(operations)) {
+      const generates = generating.has(path)
+      addHeaders(operation as Operation, { path, generates, is_keyed: method === 'post' && isClosed(operation) })
+    }
+  const headers = described(ANSWERED, () => ({}))
+  const parameters = described(ASKED, (name) => ({ in: 'header', name, required: false }))
+  return { ...document, components: { ...document.components, headers, parameters } }
+}
+
+interface About {
+  path: string
+  generates: boolean
+  is_keyed: boolean
+}
+
+function addHeaders(operation: Operation, about: About): void {
+  if (about.generates)
+    operation.parameters = [
+      ...(operation.parameters ?? []),
+      ...Object.keys(ASKED).map((name) => ref('parameters', name)),
+    ]
+  for (const [status, answer] of Object.entries(operation.responses ?? {})) {
+    const names = Object.keys({ ...usual(isClosed(operation), about), ...bearing(status, about) })
+    answer.headers = Object.fromEntries(names.map((name) => [name, ref('headers', name)]))
+  }
+}
+
+const isClosed = (operation: unknown) => (operation as Operation).security?.length !== 0
+
+const usual = (is_closed: boolean, { path, is_keyed }: About) => ({
+  ...EVERYWHERE,
+  ...(is_closed && AUTHENTICATED),
+  ...(path.startsWith('/v1/') && COMPATIBLE),
+  ...(is_keyed && KEYED),
+})
+
+/** What depends on how it went. An upstream's own 4xx is handed on with all that is known of it but a charge. */
+function bearing(status: string, { path, generates }: About): object {
+  const generation = generates && { ...BEGUN, ...(status !== '5XX' && GENERATED), ...(status === '200' && CHARGED) }
+  if (status === '200') return { ...generation, ...(path.startsWith('/auth/') && SIGNED_IN) }
+  return { ...generation, ...AGAIN, ...(status === '4XX' && !path.startsWith('/auth/') && UNKNOWN_CALLER) }
+}
+
+const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })
+
+const described = (headers: Record<string, string>, more: (name: string) => object) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [
+      name,
+      { ...more(name), description, schema: { type: 'string' } },
+    ]),
+  )
