@@ -2,11 +2,11 @@
 import { Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
-import { found, list, type Routes } from '../http/routes.ts'
+import { found, list, page, type Routes } from '../http/routes.ts'
 import { Cluster, DeregisteredCluster, NewCluster, registerCluster } from './cluster.ts'
 import { clusterStore } from './cluster-store.ts'
 import { ClusterTelemetry, Heartbeat, telemetryOf } from './cluster-telemetry.ts'
-import { ClusterTransition } from './cluster-transition.ts'
+import { ClusterTransition, TOLD_MAX } from './cluster-transition.ts'
 import { transitionStore } from './transition-store.ts'
 
 const Params = Type.Object({ cluster_id: Type.String({ description: 'Begins `byc_`.' }) })
@@ -78,8 +78,10 @@ export const clusterRoutes: Routes<{ clock: Clock }> = async (app, { clock }) =>
         response: { 200: listOf(ClusterTransition) },
       },
     },
-    async ({ caller, params: { cluster_id }, db }) =>
-      list(found(await transitionStore(db).list(caller.project_id, cluster_id, clock.now()), 'cluster', cluster_id)),
+    async ({ caller, params: { cluster_id }, db }) => {
+      const changes = await transitionStore(db).list(caller.project_id, cluster_id, clock.now())
+      return page(found(changes, 'cluster', cluster_id), TOLD_MAX)
+    },
   )
 
   app.delete(

@@ -3,9 +3,8 @@
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
-import { type ClusterTransition, KEPT_MS, TOLD_MS } from './cluster-transition.ts'
+import { type ClusterTransition, KEPT_MS, TOLD_MAX, TOLD_MS } from './cluster-transition.ts'
 
-const LIST_MAX = 1_000
 const SWEEP_MAX = 1_000 // bounds how long one statement holds the store
 
 interface Change extends Pick<ClusterTransition, 'from' | 'to' | 'why'> {
@@ -26,12 +25,12 @@ export function transitionStore(db: Db) {
         VALUES (${nextSequence(now)}, ${id}, ${project_id}, ${from}, ${to}, ${why}, ${now})`)
     },
 
-    /** Of the last day, newest first. Undefined where no cluster of the project ever had this id. */
+    /** Of the last day, newest first, and one more than is told. Undefined where no cluster of the project ever had this id. */
     async list(project_id: string, cluster_id: string, now: number): Promise<ClusterTransition[] | undefined> {
       const rows = await db.rows<Row>(sql`
         SELECT cluster_id, from_status AS "from", to_status AS "to", why, at_ms FROM cluster_transition
         WHERE project_id = ${project_id} AND cluster_id = ${cluster_id} AND at_ms > ${now - TOLD_MS}
-        ORDER BY sequence DESC LIMIT ${LIST_MAX}`)
+        ORDER BY sequence DESC LIMIT ${TOLD_MAX + 1}`)
       if (rows.length === 0 && !(await isKnown(project_id, cluster_id))) return undefined
       return rows.map(({ at_ms, ...row }) => ({ object: 'byoc_cluster.transition', ...row, at: rfc3339(at_ms) }))
     },

@@ -24,7 +24,11 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
 }
 
 /** A fault is for somebody to look into; that something else is away is expected, and told in one line. */
-function tellTrouble({ status, kind, message }: Refusal, error: Error, { log, routeOptions }: FastifyRequest): void {
+export function tellTrouble(
+  { status, kind, message }: Refusal,
+  error: Error,
+  { log, routeOptions }: FastifyRequest,
+): void {
   const route = routeOptions.url
   if (kind === 'fault') log.error({ err: error, route }, 'failed')
   else if (status >= 500) log.warn({ route, kind, cause: causesOf(error) }, message)

@@ -36,10 +36,10 @@ function* endless(event: string): Iterable<string> {
 async function forwarded(answer: ProviderAnswer, kind: 'chat' | 'responses') {
   const stream = await openStream(answer, sseFrames({ kind, drop_usage: true }))
   let text = ''
-  await stream.forward((part) => {
+  const last = await stream.forward((part) => {
     text += part
   })
-  return text
+  return text + (last ?? '')
 }
 
 test.each([

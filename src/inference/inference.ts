@@ -1,8 +1,9 @@
 // The inference path put together: every stage of pipeline.ts with the parts that it needs.
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Stop, type StopSignal } from '../core/stop-signal.ts'
+import { asRefusal, tellTrouble } from '../http/answers.ts'
 import { conflict } from '../idempotency/idempotency.ts'
 import { mayNameModel } from '../keys/key-terms.ts'
 import type { Allowance } from '../limits/generation-hooks.ts'
@@ -134,6 +135,7 @@ export function inference(needs: InferenceNeeds) {
         }),
       )
     },
+    tellOperator: (refusal) => tellTrouble(refusal, refusal, request),
     giveBack: async ({ hold }) => void (hold && (await deferred.surely(() => slices.release(hold)))),
   })
 
@@ -162,7 +164,7 @@ export function inference(needs: InferenceNeeds) {
     try {
       await generate(call, client, stagesFor(request, allowance), stop)
     } catch (error) {
-      tell(client, error)
+      tell(client, error, request)
     } finally {
       clearTimeout(timer)
       await allowance.end()
@@ -204,15 +206,15 @@ export const unknownModel = ({ model, caller }: Pick<Call, 'model' | 'caller'>) 
   )
 
 /** Before the first byte, the error handler answers; after it, only an error event can (R47). */
-function tell(client: Client, error: unknown): void {
+function tell(client: Client, error: unknown, request: FastifyRequest): void {
   if (error instanceof ClientLeft) {
     client.forget()
     return
   }
   if (!client.hasBegun()) throw error
-  client.fail(
-    error instanceof Refusal ? error : new Refusal('fault', 'Something went wrong on our side.', { cause: error }),
-  )
+  const refusal = asRefusal(error as FastifyError)
+  tellTrouble(refusal, error as Error, request)
+  client.fail(refusal)
 }
 
 function admissionOf(call: Call, target: Target, signal: StopSignal) {

@@ -33,6 +33,8 @@ export interface Stages {
   /** For tokens that the client already has: written later where the store is away, and then without a result. */
   settleDelivered: (...settled: Parameters<Stages['settle']>) => Promise<Money | undefined>
   giveBack(got: Dispatched): Promise<void>
+  /** What the client hears in the middle of a stream, the operator must hear too. */
+  tellOperator(refusal: Refusal): void
   /** Whether the whole stream is needed afterwards. */
   wantsBody(call: Call): boolean
   /** Whether `also` has anything to write. */
@@ -178,11 +180,14 @@ async function endEarly(run: Run, frames: SseFrames, reason: unknown): Promise<v
   const money = await stages.settleDelivered(call, got, await producedOf(run, ending, tokens), undefined)
   if (reservation) await stages.release(reservation)
   const trailers = money && moneyHeaders(money)
+  const refusal = reason instanceof Refusal ? reason : brokenOff(reason)
+  if (!left) stages.tellOperator(refusal)
   if (frames.failed()) return client.end(trailers ?? {}) // the upstream has said so itself
-  const refusal =
-    reason instanceof Refusal ? reason : new Refusal('upstream_failed', 'The upstream broke off. Nothing was charged.')
   client.fail(refusal, trailers)
 }
+
+const brokenOff = (cause: unknown) =>
+  new Refusal('upstream_failed', 'The upstream broke off. Nothing was charged.', { cause })
 
 async function producedOf(
   { call, route, got, stages, reservation }: Run,

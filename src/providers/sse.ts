@@ -1,4 +1,6 @@
 // Server-sent events out of bytes that may be cut anywhere, in the middle of a character too.
+import { GatheredParts } from '../core/gathered-parts.ts'
+
 const LF = 10
 const CR = 13
 
@@ -7,13 +9,13 @@ export interface ServerSentEvent {
   data: string
 }
 
-const LINE_MAX_BYTES = 16 * 1024 * 1024
+const EVENT_MAX_BYTES = 16 * 1024 * 1024
 
 export class EventReader {
-  #held: Buffer[] = []
-  #held_bytes = 0
+  readonly #held = new GatheredParts() // a line whose end has not come yet
   #event = ''
   #data: string[] = []
+  #data_bytes = 0
   #skips_line_feed = false
 
   /** The events that are complete with these bytes. */
@@ -40,17 +42,18 @@ export class EventReader {
   }
 
   #hold(bytes: Buffer): void {
-    this.#held.push(bytes)
-    this.#held_bytes += bytes.length
-    if (this.#held_bytes > LINE_MAX_BYTES) throw new Error('a line without end in an event stream')
+    this.#held.add(bytes)
+    this.#bound(this.#held.bytes)
+  }
+
+  /** Without it, an upstream could fill our memory. */
+  #bound(more_bytes: number): void {
+    if (this.#data_bytes + more_bytes > EVENT_MAX_BYTES) throw new Error('an event without end')
   }
 
   #take(bytes: Buffer): string {
-    if (this.#held.length === 0) return bytes.toString('utf8')
-    const line = Buffer.concat([...this.#held, bytes]).toString('utf8')
-    this.#held = []
-    this.#held_bytes = 0
-    return line
+    if (this.#held.bytes === 0) return bytes.toString('utf8')
+    return Buffer.concat([...this.#held.take(), bytes]).toString('utf8')
   }
 
   #line(line: string, events: ServerSentEvent[]): void {
@@ -58,12 +61,19 @@ export class EventReader {
       if (this.#data.length > 0) events.push({ event: this.#event, data: this.#data.join('\n') })
       this.#event = ''
       this.#data = []
+      this.#data_bytes = 0
       return
     }
     const colon = line.indexOf(':')
     const field = colon === -1 ? line : line.slice(0, colon)
     const value = colon === -1 ? '' : line.slice(colon + (line[colon + 1] === ' ' ? 2 : 1))
-    if (field === 'data') this.#data.push(value)
+    if (field === 'data') this.#keep(value)
     if (field === 'event') this.#event = value
+  }
+
+  #keep(value: string): void {
+    this.#bound(value.length)
+    this.#data_bytes += value.length + 1
+    this.#data.push(value)
   }
 }

@@ -214,3 +214,15 @@ test.each([null, 'x', {}, { choices: [] }, { choices: [{}] }, { choices: [null] 
     expect(() => response(chat)).toThrow(expect.objectContaining({ status: 502 }))
   },
 )
+
+test('T-86 any number of calls, and of logprobs, is read in time proportional to it', () => {
+  const tool_calls = Array.from({ length: 300_000 }, (_, n) => ({
+    id: `call_${n}`,
+    type: 'function',
+    function: { name: 'f', arguments: '{}' },
+  }))
+  expect(response(completion({ content: null, tool_calls })).output).toHaveLength(300_000) // by squares: an hour
+  const content = Array.from({ length: 300_000 }, () => ({ token: 'a', logprob: 0 }))
+  const [said] = response(completion({ content: 'a' }, { logprobs: { content } })).output
+  expect(said).toMatchObject({ content: [{ logprobs: { length: 300_000 } }] })
+})

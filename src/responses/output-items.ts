@@ -40,7 +40,7 @@ export type OutputItems = ReturnType<typeof outputItems>
 
 export function outputItems(response_id: string, emit: Emit) {
   const items: OutputItem[] = []
-  const calls: Call[] = []
+  const calls = callsByName()
   let prose: Prose | undefined
 
   function open<I extends OutputItem>(item: I): number {
@@ -83,7 +83,7 @@ export function outputItems(response_id: string, emit: Emit) {
   function addCall(fragment: Json): void {
     const { index, id, function: called } = fragment
     const { name, arguments: given } = isObject(called) ? called : ({} as Json)
-    const call = callFor(calls, fragment) ?? openCall(index, id, name)
+    const call = calls.find(fragment) ?? openCall(index, id, name)
     if (call.item.name === '' && typeof name === 'string') call.item.name = name
     const delta = typeof given === 'string' ? given : given === undefined || given === null ? '' : JSON.stringify(given)
     if (delta === '') return
@@ -104,7 +104,7 @@ export function outputItems(response_id: string, emit: Emit) {
     }
     open(item)
     const call = { index, id, place, item }
-    calls.push(call)
+    calls.add(call)
     return call
   }
 
@@ -143,7 +143,7 @@ export function outputItems(response_id: string, emit: Emit) {
       // Clients look into the first item of a completed response; so an empty answer is an empty message.
       if (items.length === 0 && status === 'completed') write('output_text', '', [])
       closeProse(status)
-      for (const { place, item } of calls) {
+      for (const { place, item } of calls.all) {
         const at = { item_id: item.id, output_index: place }
         emit('response.function_call_arguments.done', { ...at, name: item.name, arguments: item.arguments })
         closeItem(place, item, status)
@@ -159,16 +159,33 @@ export function outputItems(response_id: string, emit: Emit) {
   }
 }
 
-/** The call that a fragment goes on with; undefined where it begins one. */
-function callFor(calls: readonly Call[], { index, id, function: called }: Json): Call | undefined {
-  const isNamed = isObject(called) && typeof called.name === 'string' && called.name !== ''
-  const hasId = typeof id === 'string' && id !== ''
-  const same = calls.find((call) => hasId && call.id === id && call.index === index)
-  if (same) return same
-  if (typeof index !== 'number') return hasId || isNamed ? undefined : calls.at(-1)
-  // Some upstreams write 0 as the index of every call: another id with a name is another call all the same.
-  const indexed = calls.findLast((call) => call.index === index)
-  return hasId && isNamed ? undefined : indexed
+/** Found by what a fragment says of its call; an upstream may begin any number of them. */
+function callsByName() {
+  const all: Call[] = []
+  const byId = new Map<string, Call>()
+  const byIndex = new Map<unknown, Call>()
+  const nameOf = ({ id, index }: Pick<Call, 'id' | 'index'>) => JSON.stringify([id, index])
+
+  return {
+    all,
+
+    add(call: Call): void {
+      all.push(call)
+      if (!byId.has(nameOf(call))) byId.set(nameOf(call), call)
+      byIndex.set(call.index, call)
+    },
+
+    /** The call that a fragment goes on with; undefined where it begins one. */
+    find({ index, id, function: called }: Json): Call | undefined {
+      const isNamed = isObject(called) && typeof called.name === 'string' && called.name !== ''
+      const hasId = typeof id === 'string' && id !== ''
+      const same = hasId ? byId.get(nameOf({ id, index })) : undefined
+      if (same) return same
+      if (typeof index !== 'number') return hasId || isNamed ? undefined : all.at(-1)
+      // Some upstreams write 0 as the index of every call: another id with a name is another call all the same.
+      return hasId && isNamed ? undefined : byIndex.get(index)
+    },
+  }
 }
 
 /** Most upstreams write content as a text; some as a list of parts. */
@@ -197,5 +214,5 @@ function wholeOf(part: ContentPart): Json {
 function grow(part: ContentPart, delta: string, logprobs: readonly unknown[] = []): void {
   if (part.type === 'refusal') part.refusal += delta
   else part.text += delta
-  if (part.type === 'output_text') part.logprobs.push(...logprobs)
+  if (part.type === 'output_text') for (const one of logprobs) part.logprobs.push(one) // too many to be arguments
 }

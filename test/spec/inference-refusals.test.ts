@@ -101,6 +101,16 @@ withScene(
       },
     )
 
+    test('R47 §10.2 a stream that breaks off is a warning too, though its answer began with 200', async () => {
+      const stage = await scene().stage()
+      stage.one.behave({ cut: { after: 2, how: 'close' } })
+      const heard = await stage.chat({ stream: true })
+      expect(heard.status).toBe(200)
+      expect(toldOf(heard)).toMatchObject([
+        { level: 40, kind: 'upstream_failed', cause: expect.stringMatching(/reset/) },
+      ])
+    })
+
     test('§10.2 what an upstream said, and we could not read, is not in the log', async () => {
       const stage = await scene().stage()
       stage.one.behave({ headers: { 'content-type': 'text/event-stream' }, body: 'data: WHAT IT SAID\n\n' })
