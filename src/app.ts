@@ -24,7 +24,7 @@ import { authenticate, authorize } from './http/auth-hooks.ts'
 import { buildFastify } from './http/fastify.ts'
 import { serveReference } from './http/reference.ts'
 import { makePostsIdempotent } from './idempotency/idempotency-hooks.ts'
-import { idempotencyStore } from './idempotency/idempotency-store.ts'
+import { holder, idempotencyStore } from './idempotency/idempotency-store.ts'
 import { inferencePath } from './inference/assembly.ts'
 import { explainRoutes } from './inference/explain-routes.ts'
 import { gatewayRoutes } from './inference/gateway-routes.ts'
@@ -100,7 +100,8 @@ export async function buildService(parts: Parts) {
   const refusals = refusalTally(refusalStore(db), clock, () => counts.refusalsUncounted.inc())
   const holders = await keyHolders({ store: keyStore(db), uses, clock, watch: watchHolders(db) })
   const seals = sealing(secret)
-  const idempotencyOn = (on: Db) => idempotencyStore(on, seals, process_id)
+  const handlers = holder(process_id)
+  const idempotencyOn = (on: Db) => idempotencyStore(on, seals, handlers)
   const { gateway, policy } = settings
   const inference = inferencePath({
     db,

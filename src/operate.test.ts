@@ -8,7 +8,7 @@ import { newSettings } from '../test/support/settings.ts'
 import type { Config } from './config.ts'
 import { systemClock } from './core/clock.ts'
 import { sealing } from './core/sealing.ts'
-import { idempotencyStore } from './idempotency/idempotency-store.ts'
+import { holder, idempotencyStore } from './idempotency/idempotency-store.ts'
 import { hashKey } from './keys/key.ts'
 import { keyStore } from './keys/key-store.ts'
 import { openStore } from './open-store.ts'
@@ -22,10 +22,10 @@ const OTHER_SECRET = 'another secret, also with 32 characters'
 /** Keeps `count` responses, sealed with the present secret. */
 async function keepResponses(config: Config, count: number): Promise<void> {
   const { db, secret } = await openStore(config, systemClock)
-  const store = idempotencyStore(db, sealing(secret), 'test')
+  const store = idempotencyStore(db, sealing(secret), holder('test'))
   const response = { status: 200, headers: {}, body: Buffer.from('{}') }
   await db.transaction(async (tx) => {
-    const inside = idempotencyStore(tx, sealing(secret), 'test')
+    const inside = idempotencyStore(tx, sealing(secret), holder('test'))
     for (let n = 0; n < count; n++) await inside.keepAtOnce({ digest: `d${n}`, key: 'k' }, response, NOON)
   })
   expect(await store.find({ digest: 'd0', key: 'k' }, NOON)).toMatchObject({ kind: 'kept' })

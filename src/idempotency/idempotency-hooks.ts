@@ -101,6 +101,8 @@ function reservedAround(handler: RouteHandlerMethod, { db, clock, storeOn }: Nee
     } catch (error) {
       await store.release(outcome.reservation)
       throw error
+    } finally {
+      store.ended(outcome.reservation)
     }
   }
 }

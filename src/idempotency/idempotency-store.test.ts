@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
-import { mutateSql, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
+import { mutateSql, type Tampering, takeAway, tamperedDb } from '../../test/support/tampered-db.ts'
 import { HOUR_MS, SECOND_MS } from '../core/clock.ts'
 import { sealing } from '../core/sealing.ts'
-import { type OpenDb, sql } from '../storage/db.ts'
+import { type OpenDb, sql, unavailable } from '../storage/db.ts'
 import { digest, type KeptResponse, type KeyedRequest } from './idempotency.ts'
-import { type IdempotencyStore, idempotencyStore, type Reservation } from './idempotency-store.ts'
+import { holder, type IdempotencyStore, idempotencyStore, type Reservation } from './idempotency-store.ts'
 
 const DAY_MS = 24 * HOUR_MS
 const SEALS = sealing('a secret for tests, 32 characters or more')
@@ -33,14 +33,14 @@ const kindOf = async (store: IdempotencyStore, request: KeyedRequest, now: numbe
   (await store.reserve(request, now)).kind
 
 withDb((db) => {
-  const store = (process = 'one') => idempotencyStore(db(), SEALS, process)
+  const store = (process = 'one') => idempotencyStore(db(), SEALS, holder(process))
   const rowsOf = ({ digest: id }: KeyedRequest) => db().rows(sql`SELECT * FROM idempotency WHERE digest = ${id}`)
 
   /** The same store with one statement changed. */
   function planted(from: string | RegExp, to: string, process = 'one') {
     const tampering: Tampering = {}
     const mutant = mutateSql(tampering, from, to)
-    return { store: idempotencyStore(tamperedDb(db(), tampering), SEALS, process), mutant }
+    return { store: idempotencyStore(tamperedDb(db(), tampering), SEALS, holder(process)), mutant }
   }
 
   async function winnersOfFifty(reserve: (request: KeyedRequest) => Promise<{ kind: string }>): Promise<number> {
@@ -133,7 +133,11 @@ withDb((db) => {
   })
 
   test('R22 planted: reclaiming by age alone is caught', async () => {
-    const { store: aging, mutant } = planted(/WHERE process = $/, "WHERE '' = ", 'alive')
+    const { store: aging, mutant } = planted(
+      /SET expires_at = $/,
+      'SET expires_at = expires_at + 0 * expires_at * ',
+      'alive',
+    )
     expect(await survivesTenMinutes(aging)).toBe(false)
     expect(mutant.changed()).toBeGreaterThan(0)
   })
@@ -143,6 +147,34 @@ withDb((db) => {
     await take(store('dead'), request, NOON)
     await store('alive').renewAll(NOON + 59 * SECOND_MS)
     expect(await kindOf(store('alive'), request, NOON + 60 * SECOND_MS)).toBe('taken')
+  })
+
+  test.each<[string, (owner: IdempotencyStore, taken: Reservation) => unknown]>([
+    ['said so', (owner, taken) => owner.ended(taken)],
+    ['could not give it back', (owner, taken) => expect(owner.release(taken)).rejects.toThrow('not available')],
+  ])('R22 a process does not renew what a handler left behind that %s', async (_case, leave) => {
+    const [tampering, request]: [Tampering, KeyedRequest] = [{}, fresh()]
+    const owner = idempotencyStore(tamperedDb(db(), tampering), SEALS, holder('alive'))
+    const taken = await take(owner, request, NOON)
+    const bringBack = takeAway(tampering)
+    await leave(owner, taken)
+    bringBack()
+    await owner.renewAll(NOON + 30 * SECOND_MS)
+    expect(await kindOf(store(), request, NOON + 60 * SECOND_MS)).toBe('taken')
+  })
+
+  test('R22 a process does not renew what it never heard to be its own', async () => {
+    const [tampering, request]: [Tampering, KeyedRequest] = [{}, fresh()]
+    const owner = idempotencyStore(tamperedDb(db(), tampering), SEALS, holder('alive'))
+    tampering.rows = async (statement, run) => {
+      await run(statement)
+      throw unavailable(new Error('cut off'))
+    }
+    await expect(owner.reserve(request, NOON)).rejects.toThrow('not available')
+    tampering.rows = undefined
+    await owner.renewAll(NOON + 30 * SECOND_MS)
+    expect(await kindOf(store(), request, NOON + 60 * SECOND_MS - 1)).toBe('held')
+    expect(await kindOf(store(), request, NOON + 60 * SECOND_MS)).toBe('taken')
   })
 
   test('R22 renewing does not stretch a kept response past its 24 hours', async () => {
@@ -209,7 +241,7 @@ withDb((db) => {
     const [old, young] = [Array.from({ length: 1_001 }, fresh), fresh()]
     // In one transaction: so many at once would have to wait for a connection.
     await db().transaction(async (tx) => {
-      for (const request of old) await idempotencyStore(tx, SEALS, 'one').keepAtOnce(request, OK, NOON)
+      for (const request of old) await idempotencyStore(tx, SEALS, holder('one')).keepAtOnce(request, OK, NOON)
     })
     await store().keepAtOnce(young, OK, NOON + 1)
     const turns: boolean[] = []
@@ -222,7 +254,7 @@ withDb((db) => {
   test('R21 a kept answer goes with its transaction: rolled back, nothing is left', async () => {
     const request = fresh()
     const undone = db().transaction(async (tx) => {
-      await idempotencyStore(tx, SEALS, 'one').keepAtOnce(request, OK, NOON)
+      await idempotencyStore(tx, SEALS, holder('one')).keepAtOnce(request, OK, NOON)
       throw new Error('stop')
     })
     await expect(undone).rejects.toThrow('stop')

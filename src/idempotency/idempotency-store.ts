@@ -3,7 +3,7 @@
 // its successor's (R22).
 import { randomUUID } from 'node:crypto'
 import type { Sealing } from '../core/sealing.ts'
-import { type Db, sql } from '../storage/db.ts'
+import { type Db, sql, together } from '../storage/db.ts'
 import {
   decodeResponse,
   encodeResponse,
@@ -14,16 +14,25 @@ import {
 } from './idempotency.ts'
 
 const SWEEP_MAX = 1_000 // rows in one go: bounds how long a sweep holds the store
+const RENEW_MAX = 500 // rows in one transaction: whoever keeps one of these waits for it
 
 /** A triple that this handler has taken. `owner` tells it from a later handler of the same triple. */
 export type Reservation = KeyedRequest & { owner: string }
 
 export type Found = { kind: 'free' } | { kind: 'held' } | { kind: 'kept'; response: KeptResponse }
 
+/** Who reserves: one process among the replicas, and what its handlers are at work on. */
+export interface Holder {
+  process: string
+  /** By owner, from when a reservation is known to be taken until its handler ends. Nothing else is renewed (R22). */
+  running: Map<string, Reservation>
+}
+
+export const holder = (process: string): Holder => ({ process, running: new Map() })
+
 export type IdempotencyStore = ReturnType<typeof idempotencyStore>
 
-/** `process` names this process among the replicas: it renews all its reservations with one statement. */
-export function idempotencyStore(db: Db, { seal, open }: Sealing, process: string) {
+export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, running }: Holder) {
   async function find({ digest, key }: KeyedRequest, now: number): Promise<Found> {
     const [row] = await db.rows<{ sealed: Uint8Array | null }>(sql`
       SELECT sealed FROM idempotency WHERE digest = ${digest} AND expires_at > ${now}`)
@@ -32,10 +41,28 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, process: strin
     return { kind: 'kept', response: decodeResponse(open(row.sealed, key, digest)) }
   }
 
+  /** For the process, so it need not outlive a power cut. */
+  async function renew(some: readonly Reservation[], now: number): Promise<void> {
+    await db.transaction(
+      async (tx) =>
+        together(
+          some.map(({ digest, owner }) =>
+            tx.rows(sql`
+              UPDATE idempotency SET expires_at = ${now + RESERVATION_MS}
+              WHERE digest = ${digest} AND owner = ${owner} AND state = 'held'`),
+          ),
+        ),
+      { lasting: 'committed' },
+    )
+  }
+
   return {
     find,
 
-    /** Takes the triple if it is free. Exactly one of any number of concurrent callers gets to execute. */
+    /**
+     * Takes the triple if it is free. Exactly one of any number of concurrent callers gets to execute. Who does either
+     * releases it or says that it has `ended`. Where nobody heard that it was taken, nobody renews it either.
+     */
     async reserve(request: KeyedRequest, now: number): Promise<{ kind: 'taken'; reservation: Reservation } | Found> {
       const owner = randomUUID()
       const [taken] = await db.rows(sql`
@@ -46,14 +73,21 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, process: strin
               expires_at = excluded.expires_at, sealed = NULL
           WHERE idempotency.expires_at <= ${now}
         RETURNING digest`)
-      if (taken) return { kind: 'taken', reservation: { digest: request.digest, key: request.key, owner } }
-      return find(request, now)
+      if (!taken) return find(request, now)
+      const reservation = { digest: request.digest, key: request.key, owner }
+      running.set(owner, reservation)
+      return { kind: 'taken', reservation }
     },
 
-    /** Only a process that lives renews: what it holds is never reclaimed by age alone (R22). */
+    /** Its handler is through with it: it is not renewed any more. */
+    ended({ owner }: Reservation): void {
+      running.delete(owner)
+    },
+
+    /** Only for handlers that run: what they hold is never reclaimed by age alone, and what they left is (R22). */
     async renewAll(now: number): Promise<void> {
-      await db.rows(sql`
-        UPDATE idempotency SET expires_at = ${now + RESERVATION_MS} WHERE process = ${process} AND state = 'held'`)
+      const all = [...running.values()]
+      for (let at = 0; at < all.length; at += RENEW_MAX) await renew(all.slice(at, at + RENEW_MAX), now)
     },
 
     /** Keeps a 2xx for 24 hours. False when the reservation had lapsed and someone else may have executed. */
@@ -82,6 +116,7 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, process: strin
 
     /** §11.6: a 4xx or 5xx frees the triple at once. A kept response is never freed. */
     async release({ digest, owner }: Reservation): Promise<void> {
+      running.delete(owner)
       await db.rows(sql`
         DELETE FROM idempotency WHERE digest = ${digest} AND owner = ${owner} AND state = 'held'`)
     },

@@ -1,10 +1,12 @@
 // The inference path put together: every stage of pipeline.ts with the parts that it needs.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Hold } from '../budgets/budget.ts'
 import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Stop, type StopSignal } from '../core/stop-signal.ts'
 import { asRefusal, tellTrouble } from '../http/answers.ts'
 import { conflict } from '../idempotency/idempotency.ts'
+import type { Reservation } from '../idempotency/idempotency-store.ts'
 import { mayNameModel } from '../keys/key-terms.ts'
 import type { Allowance } from '../limits/generation-hooks.ts'
 import { tokensOnArrival } from '../limits/policy.ts'
@@ -86,6 +88,13 @@ export function inference(needs: InferenceNeeds) {
     })
   }
 
+  async function giveUp(hold: Hold | undefined, reservation: Reservation | undefined): Promise<void> {
+    await Promise.allSettled([
+      hold && deferred.surely(() => slices.release(hold)),
+      reservation && deferred.surely(() => idempotency.release(reservation)),
+    ])
+  }
+
   const dispatching: DispatchStages = {
     now: clock.now,
     admit: (call, target, signal) => slots.admit(admissionOf(call, target, signal)),
@@ -130,7 +139,7 @@ export function inference(needs: InferenceNeeds) {
       return deferred.surely(() =>
         settle(settling, call, got, { produced, together }).catch(async (error) => {
           // What can never be written, because another process has taken over meanwhile, must not stay held either.
-          if (got.hold && !isAway(error)) await slices.release(got.hold)
+          if (!isAway(error)) await giveUp(got.hold, together?.reservation)
           throw error
         }),
       )

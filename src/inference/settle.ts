@@ -81,6 +81,7 @@ export async function settle(
   const { money, settlement } = is_plain
     ? await settlePlain(needs, call, got, { produced, together })
     : await settleWith(needs, call, got, { produced, together })
+  if (together?.reservation) needs.idempotencyOn(needs.db).ended(together.reservation)
   if (settlement.written_off_micros > 0) needs.onWriteOff(settlement.written_off_micros)
   return money
 }

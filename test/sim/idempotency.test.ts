@@ -6,7 +6,12 @@ import { registerCluster } from '../../src/clusters/cluster.ts'
 import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts'
 import { sealing } from '../../src/core/sealing.ts'
 import { digest, type KeptResponse } from '../../src/idempotency/idempotency.ts'
-import { type IdempotencyStore, idempotencyStore, type Reservation } from '../../src/idempotency/idempotency-store.ts'
+import {
+  holder,
+  type IdempotencyStore,
+  idempotencyStore,
+  type Reservation,
+} from '../../src/idempotency/idempotency-store.ts'
 import { createKey } from '../../src/keys/key.ts'
 import { unavailable } from '../../src/storage/db.ts'
 import { ENGINE } from '../support/databases.ts'
@@ -238,6 +243,8 @@ const simulation = (
     const history = ++histories
     service.clock.advance(MINUTE_MS) // no history uses up what another may ask
     const db = tamperedDb(service.db, { ...service.tampering })
+    const lives = new Map<number, IdempotencyStore>()
+    const born = (life: number) => idempotencyStore(db, sealing(SECRET), holder(`${history} ${life}`))
     return {
       model: { rows: new Map(), effects: new Map(), reservations: [], life: 1 },
       real: {
@@ -245,7 +252,11 @@ const simulation = (
         doors: [service.as, other.as],
         projects: [await service.newProject(), await service.newProject()],
         taken: [],
-        storeOf: (life) => idempotencyStore(db, sealing(SECRET), `${history} ${life}`),
+        storeOf(life) {
+          const store = lives.get(life) ?? born(life)
+          lives.set(life, store)
+          return store
+        },
       },
     }
   },
@@ -264,7 +275,7 @@ withService(
         ['an owner that is not asked for', (t) => void mutateSql(t, /AND owner = $/, "AND '' <> ")],
         [
           'a renewal that stretches kept answers',
-          (t) => void mutateSql(t, /AND state = 'held'$/, '', /^UPDATE .* WHERE process/),
+          (t) => void mutateSql(t, /AND state = 'held'$/, '', /^UPDATE idempotency SET expires_at/),
         ],
         ['a release that frees kept answers', (t) => void mutateSql(t, /AND state = 'held'$/, '', /^DELETE/)],
         [

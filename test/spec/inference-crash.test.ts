@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { SECOND_MS } from '../../src/core/clock.ts'
 import { sealing } from '../../src/core/sealing.ts'
 import { digest } from '../../src/idempotency/idempotency.ts'
-import { idempotencyStore } from '../../src/idempotency/idempotency-store.ts'
+import { holder, idempotencyStore } from '../../src/idempotency/idempotency-store.ts'
 import { startServer } from '../../src/main.ts'
 import { openStore } from '../../src/open-store.ts'
 import { type OpenDb, sql } from '../../src/storage/db.ts'
@@ -96,7 +96,7 @@ withScene(
         scene().clock.advance(60 * SECOND_MS)
         const { db, clock } = scene()
         const keyed = { key: KEY, digest: digest({ project_id: stage.project.id, route: CHAT, params: {}, key: KEY }) }
-        const taken = await idempotencyStore(db, sealing(SECRET), 'heir').reserve(keyed, clock.now())
+        const taken = await idempotencyStore(db, sealing(SECRET), holder('heir')).reserve(keyed, clock.now())
         expect(taken.kind).toBe('taken')
         bringBack()
         await stage.until(({ holds }) => holds.length === 0)
