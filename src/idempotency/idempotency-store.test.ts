@@ -177,6 +177,19 @@ withDb((db) => {
     expect(await kindOf(store(), request, NOON + 60 * SECOND_MS)).toBe('taken')
   })
 
+  test('R22 reservations are renewed in the order of their digests, whenever they were taken', async () => {
+    const [tampering, renewed]: [Tampering, unknown[]] = [{}, []]
+    const owner = idempotencyStore(tamperedDb(db(), tampering), SEALS, holder('alive'))
+    const taken = Array.from({ length: 20 }, fresh)
+    for (const request of taken) await take(owner, request, NOON)
+    tampering.rows = (statement, run) => {
+      renewed.push(statement.values[1])
+      return run(statement)
+    }
+    await owner.renewAll(NOON)
+    expect(renewed).toEqual(taken.map((request) => request.digest).sort())
+  })
+
   test('R22 renewing does not stretch a kept response past its 24 hours', async () => {
     const request = fresh()
     await store().keepAtOnce(request, OK, NOON)

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { Sealing } from '../core/sealing.ts'
 import { type Db, sql, together } from '../storage/db.ts'
 import {
+  byDigest,
   decodeResponse,
   encodeResponse,
   type KeptResponse,
@@ -86,7 +87,7 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, run
 
     /** Only for handlers that run: what they hold is never reclaimed by age alone, and what they left is (R22). */
     async renewAll(now: number): Promise<void> {
-      const all = [...running.values()]
+      const all = [...running.values()].sort(byDigest)
       for (let at = 0; at < all.length; at += RENEW_MAX) await renew(all.slice(at, at + RENEW_MAX), now)
     },
 

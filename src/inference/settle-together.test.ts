@@ -2,17 +2,22 @@
 // a neighbour.
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
-import { withDb } from '../../test/support/databases.ts'
+import { ENGINE, withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
+import { deferred, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { budgetStore, type Spender } from '../budgets/budget-store.ts'
 import { slices } from '../budgets/slice-store.ts'
+import { newId } from '../core/ids.ts'
+import { sealing } from '../core/sealing.ts'
+import { holder, type IdempotencyStore, idempotencyStore, type Reservation } from '../idempotency/idempotency-store.ts'
 import { createKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
 import { type Db, type Lasting, sql } from '../storage/db.ts'
 import { usageStore } from '../usage/usage-store.ts'
-import { type Owed, settleTogether } from './settle-together.ts'
+import { type Keeping, type Owed, settleTogether } from './settle-together.ts'
 
+const SECRET = 'a secret for tests, 32 characters or more'
 const FACTS = { stream: false, keyed: false, fallback_used: false } as Owed['facts']
 
 withDb((db) => {
@@ -39,6 +44,8 @@ withDb((db) => {
       ...rest,
     }
   }
+
+  const keeping = (digest: string, bytes: number, write: Keeping['write']): Keeping => ({ digest, bytes, write })
 
   /** What each transaction must outlive before its callers hear of it. */
   function counting() {
@@ -120,12 +127,12 @@ withDb((db) => {
     const spender = await spenderIn(await projectIn(db()))
     const { told, counted } = counting()
     const settle = settling(counted)
-    const keeping = (n: number): Owed['keep'] => {
-      return async (tx, { charged_micros }) =>
-        void (await tx.rows(sql`INSERT INTO idempotency (digest, state, owner, process, expires_at)
-          VALUES (${`d${n}`}, 'kept', ${String(charged_micros)}, 'one', ${NOON})`))
-    }
-    await Promise.all(Array.from({ length: 20 }, (_, n) => settle(owed(spender, n, { keep: keeping(n) }))))
+    const kept_by = (n: number) =>
+      keeping(`d${n}`, 10, async (tx, { charged_micros }) => {
+        await tx.rows(sql`INSERT INTO idempotency (digest, state, owner, process, expires_at)
+          VALUES (${`d${n}`}, 'kept', ${String(charged_micros)}, 'one', ${NOON})`)
+      })
+    await Promise.all(Array.from({ length: 20 }, (_, n) => settle(owed(spender, n, { keep: kept_by(n) }))))
     expect(told).toEqual(['flushed'])
     expect(await booksOf(spender)).toMatchObject({ key_spent: 190, spent: 190, events: 20, charged: 190 })
     const kept = await db().rows(sql`SELECT COUNT(*) AS kept FROM idempotency WHERE digest = 'd' || owner`)
@@ -137,12 +144,75 @@ withDb((db) => {
     const settle = settling()
     const outcomes = await Promise.allSettled([
       settle(owed(spender, 7)),
-      settle(owed(spender, 1_000, { keep: () => Promise.reject(new Error('kept by another')) })),
+      settle(owed(spender, 1_000, { keep: keeping('e', 10, () => Promise.reject(new Error('kept by another'))) })),
       settle(owed(spender, 11)),
     ])
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(await booksOf(spender)).toMatchObject({ key_spent: 18, spent: 18, events: 2, charged: 18 })
   })
+
+  test('§11 what there is to seal and to send at once is bounded, and small answers do not wait for large', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const told_apart: Db = {
+      rows: (statement) => db().rows(statement),
+      transaction: (work, writing) => db().transaction((tx) => work({ ...tx }), writing),
+    }
+    const settle = settling(told_apart)
+    const batches = new Map<Db, number[]>()
+    const keep = (bytes: number, n: number) =>
+      keeping(`f${n}`, bytes, async (tx) => void batches.set(tx, [...(batches.get(tx) ?? []), bytes]))
+    const sizes = [64_000_000, 3_000_000, 900_000, 200_000, 600_000, 10]
+    await Promise.all(sizes.map((bytes, n) => settle(owed(spender, 1, { keep: keep(bytes, n) }))))
+    const found = [...batches.values()].sort(([a = 0], [b = 0]) => a - b)
+    expect(found).toEqual([[200_000, 10], [600_000], [3_000_000, 900_000], [64_000_000]])
+    expect(await booksOf(spender)).toMatchObject({ key_spent: 6, events: 6 })
+  })
+
+  /** Two reservations, told in the order opposite to that of their rows. */
+  async function reserveTwo(store: IdempotencyStore): Promise<Reservation[]> {
+    const taken: Reservation[] = []
+    for (const id of ['a', 'z']) {
+      const outcome = await store.reserve({ digest: `${id} ${newId('hld')}`, key: id }, NOON)
+      if (outcome.kind === 'taken') taken.push(outcome.reservation)
+    }
+    return taken.reverse()
+  }
+
+  if (ENGINE === 'postgres')
+    test('R22 keeping and renewing the same rows at the same moment wait for each other, never both', async () => {
+      const [tampering, spender]: [Tampering, Spender] = [{}, await spenderIn(await projectIn(db()))]
+      const handlers = holder('one')
+      const on = (on: Db) => idempotencyStore(on, sealing(SECRET), handlers)
+      const reservations = await reserveTwo(on(db()))
+      const [first, go] = [deferred(), deferred()]
+      const written: string[] = []
+      const keep = (one: Reservation) =>
+        keeping(one.digest, 10, async (tx) => {
+          if (written.push('keep') > 1) await go.promise
+          await on(tx).keep(one, { status: 200, headers: {}, body: Buffer.from('x') }, NOON)
+          first.resolve()
+        })
+      const settle = settling()
+      const settled = Promise.all(reservations.map((one) => settle(owed(spender, 1, { keep: keep(one) }))))
+      await first.promise
+      tampering.rows = (statement, run) => {
+        written.push('renew')
+        return run(statement)
+      }
+      const renewed = on(tamperedDb(db(), tampering)).renewAll(NOON)
+      await expect.poll(waiting).toBe(1)
+      go.resolve()
+      await Promise.all([settled, renewed])
+      expect(written).toEqual(['keep', 'keep', 'renew', 'renew']) // none of them twice: no deadlock undid any
+    })
+
+  /** How many transactions wait for somebody else's row of this table. */
+  async function waiting(): Promise<number> {
+    const [row] = await db().rows<{ waiting: number }>(sql`
+      SELECT COUNT(DISTINCT w.pid) AS waiting FROM pg_locks w JOIN pg_locks r ON r.pid = w.pid
+      WHERE NOT w.granted AND r.relation = 'idempotency'::regclass`)
+    return row?.waiting ?? 0
+  }
 
   test('§8.2 planted: neighbours that are written again although the batch was not undone are found', async () => {
     const spender = await spenderIn(await projectIn(db()))

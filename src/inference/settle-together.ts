@@ -5,6 +5,7 @@
 import type { Hold, RowFate, Settlement } from '../budgets/budget.ts'
 import type { BudgetStore, Spender } from '../budgets/budget-store.ts'
 import type { Slices } from '../budgets/slice-store.ts'
+import { byDigest } from '../idempotency/idempotency.ts'
 import type { Db } from '../storage/db.ts'
 import type { TraceFacts } from '../usage/trace.ts'
 import type { UsageEvent } from '../usage/usage-event.ts'
@@ -12,6 +13,8 @@ import type { UsageStore } from '../usage/usage-store.ts'
 import { isAway } from './deferred-writes.ts'
 
 const BATCH_MAX = 256 // bounds how long one transaction keeps the project's row
+const BATCH_BYTES = 4_000_000 // of answers to keep: they are sealed, and sent to the store, in one turn
+const LARGE_BYTES = 256_000 // such answers have a queue of their own: the others do not wait for them
 
 export interface Owed {
   spender: Spender
@@ -19,8 +22,16 @@ export interface Owed {
   cost_micros: number
   event(settlement: Settlement, now: number): UsageEvent
   facts: TraceFacts
-  /** Keeps the answer for whoever asks again, in one statement. Rejects where nothing may be charged after all. */
-  keep?: ((tx: Db, settlement: Settlement) => Promise<void>) | undefined
+  keep?: Keeping | undefined
+}
+
+/** An answer that is kept for whoever asks again. */
+export interface Keeping {
+  digest: string
+  /** How much there is to seal and to send. */
+  bytes: number
+  /** In one statement. Rejects where nothing may be charged after all. */
+  write(tx: Db, settlement: Settlement): Promise<void>
 }
 
 interface Needs {
@@ -61,25 +72,38 @@ export function settleTogether(needs: Needs) {
     }
   }
 
-  async function drain(project_id: string): Promise<void> {
-    const queue = queues.get(project_id) ?? []
-    while (queue.length > 0) await settle(queue.splice(0, BATCH_MAX))
-    queues.delete(project_id)
+  async function drain(name: string): Promise<void> {
+    const queue = queues.get(name) ?? []
+    while (queue.length > 0) await settle(nextOf(queue))
+    queues.delete(name)
   }
 
   /** Those of all projects at once, so that an embedded store can commit them together. */
   function startAll(): void {
-    for (const project_id of starting.splice(0)) void drain(project_id)
+    for (const name of starting.splice(0)) void drain(name)
   }
 
   return (owed: Owed): Promise<Settlement> =>
     new Promise((resolve, reject) => {
-      const { project_id } = owed.spender
-      const queue = queues.get(project_id)
+      const name = queueOf(owed)
+      const queue = queues.get(name)
       if (queue) return void queue.push({ owed, resolve, reject })
-      queues.set(project_id, [{ owed, resolve, reject }])
-      if (starting.push(project_id) === 1) setImmediate(startAll)
+      queues.set(name, [{ owed, resolve, reject }])
+      if (starting.push(name) === 1) setImmediate(startAll)
     })
+}
+
+const queueOf = ({ spender, keep }: Owed) =>
+  keep && keep.bytes > LARGE_BYTES ? `${spender.project_id} large` : spender.project_id
+
+/** Takes the next batch off the queue. An answer that is larger than a batch may be is one by itself. */
+function nextOf(queue: Waiting[]): Waiting[] {
+  let bytes = 0
+  const past = queue.findIndex(({ owed }, at) => {
+    bytes += owed.keep?.bytes ?? 0
+    return at === BATCH_MAX || (at > 0 && bytes > BATCH_BYTES)
+  })
+  return queue.splice(0, past < 0 ? queue.length : past)
 }
 
 /** All of a batch, in one transaction. */
@@ -94,9 +118,13 @@ function write({ db, now, budgetsOn, usageOn }: Needs, owed: readonly Owed[], fa
       const usage = usageOn(tx)
       return budgetsOn(tx).settleAll(owings, time_ms, (settlements) => [
         ...owed.map(async ({ event, facts }, at) => usage.insert(event(settlements[at] as Settlement, time_ms), facts)),
-        ...owed.flatMap(({ keep }, at) => keep?.(tx, settlements[at] as Settlement) ?? []),
+        ...keepsOf(owed).map(({ keep, at }) => keep.write(tx, settlements[at] as Settlement)),
       ])
     },
     { lasting, gathered: true },
   )
 }
+
+/** In the order in which reservations are renewed, too. */
+const keepsOf = (owed: readonly Owed[]) =>
+  owed.flatMap(({ keep }, at) => (keep ? [{ keep, at }] : [])).sort((a, b) => byDigest(a.keep, b.keep))

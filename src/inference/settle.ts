@@ -103,7 +103,11 @@ async function settlePlain(
     cost_micros: charge.cost_micros,
     event: (settled, now) => eventOf(call, got, produced, { direct_cost_micros, ...settled, now }),
     facts: traceFacts(call, got, produced),
-    keep: together?.reservation && ((tx, settled) => keep(needs, tx, together, moneyOf(settled))),
+    keep: together?.reservation && {
+      digest: together.reservation.digest,
+      bytes: together.kept(NO_MONEY).body.length,
+      write: (tx, settled) => keep(needs, tx, together, moneyOf(settled)),
+    },
   })
   return { money: moneyOf(settlement), settlement }
 }
@@ -161,6 +165,7 @@ async function chargeIn(
   return chargeFor(target, tokens, covered)
 }
 
+const NO_MONEY: Money = { charged_micros: 0, direct_cost_micros: 0 }
 const NOTHING: Charge = { cost_micros: 0, direct_cost_micros: 0 }
 
 interface Figures {
