@@ -2,7 +2,7 @@
 // once can pass it.
 import { MINUTE_MS } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
-import { type Db, sql, type Tx, together } from '../storage/db.ts'
+import { CommitUnknown, type Db, sql, type Tx, together } from '../storage/db.ts'
 import { type Hold, type HoldOutcome, type RowFate, type Settlement, settlementOf } from './budget.ts'
 import { carveStore, holdOfChild, releaseOfChild, settleOfChild } from './carve-store.ts'
 import { DoesNotFit, lowerHeld, Moves, moveProject, noteHeld, raiseKey, raiseProject } from './ledger-store.ts'
@@ -24,6 +24,9 @@ export interface Owing {
 export type BudgetStore = ReturnType<typeof budgetStore>
 
 export function budgetStore(db: Db, process: string) {
+  /** Nobody has these, and their rows may be there all the same. */
+  const abandoned = new Set<Hold>()
+
   /** Undefined where it fits, and then it is held: for this process, so it need not outlive a power cut. */
   async function tryHold(hold: Hold, now: number): Promise<DoesNotFit | undefined> {
     const write = async (tx: Tx) => {
@@ -38,6 +41,7 @@ export function budgetStore(db: Db, process: string) {
       return undefined
     } catch (error) {
       if (error instanceof DoesNotFit) return error
+      if (error instanceof CommitUnknown) abandoned.add(hold) // T-104
       throw error
     }
   }
@@ -110,6 +114,19 @@ export function budgetStore(db: Db, process: string) {
         if (parent_id != null) return releaseOfChild(tx, { key_id, project_id, parent_id }, micros)
         await together([moveProject(tx, project_id, { held: -micros, spent: 0 }), lowerHeld(tx, key_id, micros)])
       })
+    },
+
+    /** For a hold that nobody was told of: it is given back with the others of its kind. */
+    abandon(hold: Hold): void {
+      abandoned.add(hold)
+    },
+
+    /** Those that cannot be given back now are the next time. */
+    async releaseAbandoned(): Promise<void> {
+      for (const hold of abandoned) {
+        await this.release(hold)
+        abandoned.delete(hold)
+      }
     },
 
     async beat(now: number): Promise<void> {

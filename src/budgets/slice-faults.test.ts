@@ -3,7 +3,8 @@
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
-import { both, settleOn, sliceScene, take, takeAll } from '../../test/support/slice-scene.ts'
+import { childOf, parentIn, spenderOf } from '../../test/support/families.ts'
+import { both, heldIn, settleOn, sliceScene, take, takeAll } from '../../test/support/slice-scene.ts'
 import {
   cutOffNextCommit,
   mutateSql,
@@ -13,8 +14,9 @@ import {
   textOf,
 } from '../../test/support/tampered-db.ts'
 import { MINUTE_MS } from '../core/clock.ts'
-import { CommitUnknown } from '../storage/db.ts'
-import type { Hold } from './budget.ts'
+import type { ApiKey } from '../keys/key.ts'
+import { CommitUnknown, unavailable } from '../storage/db.ts'
+import type { Hold, HoldOutcome } from './budget.ts'
 import { budgetStore } from './budget-store.ts'
 import type { LimitedSpender } from './slice.ts'
 import { slices } from './slice-store.ts'
@@ -84,6 +86,67 @@ withDb((db) => {
       expect(await books(who)).toEqual(both(0, 0, []))
     },
   )
+
+  test.each([true, false])(
+    'T-104, R64 a hold of a child key that was cut off is given back, though it was written: %s',
+    async (was) => {
+      const tampering: Tampering = {}
+      const child = await childOf(db(), await parentIn(db(), { budget: 1_000 }), 600)
+      const who = spenderOf(child as ApiKey)
+      const from = slices(tamperedDb(db(), tampering), 'one')
+      cutOffNextCommit(tampering, was)
+      await expect(from.hold(who, 600, NOON)).rejects.toThrow(CommitUnknown)
+      const comeBack = takeAway(tampering)
+      await from.giveBackUnused().catch(() => {}) // the store is away: the next time, then
+      comeBack()
+      await from.giveBackUnused()
+      expect((await books(who)).rows).toEqual([])
+      expect(await from.hold(who, 600, NOON)).toMatchObject({ kind: 'held' })
+    },
+  )
+
+  /** Refuses to raise a row until those who wait are served one by one; then these happen to what is held, in turn. */
+  function oneByOne(tampering: Tampering, then: readonly ('is written' | 'cut off' | 'is gone' | 'fails')[]): void {
+    let [refused, nth, raises] = [0, 0, false]
+    tampering.rows = (statement, run) => {
+      const text = textOf(statement)
+      const is_row = /^(INSERT INTO|UPDATE) budget_hold/.test(text)
+      if (is_row) raises = text.startsWith('UPDATE')
+      if (text.startsWith('SELECT k.budget_micros')) refused++
+      if (refused < 3) return raises && text.startsWith('UPDATE project') ? Promise.resolve([]) : run(statement)
+      const fate = is_row && then[nth++]
+      if (is_row && then[nth] === 'cut off') cutOffNextCommit(tampering, true)
+      if (fate === 'fails') return Promise.reject(unavailable(new Error('away')))
+      return fate === 'is gone' ? Promise.resolve([]) : run(statement)
+    }
+  }
+
+  test('T-104 so it is where a call is served by itself, because its slice was gone', async () => {
+    const [tampering, who]: [Tampering, LimitedSpender] = [{}, await spender(1_000)]
+    const from = slices(tamperedDb(db(), tampering), 'one')
+    const first = await take(from, who, 100)
+    oneByOne(tampering, ['is gone', 'cut off'])
+    await expect(from.hold(who, 300, NOON)).rejects.toThrow(CommitUnknown)
+    Object.assign(tampering, { rows: undefined, transaction: undefined })
+    expect((await books(who)).rows).toEqual([100, 300])
+    await from.release(first)
+    await from.giveBackUnused()
+    expect(await books(who)).toEqual(both(0, 0, []))
+  })
+
+  test('R43 where one of those who are served one by one fails, nothing stays held for the others', async () => {
+    const [tampering, who]: [Tampering, LimitedSpender] = [{}, await spender(1_000)]
+    const from = slices(tamperedDb(db(), tampering), 'one')
+    // The second draws on the slice, the third gets a row of its own, the last none.
+    oneByOne(tampering, ['is written', 'is gone', 'is written', 'fails'])
+    const holds = [100, 100, 200, 300].map((micros) => from.hold(who, micros, NOON))
+    const outcomes = await Promise.allSettled(holds)
+    tampering.rows = undefined
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected'])
+    await from.release(heldIn([await (holds[0] as Promise<HoldOutcome>)])[0] as Hold)
+    await from.giveBackUnused()
+    expect(await books(who)).toEqual(both(0, 0, []))
+  })
 
   test('T-104 nobody draws on a slice of which it is not known what was charged', async () => {
     const [from, who] = [one(), await spender(1_000)]

@@ -128,8 +128,19 @@ export function slices(db: Db, process: string) {
       return [...give(slice, fit), ...refuse(others, raised, leftAfter(raised.left, micros))]
     }
     const answers: Answer[] = []
-    for (const one of batch) answers.push(...(await decideAlone(account, one)))
+    try {
+      for (const one of batch) answers.push(...(await decideAlone(account, one)))
+    } catch (error) {
+      answers.forEach(undo) // all of them will be told that it failed
+      throw error
+    }
     return answers
+  }
+
+  function undo({ outcome }: Answer): void {
+    const slice = outcome.kind === 'held' && sliceOf.get(outcome.hold)
+    if (slice) putBack(slice, outcome.hold, 0)
+    else if (outcome.kind === 'held') direct.abandon(outcome.hold)
   }
 
   /** One statement decides, as for a call that meets no other. */
@@ -268,6 +279,7 @@ export function slices(db: Db, process: string) {
         if (slice.unused_micros > 0) await trim(account, slice, slice.unused_micros)
         slice.unused_micros = slice.free_micros
       }
+      await direct.releaseAbandoned()
     },
   }
 
