@@ -25,7 +25,7 @@ export function transitionStore(db: Db) {
         VALUES (${nextSequence(now)}, ${id}, ${project_id}, ${from}, ${to}, ${why}, ${now})`)
     },
 
-    /** Of the last day, newest first, and one more than is told. Undefined where no cluster of the project ever had this id. */
+    /** Of the last day, newest first, one more than is told. Undefined where the project never had this cluster. */
     async list(project_id: string, cluster_id: string, now: number): Promise<ClusterTransition[] | undefined> {
       const rows = await db.rows<Row>(sql`
         SELECT cluster_id, from_status AS "from", to_status AS "to", why, at_ms FROM cluster_transition

@@ -44,9 +44,12 @@ export function inferencePath(parts: PathParts) {
   const written = db.watch && alikeEvents(ROOM_FOR_WRITTEN)
   const usageOn = (on: Db) => usageStore(on, written)
   const dials = dialer({ policy, clock, secretOf: credentialStore(db, seals).secretOf })
-  const deferred = deferredWrites((err) => {
-    metrics.deferredWrites.inc()
-    logger.error({ err }, 'a write must wait for the store')
+  const deferred = deferredWrites({
+    onDefer(err) {
+      metrics.deferredWrites.inc()
+      logger.error({ err }, 'a write must wait for the store')
+    },
+    probe: () => budgetsOn(db).beat(clock.now()),
   })
   const snapshots = routingSnapshots({ db, gateway, listed: listedModels(clock, dials.listModels) })
   const path = inference({

@@ -1,12 +1,13 @@
 // R21: what must be written is written once the store is back, however often that fails, and nothing is written twice.
 import { expect, test } from 'vitest'
+import { deferred } from '../../test/support/tampered-db.ts'
+import type { Refusal } from '../core/refusal.ts'
 import { unavailable } from '../storage/db.ts'
 import { deferredWrites } from './deferred-writes.ts'
 
-function scene() {
+function scene(probe: () => Promise<unknown> = async () => {}) {
   const told: unknown[] = []
-  const { surely, pending, drained } = deferredWrites((error) => void told.push(error))
-  return { told, surely, pending, drained }
+  return { told, ...deferredWrites({ onDefer: (error) => void told.push(error), probe }) }
 }
 
 /** Fails so often with the store away, then does this. */
@@ -41,4 +42,58 @@ test('R21 so it is later, when there is nobody left to hear it: told once, and g
   await surely(write)
   await drained()
   expect([tries.count, pending(), (told.at(-1) as Error).message]).toEqual([2, 0, 'conflict'])
+})
+
+test('R21 a stop waits for what was put off by something that was put off', async () => {
+  const { surely, drained, pending } = scene()
+  const inner = after(1, async () => {})
+  const outer = after(1, () => surely(inner.write))
+  await surely(outer.write)
+  await drained()
+  expect([inner.tries.count, pending()]).toEqual([2, 0])
+})
+
+/** What is told to a new call. */
+function welcomes({ refuseWhileBehind }: Pick<ReturnType<typeof scene>, 'refuseWhileBehind'>): string {
+  try {
+    refuseWhileBehind()
+    return 'welcome'
+  } catch (error) {
+    return (error as Refusal).kind
+  }
+}
+
+test('R21 with sixteen waiting nothing new is begun, until they are written', async () => {
+  const writes = scene()
+  for (let n = 0; n < 16; n++) {
+    expect(welcomes(writes)).toBe('welcome')
+    await writes.surely(after(1, async () => {}).write)
+  }
+  expect(welcomes(writes)).toBe('unavailable')
+  await writes.drained()
+  expect(welcomes(writes)).toBe('welcome')
+})
+
+test('R21 so it is with sixteen that were refused at once, until the store takes a write', async () => {
+  const back = after(1, async () => {})
+  const asked = deferred()
+  const writes = scene(() => back.write().finally(asked.resolve))
+  for (let n = 0; n < 16; n++) {
+    expect(welcomes(writes)).toBe('welcome')
+    await expect(writes.atOnce(after(1, async () => {}).write)).rejects.toThrow('not available')
+  }
+  expect([welcomes(writes), writes.pending(), writes.told]).toEqual(['unavailable', 0, []])
+  await asked.promise
+  expect(welcomes(writes)).toBe('unavailable') // the store was asked, and is still away
+  await expect.poll(() => welcomes(writes)).toBe('welcome')
+  expect(back.tries.count).toBe(2) // one asks for all
+})
+
+test('R21 what succeeds, or fails for another reason, counts against nobody', async () => {
+  const writes = scene()
+  for (let n = 0; n < 20; n++) {
+    expect(await writes.atOnce(async () => 7)).toBe(7)
+    await expect(writes.atOnce(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  }
+  expect(welcomes(writes)).toBe('welcome')
 })

@@ -1,12 +1,10 @@
 // The inference path put together: every stage of pipeline.ts with the parts that it needs.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import type { Hold } from '../budgets/budget.ts'
 import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Stop, type StopSignal } from '../core/stop-signal.ts'
 import { asRefusal, tellTrouble } from '../http/answers.ts'
 import { conflict } from '../idempotency/idempotency.ts'
-import type { Reservation } from '../idempotency/idempotency-store.ts'
 import { mayNameModel } from '../keys/key-terms.ts'
 import type { Allowance } from '../limits/generation-hooks.ts'
 import { tokensOnArrival } from '../limits/policy.ts'
@@ -30,7 +28,7 @@ import { generate, type Stages } from './pipeline.ts'
 import type { Records } from './records.ts'
 import { responsesOverChat } from './responses-over-chat.ts'
 import type { Snapshots } from './routing-snapshot.ts'
-import { type SettleNeeds, settle } from './settle.ts'
+import { type Bill, bare, type Money, type SettleNeeds, settle } from './settle.ts'
 import type { Route, Target } from './target.ts'
 import { bodyFor, headersFor } from './upstream-request.ts'
 
@@ -88,17 +86,25 @@ export function inference(needs: InferenceNeeds) {
     })
   }
 
-  async function giveUp(hold: Hold | undefined, reservation: Reservation | undefined): Promise<void> {
-    await Promise.allSettled([
-      hold && deferred.surely(() => slices.release(hold)),
-      reservation && deferred.surely(() => idempotency.release(reservation)),
-    ])
+  function settleLater(bill: Bill): () => Promise<Money> {
+    const { hold } = bill.got
+    const reservation = bill.together?.reservation
+    return () =>
+      settle(settling, bill).catch(async (error) => {
+        if (isAway(error)) throw error
+        // What can never be written, because another process has taken over meanwhile, must not stay held either.
+        await Promise.allSettled([
+          hold && deferred.surely(() => slices.release(hold)),
+          reservation && deferred.surely(() => idempotency.release(reservation)),
+        ])
+        throw error
+      })
   }
 
   const dispatching: DispatchStages = {
     now: clock.now,
     admit: (call, target, signal) => slots.admit(admissionOf(call, target, signal)),
-    hold: (call, target) => holdFor(call, target, slices, clock.now()),
+    hold: (call, target) => holdFor(call, target, { slices, deferred }, clock.now()),
     release: async (hold) => void (await deferred.surely(() => slices.release(hold))),
     async providerFor({ caller, kind, conversation }, target) {
       const provider = await dialer.providerFor(target, caller.project_id)
@@ -132,17 +138,11 @@ export function inference(needs: InferenceNeeds) {
     ...records,
     settle(call, got, produced, together) {
       allowance.used(produced.tokens.input + produced.tokens.output)
-      return settle(settling, call, got, { produced, together })
+      return deferred.atOnce(() => settle(settling, { call, got, produced, together }))
     },
     settleDelivered(call, got, produced, together) {
       allowance.used(produced.tokens.input + produced.tokens.output)
-      return deferred.surely(() =>
-        settle(settling, call, got, { produced, together }).catch(async (error) => {
-          // What can never be written, because another process has taken over meanwhile, must not stay held either.
-          if (!isAway(error)) await giveUp(got.hold, together?.reservation)
-          throw error
-        }),
-      )
+      return deferred.surely(settleLater(bare({ call, got, produced, together })))
     },
     tellOperator: (refusal) => tellTrouble(refusal, refusal, request),
     giveBack: async ({ hold }) => void (hold && (await deferred.surely(() => slices.release(hold)))),

@@ -1,7 +1,7 @@
 // The end of a generation, in one transaction (R21, R43): hold → charge, the usage event, the session's line, the kept
 // answer. All of it happens or none of it does.
 import type { RowFate, Settlement } from '../budgets/budget.ts'
-import type { BudgetStore } from '../budgets/budget-store.ts'
+import type { BudgetStore, Spender } from '../budgets/budget-store.ts'
 import type { Slices } from '../budgets/slice-store.ts'
 import { rfc3339 } from '../core/clock.ts'
 import { type Admission, type ExecutionMode, savings } from '../headers/agent-headers.ts'
@@ -12,6 +12,7 @@ import type { SubscriptionStore } from '../subscriptions/subscription-store.ts'
 import type { TraceFacts } from '../usage/trace.ts'
 import type { UsageEvent } from '../usage/usage-event.ts'
 import type { UsageStore } from '../usage/usage-store.ts'
+import type { Slot } from './admission.ts'
 import type { Call } from './call.ts'
 import { type Charge, chargeFor } from './charge.ts'
 import type { Dispatched } from './dispatch.ts'
@@ -61,9 +62,24 @@ export interface SettleNeeds {
   onWriteOff(micros: number): void
 }
 
-interface ToSettle {
+/** A generation that has ended, as far as its charge and its event need it. */
+export interface Bill {
+  call: Pick<Call, 'caller' | 'trace_id' | 'endpoint' | 'model' | 'session_id' | 'received_at' | 'stream' | 'hints'>
+  got: Pick<Dispatched, 'target' | 'attempts' | 'hold' | 'ttft_ms'> & { slot: Pick<Slot, 'queue_ms'> }
   produced: Produced
   together: Together | undefined
+}
+
+/** The same with nothing more in it than that: what has to wait keeps neither the prompt nor an answer in memory. */
+export function bare({ call, got, produced, together }: Bill): Bill {
+  const { caller, trace_id, endpoint, model, session_id, received_at, stream, hints } = call
+  const { target, attempts, hold, ttft_ms, slot } = got
+  return {
+    call: { caller, trace_id, endpoint, model, session_id, received_at, stream, hints },
+    got: { target, attempts, hold, ttft_ms, slot: { queue_ms: slot.queue_ms } },
+    produced,
+    together: together?.reservation || together?.leaves_more ? together : undefined,
+  }
 }
 
 interface Settled {
@@ -71,16 +87,10 @@ interface Settled {
   settlement: Settlement
 }
 
-export async function settle(
-  needs: SettleNeeds,
-  call: Call,
-  got: Dispatched,
-  { produced, together }: ToSettle,
-): Promise<Money> {
+export async function settle(needs: SettleNeeds, bill: Bill): Promise<Money> {
+  const { got, together } = bill
   const is_plain = !together?.leaves_more && !got.target.subscription
-  const { money, settlement } = is_plain
-    ? await settlePlain(needs, call, got, { produced, together })
-    : await settleWith(needs, call, got, { produced, together })
+  const { money, settlement } = is_plain ? await settlePlain(needs, bill) : await settleWith(needs, bill)
   if (together?.reservation) needs.idempotencyOn(needs.db).ended(together.reservation)
   if (settlement.written_off_micros > 0) needs.onWriteOff(settlement.written_off_micros)
   return money
@@ -88,12 +98,7 @@ export async function settle(
 
 const isOwed = ({ ending }: Produced) => ending === 'completed' || ending === 'client_left'
 
-async function settlePlain(
-  needs: SettleNeeds,
-  call: Call,
-  got: Dispatched,
-  { produced, together }: ToSettle,
-): Promise<Settled> {
+async function settlePlain(needs: SettleNeeds, { call, got, produced, together }: Bill): Promise<Settled> {
   const charge = isOwed(produced) ? chargeFor(got.target, produced.tokens, 0) : NOTHING
   const { direct_cost_micros } = charge
   const moneyOf = ({ charged_micros }: Settlement): Money => ({ charged_micros, direct_cost_micros })
@@ -102,7 +107,7 @@ async function settlePlain(
     hold: got.hold,
     cost_micros: charge.cost_micros,
     event: (settled, now) => eventOf(call, got, produced, { direct_cost_micros, ...settled, now }),
-    facts: traceFacts(call, got, produced),
+    facts: traceFacts({ call, got, produced }),
     keep: together?.reservation && {
       digest: together.reservation.digest,
       bytes: together.kept(NO_MONEY).body.length,
@@ -118,22 +123,19 @@ async function keep({ idempotencyOn, now }: SettleNeeds, tx: Db, together: Toget
   if (reservation && !(await idempotencyOn(tx).keep(reservation, together.kept(money), now()))) throw conflict()
 }
 
-function settleWith(
-  needs: SettleNeeds,
-  call: Call,
-  got: Dispatched,
-  { produced, together }: ToSettle,
-): Promise<Settled> {
+function settleWith(needs: SettleNeeds, { call, got, produced, together }: Bill): Promise<Settled> {
   const { db, now, budgetsOn, slices, usageOn, subscriptionsOn } = needs
   const write = (row: RowFate | undefined) =>
     db.transaction(async (tx): Promise<Settled> => {
       const ended_at = now() // R65: the window that pays is the one that the usage event falls into
-      const charge = isOwed(produced) ? await chargeIn(subscriptionsOn(tx), call, got.target, produced.tokens) : NOTHING
+      const charge = isOwed(produced)
+        ? await chargeIn(subscriptionsOn(tx), call.caller, got.target, produced.tokens)
+        : NOTHING
       const owing = { spender: call.caller, hold: got.hold, cost_micros: charge.cost_micros, row: row ?? 'ends' }
       const { direct_cost_micros } = charge
       const record = async (settled: Settlement) => {
         const event = eventOf(call, got, produced, { now: ended_at, direct_cost_micros, ...settled })
-        await usageOn(tx).insert(event, traceFacts(call, got, produced))
+        await usageOn(tx).insert(event, traceFacts({ call, got, produced }))
       }
       const settled = await budgetsOn(tx).settleAll([owing], ended_at, ([one]) => [record(one as Settlement)])
       const settlement = settled[0] as Settlement
@@ -154,14 +156,12 @@ function settleWith(
 
 async function chargeIn(
   subscriptions: SubscriptionStore,
-  call: Call,
+  { project_id }: Spender,
   target: Target,
   tokens: TokenCounts,
 ): Promise<Charge> {
   const { subscription } = target
-  const covered = subscription
-    ? await subscriptions.useTokens(call.caller.project_id, subscription.id, tokens.input)
-    : 0
+  const covered = subscription ? await subscriptions.useTokens(project_id, subscription.id, tokens.input) : 0
   return chargeFor(target, tokens, covered)
 }
 
@@ -175,19 +175,19 @@ interface Figures {
   now: number
 }
 
-const traceFacts = (call: Call, { target, ttft_ms }: Dispatched, { fallback_used, keyed }: Produced): TraceFacts => ({
+const traceFacts = ({ call, got, produced }: Omit<Bill, 'together'>): TraceFacts => ({
   stream: call.stream,
-  keyed,
-  fallback_used,
-  target_met: targetMet(call.hints, ttft_ms),
+  keyed: produced.keyed,
+  fallback_used: produced.fallback_used,
+  target_met: targetMet(call.hints, got.ttft_ms),
   hints_honored: hintsHonored(call.hints),
-  input_discount_pct: target.subscription?.input_discount_pct,
+  input_discount_pct: got.target.subscription?.input_discount_pct,
 })
 
-export type Tried = Pick<Dispatched, 'target' | 'slot' | 'attempts'> & { ttft_ms: number | null }
+export type Tried = Pick<Bill['got'], 'target' | 'slot' | 'attempts'> & { ttft_ms: number | null }
 export type Outcome = Omit<Produced, 'fallback_used' | 'keyed'>
 
-export function eventOf(call: Call, got: Tried, produced: Outcome, figures: Figures): UsageEvent {
+export function eventOf(call: Bill['call'], got: Tried, produced: Outcome, figures: Figures): UsageEvent {
   const { target, slot, attempts, ttft_ms } = got
   const { tokens, repeated_tokens_est } = produced
   const { charged_micros, direct_cost_micros, written_off_micros, now } = figures
