@@ -45,7 +45,7 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
   const record = ownRecord(rule.size)
   const scripts = scriptsFor(rule.size)
   const names = namesIn(prefix)
-  const missed: { corrections: Correction[]; releases: Lease[] } = { corrections: [], releases: [] }
+  const missed = { corrections: [] as Correction[], releases: new Set<Lease>() }
   const session = redisSession({ url, settling_ms, reunite, onChange: (change) => watching.onChange(change) })
   let watching: Parameters<SharedCounters['watch']>[0] = { onChange() {}, onDecision() {} }
   let place = ALONE
@@ -140,7 +140,7 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
       era = found
     }
     if (turn !== 'beat') await renewOn(run, here.openLeases(anyTime()))
-    for (const lease of missed.releases.splice(0)) await link.remove(names.leases(lease.subject), lease.id)
+    await releaseOn(link)
     for (const some of chunks(missed.corrections.splice(0))) await correctOn(run, some)
     for (;;) {
       const entries = record.tell(CHUNK, store_s)
@@ -154,6 +154,14 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
         for (const entry of entries) record.addUnknown(entry)
         throw error
       })
+    }
+  }
+
+  /** Done twice it changes nothing, so each is on record until Redis has said that it is done. */
+  async function releaseOn(link: Link): Promise<void> {
+    for (const lease of missed.releases) {
+      await answeredWithin(link.remove(names.leases(lease.subject), lease.id), CATCH_UP_MS)
+      missed.releases.delete(lease)
     }
   }
 
@@ -221,7 +229,7 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
       const link = session.link()
       if (link)
         return onStore(link, () => answeredWithin(link.remove(names.leases(lease.subject), lease.id), answer_ms))
-      if (missed.releases.length < MISSED_MAX) missed.releases.push(lease)
+      if (missed.releases.size < MISSED_MAX) missed.releases.add(lease)
     },
   }
 }
