@@ -25,6 +25,17 @@ test('R47 four failures in a row change nothing, the fifth opens', () => {
   expect([circuit.state('b'), circuit.allows('b')]).toEqual(['closed', true])
 })
 
+test('§10.2 how long a target is still left alone is known, while it is', () => {
+  const { clock, circuit, fail } = scene()
+  expect(circuit.openForMs('a')).toBeUndefined()
+  fail(5)
+  expect(circuit.openForMs('a')).toBe(OPEN_MS)
+  clock.advance(OPEN_MS - 1)
+  expect(circuit.openForMs('a')).toBe(1)
+  clock.advance(1)
+  expect(circuit.openForMs('a')).toBeUndefined()
+})
+
 test('R47 a success breaks the row', () => {
   const { circuit, fail } = scene()
   for (let round = 0; round < 3; round++) {

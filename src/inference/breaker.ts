@@ -12,6 +12,8 @@ export interface Breakers {
   succeeded(target_id: string): void
   failed(target_id: string): void
   state(target_id: string): 'closed' | 'open' | 'half_open'
+  /** How long it will still be left alone; undefined where it is not. */
+  openForMs(target_id: string): number | undefined
   /** Targets that are left alone now, or wait for the one call that finds out. */
   notClosed(): string[]
 }
@@ -70,6 +72,12 @@ export function breakers(clock: Clock): Breakers {
     },
 
     state: (target_id) => stateOf(troubles.get(target_id)),
+
+    openForMs(target_id) {
+      const trouble = troubles.get(target_id)
+      if (trouble?.opened_at === undefined || stateOf(trouble) !== 'open') return undefined
+      return trouble.opened_at + OPEN_MS - clock.now()
+    },
 
     notClosed: () => [...troubles].flatMap(([id, trouble]) => (stateOf(trouble) === 'closed' ? [] : [id])),
   }

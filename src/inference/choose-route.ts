@@ -118,10 +118,12 @@ function ofProfiles(question: Question, { gateway, clusters, credentials, subscr
   }
 }
 
+export const LEFT_ALONE = 'it failed repeatedly and is left alone for a while'
+
 function reasonAgainst(target: Target, { breakerAllows }: Question, { allowed_regions }: Snapshot): string | undefined {
   if (allowed_regions && !allowed_regions.includes(target.region))
     return `the project does not allow region '${target.region}'`
-  if (!breakerAllows(target.id)) return 'it failed repeatedly and is left alone for a while'
+  if (!breakerAllows(target.id)) return LEFT_ALONE
   return undefined
 }
 

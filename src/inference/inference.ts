@@ -1,6 +1,6 @@
 // The inference path put together: every stage of pipeline.ts with the parts that it needs.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import type { Clock } from '../core/clock.ts'
+import { type Clock, SECOND_MS } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Stop, type StopSignal } from '../core/stop-signal.ts'
 import { asRefusal, tellTrouble } from '../http/answers.ts'
@@ -16,7 +16,7 @@ import { affinity } from './affinity.ts'
 import { breakers } from './breaker.ts'
 import type { Call } from './call.ts'
 import { readCall } from './call-reading.ts'
-import { type Answer, chooseRoute, type Question } from './choose-route.ts'
+import { type Answer, chooseRoute, LEFT_ALONE, type Question } from './choose-route.ts'
 import { type Client, ClientLeft, clientOf } from './client.ts'
 import { readConversation } from './conversation.ts'
 import { type DeferredWrites, isAway } from './deferred-writes.ts'
@@ -29,7 +29,7 @@ import type { Records } from './records.ts'
 import { responsesOverChat } from './responses-over-chat.ts'
 import type { Snapshots } from './routing-snapshot.ts'
 import { type Bill, bare, type Money, type SettleNeeds, settle } from './settle.ts'
-import type { Route, Target } from './target.ts'
+import type { Dropped, Route, Target } from './target.ts'
 import { bodyFor, headersFor } from './upstream-request.ts'
 
 /** No generation outlives this, whatever its target says. */
@@ -80,9 +80,17 @@ export function inference(needs: InferenceNeeds) {
     const answer = await answerTo(call)
     if (answer.kind === 'route') return answer.route
     if (answer.kind === 'unknown_model') throw unknownModel(call)
-    const reasons = answer.dropped.map(({ target, reason }) => `${target}: ${reason}`).join('; ')
-    throw new Refusal('unavailable', `No target for '${call.model}' can take calls now (${reasons}).`, {
-      headers: { 'retry-after': '5' },
+    throw noneFits(call.model, answer.dropped)
+  }
+
+  /** Only of a target that is left alone is it known when it will be tried again. */
+  function noneFits(model: string, dropped: readonly Dropped[]): Refusal {
+    const reasons = new Set(dropped.map(({ target, reason }) => `${target}: ${reason}`))
+    const alone = dropped.filter(({ reason }) => reason === LEFT_ALONE)
+    const wait_ms = Math.min(...alone.map(({ target }) => health.openForMs(target) ?? 0))
+    const headers = alone.length > 0 ? { 'retry-after': String(Math.max(1, Math.ceil(wait_ms / SECOND_MS))) } : {}
+    return new Refusal('unavailable', `No target for '${model}' can take calls now (${[...reasons].join('; ')}).`, {
+      headers,
     })
   }
 

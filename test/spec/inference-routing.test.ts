@@ -84,19 +84,25 @@ withScene(
         )
       })
 
-      test.each(['draining', 'down'])(
-        'R40 one that is %s is not dialled: 503, with the reason and a time to wait',
-        async (status) => {
-          const stage = await scene().stage()
-          const { beat } = await clusterOf(stage, stage.two)
-          await beat({ status })
-          const heard = await stage.chat({ model: 'own-model' })
-          expect(envelope(heard)).toEqual([503, 'server_error', 'unavailable'])
-          expect(heard.json.error.message).toContain(`the cluster is ${status}`)
-          expect(heard.headers['retry-after']).toMatch(/^\d+$/)
-          expect(stage.two.requests).toHaveLength(0)
-        },
-      )
+      test.each(['draining', 'down'])('R40 one that is %s is not dialled: 503, with the reason', async (status) => {
+        const stage = await scene().stage()
+        const { beat } = await clusterOf(stage, stage.two)
+        await beat({ status })
+        const heard = await stage.chat({ model: 'own-model' })
+        expect(envelope(heard)).toEqual([503, 'server_error', 'unavailable'])
+        expect(heard.json.error.message).toContain(`the cluster is ${status}`)
+        expect(heard.headers['retry-after']).toBeUndefined() // nobody knows until when
+        expect(stage.two.requests).toHaveLength(0)
+      })
+
+      test('§10.2 one that is left alone is 503 with the time after which it will be tried', async () => {
+        const stage = await scene().stage()
+        stage.one.behave({ status: 500 })
+        for (let n = 0; n < 5; n++) expect((await stage.chat()).status).toBe(502)
+        scene().clock.advance(9_500)
+        const heard = await stage.chat()
+        expect([heard.status, heard.headers['retry-after']]).toEqual([503, '21'])
+      })
 
       test('R40 one that fell silent gives way to what else serves the model, and is gone after 90 s', async () => {
         const stage = await scene().stage()
