@@ -72,6 +72,15 @@ describe('§9.1 tools', () => {
   ]
 
   test.each([
+    ['an empty schema', {}, { type: 'object', properties: {} }],
+    ['none', null, { type: 'object', properties: {} }],
+    ['one without its type', { properties: { a: {} } }, { type: 'object', properties: { a: {} } }],
+  ])('a tool with %s gets one that the protocol takes', (_what, given, input_schema) => {
+    const tools = [{ type: 'function', function: { name: 'time', parameters: given } }]
+    expect(toMessages({ model: 'm', messages: hi, tools }, 1)).toMatchObject({ body: { tools: [{ input_schema }] } })
+  })
+
+  test.each([
     ['no choice', {}, undefined],
     ['auto', { tool_choice: 'auto' }, undefined],
     ['required', { tool_choice: 'required' }, { type: 'any' }],
@@ -169,6 +178,7 @@ describe('§9.1 messages', () => {
 
   test.each([
     ['by address', 'https://example.com/a.png', { type: 'url', url: 'https://example.com/a.png' }],
+    ['by its common name', 'data:image/jpg;base64,AA==', { type: 'base64', media_type: 'image/jpeg', data: 'AA==' }],
     ['inline', 'data:image/PNG;base64,iVBORw0=', { type: 'base64', media_type: 'image/png', data: 'iVBORw0=' }],
   ])('an image %s', (_case, url, source) => {
     const part = { type: 'image_url', image_url: { url, detail: 'low' } }

@@ -57,12 +57,15 @@ interface FunctionTool {
   cache_control?: unknown
 }
 
+/** The protocol wants a type where others take nothing, or an empty schema, for a tool without parameters. */
+const NO_PARAMETERS = { type: 'object', properties: {} }
+
 function toTools(tools: unknown): unknown[] | undefined {
   if (!Array.isArray(tools) || tools.length === 0) return undefined
   return tools.map((tool: FunctionTool | null) => {
     if (tool?.type !== 'function' || !tool.function) throw new Untranslatable("'tools' must be functions.")
     const { name, description, parameters } = tool.function
-    const input_schema = parameters ?? { type: 'object', properties: {} }
+    const input_schema = { ...NO_PARAMETERS, ...(parameters as object | null | undefined) }
     return withoutAbsent({ name, description, input_schema, cache_control: tool.cache_control })
   })
 }

@@ -128,8 +128,12 @@ function documentOf({ file }: Part, at: string): Block {
   return { type: 'document', source, ...(typeof filename === 'string' && { title: filename }) }
 }
 
+/** What everybody writes, and the protocol refuses. */
+const REAL_NAMES: Record<string, string> = { 'image/jpg': 'image/jpeg' }
+
 function inline(uri: string, at: string): { type: 'base64'; media_type: string; data: string } {
   const [prefix, media_type] = DATA_URI.exec(uri) ?? []
   if (!prefix || !media_type) throw new Untranslatable(`'${at}' must be a base64 data URI.`)
-  return { type: 'base64', media_type: media_type.toLowerCase(), data: uri.slice(prefix.length) }
+  const named = media_type.toLowerCase()
+  return { type: 'base64', media_type: REAL_NAMES[named] ?? named, data: uri.slice(prefix.length) }
 }
