@@ -123,6 +123,11 @@ export async function buildService(parts: Parts) {
     done(null, payload)
   })
   const limits = rateLimits(app, { clock, logger, settings, metrics: counts, counters })
+  app.decorateRequest('received_at', 0)
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.received_at = clock.now()
+    done()
+  })
   app.addHook('onRequest', limits.edge) //                   §8.1.1 → 429, whatever the address asked for
   await serveReference(app, version)
   await app.register(consoleRoutes, { files: parts.console })
@@ -135,11 +140,9 @@ export async function buildService(parts: Parts) {
   await app.register(async (api) => {
     api.decorateRequest('caller')
     api.decorateRequest('db')
-    api.decorateRequest('received_at', 0)
     countRefusals(api, refusals)
     api.addHook('onRequest', (request, _reply, done) => {
       request.db = db
-      request.received_at = clock.now()
       done()
     })
     api.addHook('onRequest', authenticate(holders, people.signIns, whereFrom)) // §5 → 401

@@ -16,8 +16,10 @@ interface Document {
 
 const EVERYWHERE = { 'x-request-id': 'Names this request, also in the log of the server: `req_…`.' }
 
+const RATE = { RateLimit: 'The limit with the least left: what remains, and in how many seconds more comes.' }
+
 const AUTHENTICATED = {
-  RateLimit: 'The limit with the least left: what remains, and in how many seconds more comes.',
+  ...RATE,
   'RateLimit-Policy': 'All limits that apply to the endpoint.',
 }
 
@@ -131,7 +133,8 @@ const usual = (is_closed: boolean, { path, is_keyed }: About) => ({
 function bearing(status: string, { path, generates }: About): object {
   const generation = generates && { ...BEGUN, ...(status !== '5XX' && GENERATED), ...(status === '200' && CHARGED) }
   if (status === '200') return { ...generation, ...(path.startsWith('/auth/') && SIGNED_IN) }
-  return { ...generation, ...AGAIN, ...(status === '4XX' && !path.startsWith('/auth/') && UNKNOWN_CALLER) }
+  const refused = { ...AGAIN, ...(status === '4XX' && RATE) } // the edge refuses anybody
+  return { ...generation, ...refused, ...(status === '4XX' && !path.startsWith('/auth/') && UNKNOWN_CALLER) }
 }
 
 const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })

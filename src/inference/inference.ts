@@ -176,7 +176,9 @@ export function inference(needs: InferenceNeeds) {
     const stop = new Stop()
     // R26: a keyed generation is finished and kept, so that the retry replays it; any other ends with its client.
     const client = clientOf(reply, kind, () => request.keyed ?? stop.stop(new ClientLeft('the client left')))
-    const timer = setTimeout(() => stop.stop(tooLate(call)), remaining(call, clock.now()))
+    const left_ms = remaining(call, clock.now())
+    if (left_ms === 0) stop.stop(tooLate(call)) // while its body was on its way, say
+    const timer = setTimeout(() => stop.stop(tooLate(call)), left_ms)
     reply.header('agent-trace-id', call.trace_id)
     try {
       await generate(call, client, stagesFor(request, allowance), stop)
