@@ -1,7 +1,7 @@
 // Native shortcuts must say what the plain way says, byte for byte.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { endOfString, fieldFromEnd, isDeeperThan, textOf } from './json-bytes.ts'
+import { endOfString, fieldFromEnd, isBeyond, textOf } from './json-bytes.ts'
 
 const RUNS = { numRuns: 2_000, seed: 20_261_116 }
 
@@ -89,5 +89,17 @@ test('§6.4 any object: what is found from the end is what the whole of it says'
 
 test('§4 depth is counted outside of texts only', () => {
   const json = (levels: number) => Buffer.from(`${'['.repeat(levels)}"${'['.repeat(200)}"${']'.repeat(levels)}`)
-  expect([isDeeperThan(64, json(64)), isDeeperThan(64, json(65))]).toEqual([false, true])
+  const bounds = { levels: 64, parts: 1_000 }
+  expect([isBeyond(bounds, json(64)), isBeyond(bounds, json(65))]).toEqual([false, true])
+})
+
+test('§4 arrays and objects are counted, inside each other or side by side, outside of texts only', () => {
+  const json = (parts: number) =>
+    Buffer.from(
+      `["${'{'.repeat(200)}",${Array(parts - 1)
+        .fill('{}')
+        .join()}]`,
+    )
+  const bounds = { levels: 64, parts: 100 }
+  expect([isBeyond(bounds, json(100)), isBeyond(bounds, json(101))]).toEqual([false, true])
 })

@@ -86,15 +86,22 @@ export function skipSpace(json: Buffer, from: number): number {
   return at
 }
 
-/** Whether arrays and objects lie within each other more than so many levels deep. */
-export function isDeeperThan(levels: number, json: Buffer): boolean {
-  if (json.length <= 2 * levels) return false // too short to open and close that many
+export interface Nesting {
+  levels: number
+  /** Of arrays and objects in all. */
+  parts: number
+}
+
+/** Whether arrays and objects lie deeper within each other, or are more in number. */
+export function isBeyond({ levels, parts }: Nesting, json: Buffer): boolean {
+  if (json.length <= 2 * Math.min(levels, parts)) return false // too short to open and close that many
   let depth = 0
+  let opened = 0
   for (let at = 0; at < json.length; at++) {
     const byte = json[at]
     if (byte === QUOTE) at = endOfString(json, at) - 1
     else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
-      if (++depth > levels) return true
+      if (++depth > levels || ++opened > parts) return true
     } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) depth--
   }
   return false

@@ -30,3 +30,9 @@ test.each([
 ])('T-34 once parsed: %s', (_case, json, tooDeep) => {
   expect(nestsTooDeep(JSON.parse(json))).toBe(tooDeep)
 })
+
+test('T-34 more objects than any prompt has are found out without parsing them, and a long text is none', () => {
+  const body = (parts: number) =>
+    Buffer.from(`{"messages":[${Array(parts).fill('{}').join()}],"x":"${'{'.repeat(1e6)}"}`)
+  expect([isTooDeep(body(249_998)), isTooDeep(body(249_999))]).toEqual([false, true])
+})

@@ -1,10 +1,11 @@
 // Bodies are JSON in UTF-8 (§4). Nothing is guessed: what would change on its way through is refused instead.
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
-import { isDeeperThan, textOf } from '../core/json-bytes.ts'
+import { isBeyond, textOf } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 
 const DEPTH_MAX = 64
+const PARTS_MAX = 250_000 // a second of parsing, for which everybody would wait, has millions
 
 export function parseJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -30,7 +31,7 @@ const notJson = (cause: Error) => new Refusal('invalid_request', 'The body is no
 const namedProto = () => new Refusal('invalid_request', "No field of the body may be called '__proto__'.")
 
 /** Parsing deep nesting is cheap, but everything that walks the result afterwards recurses. */
-export const isTooDeep = (json: Buffer) => isDeeperThan(DEPTH_MAX, json)
+export const isTooDeep = (json: Buffer) => isBeyond({ levels: DEPTH_MAX, parts: PARTS_MAX }, json)
 
 /** The same of a body that was parsed already, which for one of a few long texts costs far less than its bytes. */
 export const nestsTooDeep = (value: unknown) => nestsDeeper(value, DEPTH_MAX)

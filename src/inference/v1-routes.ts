@@ -68,4 +68,5 @@ export function takeBodiesAsBytes(app: FastifyInstance): void {
   })
 }
 
-const tooDeep = () => new Refusal('invalid_request', 'The body nests too deep.')
+const tooDeep = () =>
+  new Refusal('invalid_request', 'The body nests deeper than 64 levels, or has more than 250,000 objects and arrays.')

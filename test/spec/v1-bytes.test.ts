@@ -98,6 +98,13 @@ withScene((scene) => {
       expect(JSON.stringify(sent)).not.toContain(stage.key)
     })
 
+    test('T-34 a body of nothing but millions of objects is refused before anybody waits for it', async () => {
+      const stage = await scene().stage()
+      const heard = await stage.ask(CHAT, { body: `{"model":"m","messages":[${'{},'.repeat(5_000_000)}{}]}` })
+      expect([heard.status, heard.json.error.message]).toEqual([400, expect.stringContaining('250,000 objects')])
+      expect(stage.one.requests).toEqual([])
+    })
+
     test('§7.5 a megabyte of prompt goes through; beyond 16 MiB it is 413', async () => {
       const stage = await scene().stage()
       const long = (bytes: number) => ({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] })
