@@ -153,6 +153,18 @@ describe('§store the embedded store and its disk', () => {
     await db.close()
   })
 
+  test('§store who writes while it closes, or after, is told so', async () => {
+    const db = await opened(fdatasync)
+    await db.rows(sql`CREATE TABLE late (n INTEGER)`)
+    const closing = db.close()
+    const write = () => db.rows(sql`INSERT INTO late (n) VALUES (1)`)
+    const unavailable = expect.objectContaining({ kind: 'unavailable' })
+    await expect(write()).rejects.toEqual(unavailable)
+    await closing
+    await expect(write()).rejects.toEqual(unavailable)
+    await expect(db.transaction(async (tx) => tx.rows(sql`SELECT 1`))).rejects.toEqual(unavailable)
+  })
+
   test('§store one who writes without a pause does not make the log grow for ever; a stop leaves one file', async () => {
     const db = await opened(fdatasync)
     await db.rows(sql`CREATE TABLE large (body TEXT)`)

@@ -31,10 +31,11 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
   const watchers = sqliteWatch(writer)
   const queue: Job[] = []
   let committing: Promise<void> | undefined
+  let closed: Error | undefined
 
   function enqueue<T>(job: Pick<Job, 'run' | 'is_transaction' | 'lasting'>, gathered = false): Promise<T> {
     return new Promise((resolve, reject) => {
-      const failure = disk.failure()
+      const failure = closed ?? disk.failure()
       if (failure) return reject(unavailable(failure))
       queue.push({ resolve, reject, ...job })
       committing ??= commitAll(gathered)
@@ -90,6 +91,7 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
     },
     async close() {
       while (committing) await committing
+      closed = new Error('the store is closed') // somebody may still write: whoever was not waited for
       checkpointing.stop()
       await thread.close()
       await disk.close().catch(() => {}) // whoever waited for it has been told
