@@ -1,5 +1,5 @@
 // The first start: a project, its verified owner and one admin key (§5). Later starts make nothing.
-import { emailAddress, newPerson, newProject, type Project } from './accounts/account.ts'
+import { emailAddress, FIRST_PROJECT_NAME, newPerson, newProject, type Project } from './accounts/account.ts'
 import { accountStore } from './accounts/account-store.ts'
 import { mayBeAStrangers, takeAddressFrom } from './accounts/unconfirmed-store.ts'
 import { adoptKey, createKey, type MintedKey } from './keys/key.ts'
@@ -19,7 +19,7 @@ export interface Founded {
   key: MintedKey
 }
 
-const FIRST: Founding = { name: 'default', owner_email: 'owner@switchyard.local', verified: true }
+const FIRST: Founding = { name: FIRST_PROJECT_NAME, owner_email: 'owner@switchyard.local', verified: true }
 
 /** Several replicas may start at once on an empty store; the lock lets exactly one of them found the project. */
 export async function foundFirstProject(db: Db, now: number, raw_key?: string): Promise<Founded | 'exists' | 'busy'> {

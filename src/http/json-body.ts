@@ -6,6 +6,7 @@ import { Refusal } from '../core/refusal.ts'
 
 const DEPTH_MAX = 64
 const PARTS_MAX = 250_000 // a second of parsing, for which everybody would wait, has millions
+const TOO_DEEP = `The body nests deeper than ${DEPTH_MAX} levels`
 
 export function parseJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -18,7 +19,7 @@ export function parseJsonBodies(app: FastifyInstance): void {
     // DELETE with a JSON content type and no body is what many clients send.
     if (bytes.length === 0) return done(null, undefined)
     if (!isUtf8(bytes)) return done(new Refusal('invalid_request', 'The body is not valid UTF-8.'))
-    if (isTooDeep(bytes)) return done(new Refusal('invalid_request', `The body nests deeper than ${DEPTH_MAX} levels.`))
+    if (isTooDeep(bytes)) return done(new Refusal('invalid_request', `${TOO_DEEP}.`))
     const text = textOf(bytes)
     parse(request, text, (error, value) => {
       if (!error) return done(null, value)
@@ -29,6 +30,10 @@ export function parseJsonBodies(app: FastifyInstance): void {
 
 const notJson = (cause: Error) => new Refusal('invalid_request', 'The body is not valid JSON.', { cause })
 const namedProto = () => new Refusal('invalid_request', "No field of the body may be called '__proto__'.")
+
+/** Of a body that is large enough to have too many parts as well. */
+export const tooDeepOrMany = () =>
+  new Refusal('invalid_request', `${TOO_DEEP}, or has more than ${PARTS_MAX.toLocaleString('en')} objects and arrays.`)
 
 /** Parsing deep nesting is cheap, but everything that walks the result afterwards recurses. */
 export const isTooDeep = (json: Buffer) => isBeyond({ levels: DEPTH_MAX, parts: PARTS_MAX }, json)

@@ -94,7 +94,7 @@ function signal(): { given: Promise<void>; give(): void } {
   const given = new Promise<void>((resolve) => {
     give = resolve
   })
-  return { given, give: () => give() }
+  return { given, give }
 }
 
 /** What the upstream says of its own failure goes on like all that came before it. */

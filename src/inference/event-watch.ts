@@ -1,5 +1,6 @@
 // What the events of a stream tell, found by searching their bytes: only those that tell more than content are parsed.
 // Every text here has one character for each byte, so that a place in one is a place in the other.
+import { jsonOrNone } from '../core/json-bytes.ts'
 import type { CallKind } from '../providers/provider.ts'
 import { addGenerated, addWithin, nothingGenerated, valueAfter } from './generated-text.ts'
 
@@ -152,10 +153,6 @@ function learnOfResponse({ type, response, item, ...more }: Fields, told: Told):
 function parsed(bytes: Buffer, start: number, end: number): Fields {
   const lines = bytes.toString('utf8', start, end).split(/\r?\n/)
   const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice('data:'.length))
-  try {
-    const value: unknown = JSON.parse(data.join('\n'))
-    return typeof value === 'object' && value !== null ? (value as Fields) : {}
-  } catch {
-    return {}
-  }
+  const value: unknown = jsonOrNone(data.join('\n'))
+  return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }

@@ -108,9 +108,8 @@ async function answerWhole(run: Run, { content_type, body, tokens }: Whole): Pro
   })
   const also = (tx: Db, money: Money) => stages.also(ended(money), tx)
   const produced = await producedOf(run, 'completed', tokens)
-  const answer = told(
-    await stages.settle(call, got, produced, { reservation, leaves_more: stages.leavesMore(call), kept: told, also }),
-  )
+  const together = { reservation, leaves_more: stages.leavesMore(call), kept: told, kept_bytes: body.length, also }
+  const answer = told(await stages.settle(call, got, produced, together))
   client.send(answer.status, answer.headers, answer.body)
 }
 
@@ -161,6 +160,7 @@ async function answerStream(
     reservation,
     leaves_more: stages.leavesMore(call),
     kept,
+    kept_bytes: body.length,
     also,
   })
   client.end(money ? moneyHeaders(money) : {}, last)

@@ -46,6 +46,8 @@ export interface Together {
   leaves_more: boolean
   /** The answer to keep, once its cost is known. */
   kept(money: Money): KeptResponse
+  /** About how much that is. */
+  kept_bytes: number
   also(tx: Db, money: Money): Promise<void>
 }
 
@@ -110,7 +112,7 @@ async function settlePlain(needs: SettleNeeds, { call, got, produced, together }
     facts: traceFacts({ call, got, produced }),
     keep: together?.reservation && {
       digest: together.reservation.digest,
-      bytes: together.kept(NO_MONEY).body.length,
+      bytes: together.kept_bytes,
       write: (tx, settled) => keep(needs, tx, together, moneyOf(settled)),
     },
   })
@@ -165,7 +167,6 @@ async function chargeIn(
   return chargeFor(target, tokens, covered)
 }
 
-const NO_MONEY: Money = { charged_micros: 0, direct_cost_micros: 0 }
 const NOTHING: Charge = { cost_micros: 0, direct_cost_micros: 0 }
 
 interface Figures {

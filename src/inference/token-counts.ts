@@ -1,5 +1,6 @@
 // Usage as providers report it, in one form (§6.4 of their many). `cached` and `written` are parts of `input`.
 import type { Tokens } from '../models/price.ts'
+import { outputTokens } from '../responses/response-object.ts'
 
 export interface TokenCounts extends Tokens {
   reasoning: number
@@ -19,25 +20,16 @@ export function readUsage(usage: unknown): TokenCounts | undefined {
   const outputDetails = (fields.completion_tokens_details ?? fields.output_tokens_details ?? {}) as Fields
   const cached = count(details.cached_tokens) ?? count(fields.prompt_cache_hit_tokens) ?? 0
   const written = count(details.cache_write_tokens) ?? 0
+  const said = count(fields.completion_tokens) ?? count(fields.output_tokens) ?? 0
   const reasoning = count(outputDetails.reasoning_tokens) ?? 0
   return {
     input: Math.max(input, cached + written), // some upstreams report the parts beside the whole
     cached,
     written,
-    output: outputOf(fields, input, reasoning),
+    output: outputTokens({ input, said, reasoning, total: fields.total_tokens }),
     reasoning,
     estimated: false,
   }
-}
-
-/** Some upstreams report what was reasoned beside what was said; then only the total has both. */
-function outputOf(
-  { completion_tokens, output_tokens, total_tokens }: Fields,
-  input: number,
-  reasoning: number,
-): number {
-  const output = count(completion_tokens) ?? count(output_tokens) ?? 0
-  return reasoning > 0 && total_tokens === input + output + reasoning ? output + reasoning : output
 }
 
 /** What an upstream that stayed silent, or was cut off, has probably worked. */

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { jsonIn } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
-import { isTooDeep, nestsTooDeep } from '../http/json-body.ts'
+import { isTooDeep, nestsTooDeep, tooDeepOrMany } from '../http/json-body.ts'
 import type { Routes } from '../http/routes.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { JsonBody } from './call.ts'
@@ -56,17 +56,14 @@ export function takeBodiesAsBytes(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     const bytes = body as Buffer
     if (!isUtf8(bytes)) return done(new Refusal('invalid_request', 'The body is not valid UTF-8.'))
-    if (bytes.length >= SCAN_FROM_BYTES && isTooDeep(bytes)) return done(tooDeep())
+    if (bytes.length >= SCAN_FROM_BYTES && isTooDeep(bytes)) return done(tooDeepOrMany())
     let json: unknown
     try {
       json = jsonIn(bytes)
     } catch (cause) {
       return done(new Refusal('invalid_request', 'The body is not valid JSON.', { cause }))
     }
-    if (nestsTooDeep(json)) return done(tooDeep())
+    if (nestsTooDeep(json)) return done(tooDeepOrMany())
     done(null, { bytes, json } satisfies JsonBody)
   })
 }
-
-const tooDeep = () =>
-  new Refusal('invalid_request', 'The body nests deeper than 64 levels, or has more than 250,000 objects and arrays.')

@@ -147,8 +147,7 @@ export function usageFrom(usage: unknown): ResponseUsage | null {
   const outputs = (more.completion_tokens_details ?? {}) as Json
   const [input, said] = [count(prompt_tokens), count(completion_tokens)]
   const reasoning_tokens = count(outputs.reasoning_tokens)
-  // Some upstreams report what was reasoned beside what was said; then only the total has both.
-  const output = total_tokens === input + said + reasoning_tokens ? said + reasoning_tokens : said
+  const output = outputTokens({ input, said, reasoning: reasoning_tokens, total: total_tokens })
   return {
     input_tokens: input,
     input_tokens_details: {
@@ -159,6 +158,12 @@ export function usageFrom(usage: unknown): ResponseUsage | null {
     output_tokens_details: { reasoning_tokens },
     total_tokens: typeof total_tokens === 'number' ? count(total_tokens) : input + output,
   }
+}
+
+/** Some upstreams report what was reasoned beside what was said; then only the total has both. */
+export function outputTokens(told: { input: number; said: number; reasoning: number; total: unknown }): number {
+  const { input, said, reasoning, total } = told
+  return total === input + said + reasoning ? said + reasoning : said
 }
 
 const count = (value: unknown) => (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0)
