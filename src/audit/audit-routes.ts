@@ -1,6 +1,7 @@
 // GET /v2/audit-log.
 import { listOf } from '../core/shapes.ts'
 import { page, type Routes } from '../http/routes.ts'
+import { sendList } from '../http/whole-list.ts'
 import { AuditEntry, AuditQuery, auditQuestion, placed } from './audit.ts'
 import { auditStore } from './audit-store.ts'
 
@@ -13,17 +14,18 @@ export const auditRoutes: Routes = async (app) => {
         tags: ['Audit log'],
         summary: 'Who did what, newest first',
         description:
-          'Every change that needs the `admin` scope, and what members did to their accounts. At most `limit` ' +
-          'entries come back: `has_more` says whether there are more, and `after` with the last id of a page gives ' +
-          'the next one.',
+          'Every change that needs the `admin` scope, and what members did to their accounts, all in one answer. ' +
+          'With `limit`, at most so many: `has_more` says whether there are more, and `after` with the last id of a ' +
+          'page gives the next one.',
         querystring: AuditQuery,
         response: { 200: listOf(AuditEntry) },
       },
     },
-    async ({ caller: { project_id }, query, db }) => {
+    async ({ caller: { project_id }, query, db }, reply) => {
       const { limit, after: id, ...question } = auditQuestion(query)
       const store = auditStore(db)
       const after = id === null ? undefined : placed(await store.place(project_id, id))
+      if (limit === undefined) return sendList(reply, store.listAll(project_id, { after, ...question }), AuditEntry)
       return page(await store.list(project_id, { limit: limit + 1, after, ...question }), limit)
     },
   )

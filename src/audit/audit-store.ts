@@ -1,14 +1,28 @@
 // The audit log at rest: entries are added and read, and never changed.
 import { nextSequence } from '../core/ids.ts'
+import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
 import { type Db, joined, sql } from '../storage/db.ts'
 import type { AuditEntry, AuditPlace, AuditQuestion, NewEntry } from './audit.ts'
 
 type Row = Omit<AuditEntry, 'object' | 'target'> & { target: string | null }
-type Asked = Omit<AuditQuestion, 'after'> & { after: AuditPlace | undefined }
+type Asked = Omit<AuditQuestion, 'after' | 'limit'> & { limit: number; after: AuditPlace | undefined }
 
 export type AuditStore = ReturnType<typeof auditStore>
 
 export function auditStore(db: Db) {
+  const rowsOf = (project_id: string, { action, actor, from_ms, to_ms, limit, after }: Asked) =>
+    db.rows<Row & AuditPlace>(
+      joined(
+        sql`
+          SELECT id, actor, action, target, request_id, created_at, created_ms, sequence FROM audit_entry
+          WHERE project_id = ${project_id} AND created_ms >= ${from_ms} AND created_ms < ${to_ms}
+            AND (CAST(${action} AS TEXT) IS NULL OR action = ${action})
+            AND (CAST(${actor} AS TEXT) IS NULL OR actor = ${actor})`,
+        after ? sql` AND (created_ms, sequence, id) < (${after.created_ms}, ${after.sequence}, ${after.id})` : sql``,
+        sql` ORDER BY created_ms DESC, sequence DESC, id DESC LIMIT ${limit}`,
+      ),
+    )
+
   return {
     async insert(e: NewEntry): Promise<void> {
       await db.rows(sql`
@@ -28,20 +42,15 @@ export function auditStore(db: Db) {
       return rows.map((row) => row.project_id)
     },
 
-    async list(project_id: string, { action, actor, from_ms, to_ms, limit, after }: Asked): Promise<AuditEntry[]> {
-      const rows = await db.rows<Row>(
-        joined(
-          sql`
-            SELECT id, actor, action, target, request_id, created_at FROM audit_entry
-            WHERE project_id = ${project_id} AND created_ms >= ${from_ms} AND created_ms < ${to_ms}
-              AND (CAST(${action} AS TEXT) IS NULL OR action = ${action})
-              AND (CAST(${actor} AS TEXT) IS NULL OR actor = ${actor})`,
-          after ? sql` AND (created_ms, sequence, id) < (${after.created_ms}, ${after.sequence}, ${after.id})` : sql``,
-          sql` ORDER BY created_ms DESC, sequence DESC, id DESC LIMIT ${limit}`,
-        ),
-      )
-      return rows.map(fromRow)
-    },
+    /** All that fit, newest first, or all that are older than a place (R70). */
+    listAll: (project_id: string, asked: Omit<Asked, 'limit'>) =>
+      mapped(
+        inBatches(asked.after, (after) => rowsOf(project_id, { ...asked, after, limit: BATCH_ROWS })),
+        fromRow,
+      ),
+
+    list: async (project_id: string, asked: Asked): Promise<AuditEntry[]> =>
+      (await rowsOf(project_id, asked)).map(fromRow),
 
     /** Where an entry stands in the log. */
     async place(project_id: string, id: string): Promise<AuditPlace | undefined> {
@@ -52,7 +61,7 @@ export function auditStore(db: Db) {
   }
 }
 
-const fromRow = ({ target, ...row }: Row): AuditEntry => ({
+const fromRow = ({ target, created_ms: _created_ms, sequence: _sequence, ...row }: Row & AuditPlace): AuditEntry => ({
   ...row,
   object: 'audit_entry',
   ...(target !== null && { target }),

@@ -61,7 +61,6 @@ export function targetOf(result: unknown, params: unknown): string | undefined {
 }
 
 const LIMIT_MAX = 10_000
-const LIMIT_DEFAULT = 1_000
 const LATEST_MS = Number.MAX_SAFE_INTEGER
 
 const only = (what: string) => Type.Optional(Type.String({ description: `Only ${what}.` }))
@@ -72,7 +71,7 @@ export const AuditQuery = Type.Object({
   from: only('from this RFC 3339 time on'),
   to: only('before this RFC 3339 time'),
   limit: Type.Optional(
-    Type.String({ description: `How many entries at most, 1 to ${LIMIT_MAX}. Default ${LIMIT_DEFAULT}.` }),
+    Type.String({ description: `How many entries at most, 1 to ${LIMIT_MAX}. Without it, all of them.` }),
   ),
   after: Type.Optional(
     Type.String({ description: 'The next page: entries older than the one of this id, the last of a page.' }),
@@ -85,7 +84,8 @@ export interface AuditQuestion {
   actor: string | null
   from_ms: number
   to_ms: number
-  limit: number
+  /** Undefined: all of them (R70). */
+  limit: number | undefined
   /** The id of an entry that the page begins after. */
   after: string | null
 }
@@ -109,7 +109,7 @@ export function auditQuestion({ action, actor, from, to, limit, after }: Static<
     actor: actor === undefined ? null : storable('actor', actor),
     from_ms: from === undefined ? 0 : instant('from', from),
     to_ms: to === undefined ? LATEST_MS : instant('to', to),
-    limit: limit === undefined ? LIMIT_DEFAULT : wholeNumber('limit', limit, { minimum: 1, maximum: LIMIT_MAX }),
+    limit: limit === undefined ? undefined : wholeNumber('limit', limit, { minimum: 1, maximum: LIMIT_MAX }),
     after: after === undefined ? null : storable('after', after),
   }
 }

@@ -2,11 +2,12 @@
 import { Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
-import { found, list, page, type Routes } from '../http/routes.ts'
+import { found, type Routes } from '../http/routes.ts'
+import { sendList } from '../http/whole-list.ts'
 import { Cluster, DeregisteredCluster, NewCluster, registerCluster } from './cluster.ts'
 import { clusterStore } from './cluster-store.ts'
 import { ClusterTelemetry, Heartbeat, telemetryOf } from './cluster-telemetry.ts'
-import { ClusterTransition, TOLD_MAX } from './cluster-transition.ts'
+import { ClusterTransition } from './cluster-transition.ts'
 import { transitionStore } from './transition-store.ts'
 
 const Params = Type.Object({ cluster_id: Type.String({ description: 'Begins `byc_`.' }) })
@@ -29,7 +30,7 @@ export const clusterRoutes: Routes<{ clock: Clock }> = async (app, { clock }) =>
   app.get(
     '/v2/byoc/clusters',
     { config: watch, schema: { tags, summary: 'List clusters, newest first', response: { 200: listOf(Cluster) } } },
-    async ({ caller, db }) => list(await clusterStore(db).list(caller.project_id)),
+    async ({ caller, db }, reply) => sendList(reply, clusterStore(db).list(caller.project_id), Cluster),
   )
 
   app.get(
@@ -73,14 +74,16 @@ export const clusterRoutes: Routes<{ clock: Clock }> = async (app, { clock }) =>
       schema: {
         tags,
         summary: 'How a cluster’s status changed in the last day, newest first',
-        description: 'At most 1,000. Those of a deregistered cluster can be read for a day.',
+        description: 'Those of a deregistered cluster can be read for a day.',
         params: Params,
         response: { 200: listOf(ClusterTransition) },
       },
     },
-    async ({ caller, params: { cluster_id }, db }) => {
-      const changes = await transitionStore(db).list(caller.project_id, cluster_id, clock.now())
-      return page(found(changes, 'cluster', cluster_id), TOLD_MAX)
+    async ({ caller, params: { cluster_id }, db }, reply) => {
+      const transitions = transitionStore(db)
+      const known = (await transitions.isKnown(caller.project_id, cluster_id, clock.now())) || undefined
+      found(known, 'cluster', cluster_id)
+      return sendList(reply, transitions.list(caller.project_id, cluster_id, clock.now()), ClusterTransition)
     },
   )
 

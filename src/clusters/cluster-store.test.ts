@@ -1,5 +1,6 @@
 // Clusters at rest, on whichever engine this run is for.
 import { expect, test } from 'vitest'
+import { allOf } from '../../test/support/batches.ts'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
 import { mutateSql, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
@@ -39,7 +40,7 @@ withDb((db) => {
     const id = await project()
     const made: string[] = []
     for (const now of [NOON, ...Array<number>(100).fill(NOON + 1), NOON + 2]) made.push((await cluster(id, now)).id)
-    return JSON.stringify((await on.list(id)).map((one) => one.id)) === JSON.stringify(made.reverse())
+    return JSON.stringify((await allOf(on.list(id))).map((one) => one.id)) === JSON.stringify(made.reverse())
   }
 
   test('R11 newest first, ties by insertion', async () => {
@@ -73,7 +74,7 @@ withDb((db) => {
     const { project_id, id } = await cluster(await project())
     expect(await store().remove(project_id, id, NOON)).toBe(true)
     expect(await store().recordHeartbeat(project_id, id, { status: 'active' }, NOON)).toBeUndefined()
-    expect(await store().list(project_id)).toEqual([])
+    expect(await allOf(store().list(project_id))).toEqual([])
   })
 
   test('T-78 fifty heartbeats racing a deletion never bring it back', async () => {
@@ -89,7 +90,7 @@ withDb((db) => {
     const stranger = await project()
     const done: string[] = []
     if (await on.find(stranger, id)) done.push('find')
-    if ((await on.list(stranger)).some((one) => one.id === id)) done.push('list')
+    if ((await allOf(on.list(stranger))).some((one) => one.id === id)) done.push('list')
     if (await on.recordHeartbeat(stranger, id, { status: 'down' }, NOON)) done.push('heartbeat')
     if (await on.remove(stranger, id, NOON)) done.push('remove')
     if (done.length === 0 && (await store().find(project_id, id))?.status !== 'registering') done.push('touched')

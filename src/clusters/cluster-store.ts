@@ -2,6 +2,7 @@
 // could change a route raises the project's routing epoch in the same transaction.
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
+import { BATCH_ROWS, mapped, newestFirst } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
 import { type Cluster, type ReportedStatus, SILENCE_MS } from './cluster.ts'
@@ -47,11 +48,16 @@ export function clusterStore(db: Db) {
       })
     },
 
-    async list(project_id: string): Promise<Cluster[]> {
-      const rows = await db.rows<Row>(sql`
-        SELECT * FROM byoc_cluster WHERE project_id = ${project_id} ORDER BY sequence DESC`)
-      return rows.map(fromRow)
-    },
+    /** All of them, newest first. */
+    list: (project_id: string) =>
+      mapped(
+        newestFirst(({ sequence, id }) =>
+          db.rows<Row>(sql`
+            SELECT * FROM byoc_cluster WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
+            ORDER BY sequence DESC, id DESC LIMIT ${BATCH_ROWS}`),
+        ),
+        fromRow,
+      ),
 
     /** For whoever routes: each cluster with what it last told of itself. */
     async listReported(project_id: string): Promise<{ cluster: Cluster; telemetry: Telemetry | undefined }[]> {

@@ -6,7 +6,6 @@ import { Cluster } from './cluster.ts'
 
 /** What is told: a day. What is kept: a month, so that an operator can look further back in the store. */
 export const TOLD_MS = 24 * HOUR_MS
-export const TOLD_MAX = 1_000
 export const KEPT_MS = 30 * 24 * HOUR_MS
 
 const { status } = Cluster.properties

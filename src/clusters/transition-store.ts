@@ -2,8 +2,9 @@
 // status writes nothing.
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
+import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
-import { type ClusterTransition, KEPT_MS, TOLD_MAX, TOLD_MS } from './cluster-transition.ts'
+import { type ClusterTransition, KEPT_MS, TOLD_MS } from './cluster-transition.ts'
 
 const SWEEP_MAX = 1_000 // bounds how long one statement holds the store
 
@@ -12,7 +13,7 @@ interface Change extends Pick<ClusterTransition, 'from' | 'to' | 'why'> {
   project_id: string
 }
 
-type Row = Pick<ClusterTransition, 'cluster_id' | 'from' | 'to' | 'why'> & { at_ms: number }
+type Row = Pick<ClusterTransition, 'cluster_id' | 'from' | 'to' | 'why'> & { at_ms: number; sequence: number }
 
 export type TransitionStore = ReturnType<typeof transitionStore>
 
@@ -25,14 +26,28 @@ export function transitionStore(db: Db) {
         VALUES (${nextSequence(now)}, ${id}, ${project_id}, ${from}, ${to}, ${why}, ${now})`)
     },
 
-    /** Of the last day, newest first, one more than is told. Undefined where the project never had this cluster. */
-    async list(project_id: string, cluster_id: string, now: number): Promise<ClusterTransition[] | undefined> {
-      const rows = await db.rows<Row>(sql`
-        SELECT cluster_id, from_status AS "from", to_status AS "to", why, at_ms FROM cluster_transition
-        WHERE project_id = ${project_id} AND cluster_id = ${cluster_id} AND at_ms > ${now - TOLD_MS}
-        ORDER BY sequence DESC LIMIT ${TOLD_MAX + 1}`)
-      if (rows.length === 0 && !(await isKnown(project_id, cluster_id))) return undefined
-      return rows.map(({ at_ms, ...row }) => ({ object: 'byoc_cluster.transition', ...row, at: rfc3339(at_ms) }))
+    /** All of the last day, newest first. */
+    list: (project_id: string, cluster_id: string, now: number) =>
+      mapped(
+        inBatches({ sequence: Number.MAX_SAFE_INTEGER }, ({ sequence }) =>
+          db.rows<Row>(sql`
+            SELECT sequence, cluster_id, from_status AS "from", to_status AS "to", why, at_ms FROM cluster_transition
+            WHERE project_id = ${project_id} AND cluster_id = ${cluster_id} AND at_ms > ${now - TOLD_MS}
+              AND sequence < ${sequence}
+            ORDER BY sequence DESC LIMIT ${BATCH_ROWS}`),
+        ),
+        transitionFrom,
+      ),
+
+    /** Whether the project has this cluster, or had it within the last day. */
+    async isKnown(project_id: string, cluster_id: string, now: number): Promise<boolean> {
+      const rows = await db.rows(sql`
+        SELECT 1 AS known WHERE EXISTS (
+            SELECT 1 FROM byoc_cluster WHERE project_id = ${project_id} AND id = ${cluster_id})
+          OR EXISTS (
+            SELECT 1 FROM cluster_transition
+            WHERE project_id = ${project_id} AND cluster_id = ${cluster_id} AND at_ms > ${now - TOLD_MS})`)
+      return rows.length > 0
     },
 
     /** True while there may be more. */
@@ -45,10 +60,10 @@ export function transitionStore(db: Db) {
       return swept.length >= SWEEP_MAX
     },
   }
-
-  async function isKnown(project_id: string, cluster_id: string): Promise<boolean> {
-    const rows = await db.rows(sql`
-      SELECT id FROM byoc_cluster WHERE project_id = ${project_id} AND id = ${cluster_id}`)
-    return rows.length > 0
-  }
 }
+
+const transitionFrom = ({ at_ms, sequence: _sequence, ...row }: Row): ClusterTransition => ({
+  object: 'byoc_cluster.transition',
+  ...row,
+  at: rfc3339(at_ms),
+})

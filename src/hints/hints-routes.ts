@@ -2,7 +2,8 @@
 import { Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
-import { found, list, type Routes } from '../http/routes.ts'
+import { found, type Routes } from '../http/routes.ts'
+import { sendList } from '../http/whole-list.ts'
 import { AgentHints, createHints, DeletedHints, NewHints } from './hints.ts'
 import { hintsStore } from './hints-store.ts'
 
@@ -34,7 +35,7 @@ export const hintsRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
   app.get(
     '/v2/agent-hints',
     { config: watch, schema: { tags, summary: 'List hints, newest first', response: { 200: listOf(AgentHints) } } },
-    async ({ caller, db }) => list(await hintsStore(db).list(caller.project_id)),
+    async ({ caller, db }, reply) => sendList(reply, hintsStore(db).list(caller.project_id), AgentHints),
   )
 
   app.get(

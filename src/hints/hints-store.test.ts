@@ -1,5 +1,6 @@
 // §10.1: stored hints belong to one project and never change.
 import { expect, test } from 'vitest'
+import { allOf } from '../../test/support/batches.ts'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
 import { foundProject } from '../bootstrap.ts'
@@ -39,7 +40,7 @@ withDb((db) => {
     const project_id = await newProject()
     const kept = []
     for (let n = 0; n < 5; n++) kept.unshift(await keep(project_id))
-    expect(await hintsStore(db()).list(project_id)).toEqual(kept)
+    expect(await allOf(hintsStore(db()).list(project_id))).toEqual(kept)
   })
 
   test('T-98 a foreign or unknown reference finds nothing, and cannot be deleted', async () => {
@@ -48,7 +49,7 @@ withDb((db) => {
     expect(await hintsStore(db()).find(mine, id)).toBeUndefined()
     expect(await hintsStore(db()).find(mine, 'ah_none')).toBeUndefined()
     expect(await hintsStore(db()).remove(mine, id)).toBe(false)
-    expect(await hintsStore(db()).list(mine)).toEqual([])
+    expect(await allOf(hintsStore(db()).list(mine))).toEqual([])
     expect(await hintsStore(db()).find(theirs, id)).toBeDefined()
   })
 

@@ -1,5 +1,6 @@
 // Stored hints at rest. They never change; every query names the project, so a foreign reference finds nothing (§10.1).
 import { nextSequence } from '../core/ids.ts'
+import { BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
 import type { AgentHints } from './hints.ts'
@@ -32,12 +33,17 @@ export function hintsStore(db: Db) {
         VALUES (${id}, ${project_id}, ${name ?? null}, ${JSON.stringify(hints)}, ${created_at}, ${nextSequence(now)})`)
     },
 
-    async list(project_id: string): Promise<AgentHints[]> {
-      const rows = await db.rows<Row>(sql`
-        SELECT id, project_id, name, hints, created_at
-        FROM agent_hints WHERE project_id = ${project_id} ORDER BY sequence DESC`)
-      return rows.map(fromRow)
-    },
+    /** All of them, newest first. */
+    list: (project_id: string) =>
+      mapped(
+        newestFirst(({ sequence, id }) =>
+          db.rows<Row & Place>(sql`
+            SELECT id, project_id, name, hints, created_at, sequence
+            FROM agent_hints WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
+            ORDER BY sequence DESC, id DESC LIMIT ${BATCH_ROWS}`),
+        ),
+        fromRow,
+      ),
 
     async find(project_id: string, id: string): Promise<AgentHints | undefined> {
       const [row] = await db.rows<Row>(sql`

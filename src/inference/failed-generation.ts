@@ -1,12 +1,12 @@
 // §8.2: the usage event of a generation that was dialled and came to nothing. No tokens and no money: it is written
 // after the hold went back, so it can neither charge nor hold up anyone's budget.
 import { Refusal } from '../core/refusal.ts'
-import type { UsageEvent } from '../usage/usage-event.ts'
+import type { Ending, UsageEvent } from '../usage/usage-event.ts'
 import type { Call } from './call.ts'
 import { ClientLeft } from './client.ts'
 import type { Failed } from './dispatch.ts'
 import { modeOf } from './pipeline.ts'
-import { type Ending, eventOf } from './settle.ts'
+import { eventOf } from './settle.ts'
 import type { Route } from './target.ts'
 
 const NO_TOKENS = { input: 0, cached: 0, written: 0, output: 0, reasoning: 0, estimated: false }

@@ -10,7 +10,7 @@ import type { IdempotencyStore, Reservation } from '../idempotency/idempotency-s
 import type { Db } from '../storage/db.ts'
 import type { SubscriptionStore } from '../subscriptions/subscription-store.ts'
 import type { TraceFacts } from '../usage/trace.ts'
-import type { UsageEvent } from '../usage/usage-event.ts'
+import type { Ending, UsageEvent } from '../usage/usage-event.ts'
 import type { UsageStore } from '../usage/usage-store.ts'
 import type { Slot } from './admission.ts'
 import type { Call } from './call.ts'
@@ -20,8 +20,6 @@ import { hintsHonored, targetMet } from './qos.ts'
 import type { SettleTogether } from './settle-together.ts'
 import type { Target } from './target.ts'
 import type { TokenCounts } from './token-counts.ts'
-
-export type Ending = 'completed' | 'client_left' | 'upstream_failed' | 'deadline_exceeded' | 'failed'
 
 export interface Produced {
   ending: Ending

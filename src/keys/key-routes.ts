@@ -4,7 +4,9 @@ import { KeySpendingLimit, windowLimit } from '../budgets/budget-window.ts'
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
 import { limitMicros } from '../core/spending-limit.ts'
-import { found, list, type Routes } from '../http/routes.ts'
+import { found, page, type Routes } from '../http/routes.ts'
+import { sendList } from '../http/whole-list.ts'
+import { mapped } from '../storage/batches.ts'
 import type { Db } from '../storage/db.ts'
 import { type Carving, refuseChild } from './child-key.ts'
 import { ApiKey, asOf, CreatedKey, createKey, NewKey, RevokedKey } from './key.ts'
@@ -58,12 +60,13 @@ export const keyRoutes: Routes<KeyNeeds> = async (app, { clock, uses, carvingOn 
         response: { 200: listOf(ApiKey) },
       },
     },
-    async ({ caller: { project_id }, query, db }) => {
-      const { limit = Number.POSITIVE_INFINITY, after, parent_id } = keyQuestion(query)
-      const place = after === undefined ? undefined : placed(await keyStore(db).place(project_id, after))
-      const more = Number.isFinite(limit) ? { limit: limit + 1 } : {}
-      const keys = await keyStore(db).list(project_id, { parent_id, after: place, ...more })
-      return { ...list(keys.slice(0, limit).map(shown)), has_more: keys.length > limit } // R10
+    async ({ caller: { project_id }, query, db }, reply) => {
+      const { limit, after: id, parent_id } = keyQuestion(query)
+      const keys = keyStore(db)
+      const after = id === undefined ? undefined : placed(await keys.place(project_id, id))
+      if (limit !== undefined)
+        return page((await keys.list(project_id, { parent_id, after, limit: limit + 1 })).map(shown), limit)
+      return sendList(reply, mapped(keys.listAll(project_id, { parent_id, after }), shown), ApiKey)
     },
   )
 

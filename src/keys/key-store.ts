@@ -4,6 +4,7 @@ import { type WindowLimit, windowEnd, windowStart } from '../budgets/budget-wind
 import type { Caller } from '../core/caller.ts'
 import { DAY_MS } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
+import { BATCH_ROWS } from '../storage/batches.ts'
 import { type Columns, type Db, joined, type OpenDb, type Sql, sql } from '../storage/db.ts'
 import { cubeName, cubeWith } from '../usage/usage-rollup.ts'
 import type { ApiKey, MintedKey, NewSecret } from './key.ts'
@@ -22,7 +23,46 @@ export interface KeysAsked {
 export type Edit = CheckedTerms & { name: string | undefined }
 
 export function keyStore(db: Db) {
+  /** Newest first: all keys, or what is asked for. By places, so the last page costs what the first does. */
+  async function list(project_id: string, { parent_id, after, limit }: KeysAsked = {}): Promise<ApiKey[]> {
+    const rows = await db.rows<KeyRow>(
+      joined(
+        sql`
+          SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
+                 expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs,
+                 window_period, window_limit_micros, window_spent_micros, window_ends_at
+          FROM api_key WHERE project_id = ${project_id}`,
+        parent_id === undefined ? sql`` : sql` AND parent_id = ${parent_id}`,
+        after ? sql` AND (sequence, id) < (${after.sequence}, ${after.id})` : sql``,
+        sql` ORDER BY sequence DESC, id DESC`,
+        limit === undefined ? sql`` : sql` LIMIT ${limit}`,
+      ),
+    )
+    return rows.map(keyOf)
+  }
+
+  /** Where a key stands in the list. */
+  async function place(project_id: string, id: string): Promise<KeyPlace | undefined> {
+    const [row] = await db.rows<KeyPlace>(sql`
+      SELECT sequence, id FROM api_key WHERE project_id = ${project_id} AND id = ${id}`)
+    return row
+  }
+
   return {
+    list,
+    place,
+
+    /** All of them, a batch at a time (R70). */
+    async *listAll(project_id: string, asked: Omit<KeysAsked, 'limit'>): AsyncGenerator<ApiKey[]> {
+      for (let { after } = asked; ; ) {
+        const keys = await list(project_id, { ...asked, after, limit: BATCH_ROWS })
+        if (keys.length > 0) yield keys
+        const last = keys.at(-1)
+        if (!last || keys.length < BATCH_ROWS) return
+        after = await place(project_id, last.id)
+      }
+    },
+
     async insert(minted: MintedKey, now: number): Promise<MintedKey> {
       const { api_key: k, hash, origin } = minted
       await db.rows(sql`
@@ -34,31 +74,6 @@ export function keyStore(db: Db) {
                 ${k.budget_micros ?? null}, ${k.parent_id ?? null}, ${k.expires_at ? Date.parse(k.expires_at) : null},
                 ${json(k.allowed_models)}, ${json(k.allowed_cidrs)})`)
       return minted
-    },
-
-    /** Newest first: all keys, or what is asked for. By places, so the last page costs what the first does. */
-    async list(project_id: string, { parent_id, after, limit }: KeysAsked = {}): Promise<ApiKey[]> {
-      const rows = await db.rows<KeyRow>(
-        joined(
-          sql`
-            SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
-                   expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs,
-                   window_period, window_limit_micros, window_spent_micros, window_ends_at
-            FROM api_key WHERE project_id = ${project_id}`,
-          parent_id === undefined ? sql`` : sql` AND parent_id = ${parent_id}`,
-          after ? sql` AND (sequence, id) < (${after.sequence}, ${after.id})` : sql``,
-          sql` ORDER BY sequence DESC, id DESC`,
-          limit === undefined ? sql`` : sql` LIMIT ${limit}`,
-        ),
-      )
-      return rows.map(keyOf)
-    },
-
-    /** Where a key stands in the list. */
-    async place(project_id: string, id: string): Promise<KeyPlace | undefined> {
-      const [row] = await db.rows<KeyPlace>(sql`
-        SELECT sequence, id FROM api_key WHERE project_id = ${project_id} AND id = ${id}`)
-      return row
     },
 
     /**

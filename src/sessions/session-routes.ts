@@ -4,7 +4,8 @@ import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { listOf } from '../core/shapes.ts'
-import { found, list, page, type Routes } from '../http/routes.ts'
+import { found, page, type Routes } from '../http/routes.ts'
+import { sendList } from '../http/whole-list.ts'
 import type { Db } from '../storage/db.ts'
 import {
   DeletedSession,
@@ -43,7 +44,7 @@ export const sessionRoutes: Routes<{ clock: Clock; seals: Sealing }> = async (ap
   app.get(
     '/v2/sessions',
     { config: watch, schema: { tags, summary: 'List sessions, newest first', response: { 200: listOf(Session) } } },
-    async ({ caller, db }) => list(await storeOn(db).list(caller.project_id)),
+    async ({ caller, db }, reply) => sendList(reply, storeOn(db).list(caller.project_id), Session),
   )
 
   app.get(
@@ -78,16 +79,20 @@ export const sessionRoutes: Routes<{ clock: Clock; seals: Sealing }> = async (ap
         tags,
         summary: 'List a session’s events, newest first',
         description:
-          'At most `limit` at a time. Where `has_more` is true, `before` with the last `sequence` gives older ones.',
+          'All of them in one answer. With `limit`, at most so many: where `has_more` is true, `before` with the ' +
+          'last `sequence` gives older ones.',
         params: Params,
         querystring: EventsQuery,
         response: { 200: listOf(SessionEvent) },
       },
     },
-    async ({ caller, params: { session_id: id }, query, db }) => {
+    async ({ caller, params: { session_id: id }, query, db }, reply) => {
       const { limit, before } = eventRange(query)
-      found(await storeOn(db).find(caller.project_id, id), 'session', id)
-      return page(await storeOn(db).listEvents(caller.project_id, id, { limit: limit + 1, before }), limit)
+      const sessions = storeOn(db)
+      found(await sessions.find(caller.project_id, id), 'session', id)
+      if (limit === undefined)
+        return sendList(reply, sessions.listAllEvents(caller.project_id, id, before), SessionEvent)
+      return page(await sessions.listEvents(caller.project_id, id, { limit: limit + 1, before }), limit)
     },
   )
 

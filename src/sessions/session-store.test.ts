@@ -1,5 +1,6 @@
 // §11: sessions and their event lines at rest, on whichever engine this run is for.
 import { expect, test } from 'vitest'
+import { allOf } from '../../test/support/batches.ts'
 import { NOON } from '../../test/support/clock.ts'
 import { contentsOf, withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
@@ -7,10 +8,10 @@ import { mutateSql, type Tampering, tamperedDb } from '../../test/support/tamper
 import { rfc3339 } from '../core/clock.ts'
 import { sealing } from '../core/sealing.ts'
 import { type Db, sql } from '../storage/db.ts'
-import { eventRange, openSession, type Session, type Turn } from './session.ts'
+import { openSession, type Session, type Turn } from './session.ts'
 import { sessionStore } from './session-store.ts'
 
-const ALL = eventRange({})
+const ALL = { limit: 1_000, before: Number.MAX_SAFE_INTEGER }
 
 withDb((db) => {
   const seals = sealing('the secret of this server, long enough')
@@ -39,7 +40,7 @@ withDb((db) => {
     expect(await store().find(session.project_id, session.id)).toEqual(session)
     const child = openSession(session.project_id, { parent_session_id: session.id }, NOON)
     await store().insert(child, NOON)
-    expect(await store().list(session.project_id)).toEqual([child, session])
+    expect(await allOf(store().list(session.project_id))).toEqual([child, session])
   })
 
   test('§11 a turn is two events, in order, and is counted', async () => {
@@ -151,11 +152,11 @@ withDb((db) => {
     const session = await opened()
     for (let n = 0; n < 5; n++)
       await store().recordTurn(session.project_id, turnIn(session, { response_id: `resp_${n}` }), NOON)
-    const read = async (limit: string, before?: string) => {
-      const range = eventRange({ limit, ...(before && { before }) })
-      return (await store().listEvents(session.project_id, session.id, range)).map((event) => event.sequence)
-    }
-    expect([await read('3'), await read('3', '8'), await read('1000', '2')]).toEqual([[10, 9, 8], [7, 6, 5], [1]])
+    const read = async (limit: number, before = ALL.before) =>
+      (await store().listEvents(session.project_id, session.id, { limit, before })).map((event) => event.sequence)
+    expect([await read(3), await read(3, 8), await read(1_000, 2)]).toEqual([[10, 9, 8], [7, 6, 5], [1]])
+    const whole = await allOf(store().listAllEvents(session.project_id, session.id, 8))
+    expect(whole.map((event) => event.sequence)).toEqual([7, 6, 5, 4, 3, 2, 1])
   })
 
   test('§5.8 another project has no such session', async () => {

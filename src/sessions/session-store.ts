@@ -3,14 +3,19 @@
 import { rfc3339 } from '../core/clock.ts'
 import { newId, nextSequence } from '../core/ids.ts'
 import type { Sealing } from '../core/sealing.ts'
+import { BATCH_ROWS, inBatches, mapped, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
-import type { EventRange, Session, SessionEvent, Turn } from './session.ts'
+import type { Session, SessionEvent, Turn } from './session.ts'
 
 type Row = Omit<Session, 'object' | 'agent' | 'parent_session_id'> & {
   agent: string | null
   parent_session_id: string | null
 }
 type EventRow = Omit<SessionEvent, 'object' | 'content'> & { sealed: Uint8Array | null }
+interface EventPage {
+  limit: number
+  before: number
+}
 type NewEvent = Pick<SessionEvent, 'type' | 'content'>
 
 export type SessionStore = ReturnType<typeof sessionStore>
@@ -47,13 +52,18 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
                 ${s.input_tokens}, ${s.cached_tokens}, ${s.created_at}, ${s.last_activity_at}, ${nextSequence(now)})`)
     },
 
-    async list(project_id: string): Promise<Session[]> {
-      const rows = await db.rows<Row>(sql`
-        SELECT id, project_id, status, agent, parent_session_id, turns, input_tokens, cached_tokens, created_at,
-               last_activity_at
-        FROM agent_session WHERE project_id = ${project_id} ORDER BY sequence DESC`)
-      return rows.map(fromRow)
-    },
+    /** All of them, newest first. */
+    list: (project_id: string) =>
+      mapped(
+        newestFirst(({ sequence, id }) =>
+          db.rows<Row & Place>(sql`
+            SELECT id, project_id, status, agent, parent_session_id, turns, input_tokens, cached_tokens, created_at,
+                   last_activity_at, sequence
+            FROM agent_session WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
+            ORDER BY sequence DESC, id DESC LIMIT ${BATCH_ROWS}`),
+        ),
+        ({ sequence: _sequence, ...row }) => fromRow(row),
+      ),
 
     async find(project_id: string, id: string): Promise<Session | undefined> {
       const [row] = await db.rows<Row>(sql`
@@ -84,7 +94,19 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
       })
     },
 
-    async listEvents(project_id: string, id: string, { limit, before }: EventRange): Promise<SessionEvent[]> {
+    /** All of a session's from there on, newest first. */
+    listAllEvents: (project_id: string, id: string, before: number) =>
+      mapped(
+        inBatches({ sequence: before }, ({ sequence }) =>
+          db.rows<EventRow>(sql`
+            SELECT id, session_id, sequence, type, response_id, trace_id, created_at, sealed
+            FROM session_event WHERE project_id = ${project_id} AND session_id = ${id} AND sequence < ${sequence}
+            ORDER BY sequence DESC LIMIT ${BATCH_ROWS}`),
+        ),
+        (row) => eventFrom(project_id, row),
+      ),
+
+    async listEvents(project_id: string, id: string, { limit, before }: EventPage): Promise<SessionEvent[]> {
       const rows = await db.rows<EventRow>(sql`
         SELECT id, session_id, sequence, type, response_id, trace_id, created_at, sealed
         FROM session_event WHERE project_id = ${project_id} AND session_id = ${id} AND sequence < ${before}

@@ -90,19 +90,20 @@ export interface Turn {
 const EVENTS_MAX = 1_000
 
 export const EventsQuery = Type.Object({
-  limit: Type.Optional(Type.String({ description: `How many at most, 1 to ${EVENTS_MAX}. Default ${EVENTS_MAX}.` })),
+  limit: Type.Optional(Type.String({ description: `How many at most, 1 to ${EVENTS_MAX}. Without it, all.` })),
   before: Type.Optional(Type.String({ description: 'Only events whose `sequence` is below this.' })),
 })
 
 export interface EventRange {
-  limit: number
+  /** Undefined: all of them (R70). */
+  limit: number | undefined
   before: number
 }
 
 export function eventRange({ limit, before }: Static<typeof EventsQuery>): EventRange {
   const anything = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER }
   return {
-    limit: limit === undefined ? EVENTS_MAX : wholeNumber('limit', limit, { minimum: 1, maximum: EVENTS_MAX }),
+    limit: limit === undefined ? undefined : wholeNumber('limit', limit, { minimum: 1, maximum: EVENTS_MAX }),
     before: before === undefined ? anything.maximum : wholeNumber('before', before, anything),
   }
 }

@@ -1,19 +1,23 @@
 // RFC 4180, and no cell that a spreadsheet would run.
 import { expect, test } from 'vitest'
-import { eventsCsv, groupsCsv } from './usage-csv.ts'
+import { writeList } from '../core/list-format.ts'
+import { columnsOf, csvTable } from './usage-csv.ts'
+import type { Group } from './usage-query.ts'
+
+const csv = (group_by: readonly Group[], rows: readonly object[]) => writeList(csvTable(columnsOf(group_by)), rows)
 
 const SUMS =
   'events,input_tokens,cached_tokens,written_tokens,output_tokens,reasoning_tokens,repeated_tokens_est,' +
   'missed_reuse_tokens,charged_micros,direct_cost_micros,savings_micros,written_off_micros'
 
 test('§8.2.3 without rows there is still the head, ended by CR LF', () => {
-  expect(groupsCsv(['day', 'model'], [])).toBe(`day,model,${SUMS}\r\n`)
-  expect(eventsCsv([])).toMatch(/^trace_id,project_id,key_id,created_at,.*,attempts\r\n$/)
-  expect(eventsCsv([])).toContain(`,${SUMS.replace('events,', '')},`)
+  expect(csv(['day', 'model'], [])).toBe(`day,model,${SUMS}\r\n`)
+  expect(csv([], [])).toMatch(/^trace_id,project_id,key_id,created_at,.*,attempts\r\n$/)
+  expect(csv([], [])).toContain(`,${SUMS.replace('events,', '')},`)
 })
 
 const cellOf = (model: unknown) => {
-  const [, row = ''] = groupsCsv(['model'], [{ model }]).split(/\r\n(?=.)/)
+  const [, row = ''] = csv(['model'], [{ model }]).split(/\r\n(?=.)/)
   return row.replace(/,{12}\r\n$/, '')
 }
 

@@ -1,22 +1,29 @@
 // Usage as a table for spreadsheets: RFC 4180, and no cell that a spreadsheet would run.
+import type { ListFormat } from '../core/list-format.ts'
 import { UsageEvent } from './usage-event.ts'
 import { type Group, UsageGroup } from './usage-query.ts'
 
-export const CSV_TYPE = 'text/csv; charset=utf-8; header=present'
+const CSV_TYPE = 'text/csv; charset=utf-8; header=present'
 
 type Row = Readonly<Record<string, unknown>>
 
 const EVENT_COLUMNS = Object.keys(UsageEvent.properties).filter((name) => name !== 'object' && name !== 'id')
 const SUM_COLUMNS = Object.keys(UsageGroup.properties).slice(Object.keys(UsageGroup.properties).indexOf('events'))
 
-export const eventsCsv = (events: readonly Row[]) => csv(EVENT_COLUMNS, events)
-export const groupsCsv = (group_by: readonly Group[], groups: readonly Row[]) =>
-  csv([...group_by, ...SUM_COLUMNS], groups)
+/** Of events, or of groups of them. */
+export const columnsOf = (group_by: readonly Group[]) =>
+  group_by.length === 0 ? EVENT_COLUMNS : [...group_by, ...SUM_COLUMNS]
 
-function csv(columns: readonly string[], rows: readonly Row[]): string {
-  const lines = [columns, ...rows.map((row) => columns.map((name) => row[name]))]
-  return lines.map((cells) => `${cells.map(cell).join(',')}\r\n`).join('')
-}
+/** A table that is written row by row. */
+export const csvTable = (columns: readonly string[]): ListFormat<object> => ({
+  content_type: CSV_TYPE,
+  head: line(columns),
+  item: (row) => line(columns.map((name) => (row as Row)[name])),
+  separator: '',
+  tail: '',
+})
+
+const line = (cells: readonly unknown[]) => `${cells.map(cell).join(',')}\r\n`
 
 // A cell that begins so is a formula to one spreadsheet or another; an apostrophe in front makes it text to all.
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/

@@ -2,6 +2,10 @@
 import { type Static, Type } from 'typebox'
 import { orNull, time } from '../core/shapes.ts'
 
+/** How a generation ended. */
+export const ENDINGS = ['completed', 'client_left', 'upstream_failed', 'deadline_exceeded', 'failed'] as const
+export type Ending = (typeof ENDINGS)[number]
+
 const tokens = () => Type.Integer({ minimum: 0 })
 const micros = () => Type.Integer({ minimum: 0 })
 

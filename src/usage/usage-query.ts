@@ -3,10 +3,9 @@ import { type Static, Type } from 'typebox'
 import { Refusal } from '../core/refusal.ts'
 import { orNull, storable } from '../core/shapes.ts'
 import { instant, wholeNumber } from '../core/text-values.ts'
-import { amounts, type UsageEvent } from './usage-event.ts'
+import { amounts, ENDINGS, type UsageEvent } from './usage-event.ts'
 
-const LIMIT_MAX = 10_000
-const LIMIT_DEFAULT = 1_000
+export const LIMIT_MAX = 10_000
 const LATEST_MS = Number.MAX_SAFE_INTEGER
 
 /** What usage can be grouped by, in the order in which a row names them. */
@@ -23,6 +22,7 @@ export const filters = {
   profile: only('this execution profile'),
   cluster_id: only('this cluster'),
   session_id: only('this session'),
+  status: Type.Optional(Type.Enum([...ENDINGS], { description: 'Only generations that ended so.' })),
   trace_id: only('this generation'),
 }
 
@@ -34,7 +34,7 @@ export const UsageQuery = Type.Object({
     Type.String({ description: `Add up by one or more of ${GROUPS.join(', ')}: \`day,model\`.` }),
   ),
   limit: Type.Optional(
-    Type.String({ description: `How many rows at most, 1 to ${LIMIT_MAX}. Default ${LIMIT_DEFAULT}.` }),
+    Type.String({ description: `How many rows at most, 1 to ${LIMIT_MAX}. Without it, all of them.` }),
   ),
   after: Type.Optional(
     Type.String({ description: 'The next page: older events than the one of this trace id, the last of a page.' }),
@@ -60,7 +60,7 @@ export const UsageGroup = Type.Object(
 )
 export type UsageGroup = Static<typeof UsageGroup>
 
-type Equal = 'key_id' | 'model' | 'provider' | 'profile' | 'cluster_id' | 'session_id' | 'trace_id'
+type Equal = 'key_id' | 'model' | 'provider' | 'profile' | 'cluster_id' | 'session_id' | 'status' | 'trace_id'
 
 /** Null: anything. */
 export type UsageFilter = Record<Equal, string | null> & { from_ms: number; to_ms: number }
@@ -68,7 +68,8 @@ export type UsageFilter = Record<Equal, string | null> & { from_ms: number; to_m
 export interface UsageQuestion {
   filter: UsageFilter
   group_by: readonly Group[]
-  limit: number
+  /** Undefined: all of them (R70). */
+  limit: number | undefined
   /** Trace ids that a page begins after, or ends before. */
   after: string | undefined
   before: string | undefined
@@ -77,6 +78,16 @@ export interface UsageQuestion {
 export interface UsagePage<Item> {
   data: Item[]
   has_more: boolean
+}
+
+/** R75: a parameter that is misspelled would give a wrong sum in silence. */
+export function refuseUnknown(query: object, { properties }: { properties: object }): void {
+  const unknown = Object.keys(query).find((name) => !Object.hasOwn(properties, name))
+  if (unknown !== undefined)
+    throw new Refusal(
+      'invalid_request',
+      `'${unknown.slice(0, 64)}' is not a parameter of this list. It takes ${Object.keys(properties).join(', ')}.`,
+    )
 }
 
 export function usageQuestion(query: Static<typeof UsageQuery>): UsageQuestion {
@@ -91,7 +102,7 @@ export function usageQuestion(query: Static<typeof UsageQuery>): UsageQuestion {
   return {
     filter: usageFilter(query, from_ms, to_ms),
     group_by: group_by === undefined ? [] : groupsIn(group_by),
-    limit: limit === undefined ? LIMIT_DEFAULT : wholeNumber('limit', limit, { minimum: 1, maximum: LIMIT_MAX }),
+    limit: limit === undefined ? undefined : wholeNumber('limit', limit, { minimum: 1, maximum: LIMIT_MAX }),
     after: after === undefined ? undefined : storable('after', after),
     before: before === undefined ? undefined : storable('before', before),
   }
@@ -108,6 +119,7 @@ export function usageFilter(query: Partial<Record<Equal, string>>, from_ms: numb
     profile: asked('profile'),
     cluster_id: asked('cluster_id'),
     session_id: asked('session_id'),
+    status: asked('status'),
     trace_id: asked('trace_id'),
   }
 }
@@ -130,7 +142,7 @@ function groupsIn(text: string): Group[] {
 /** The filter over an event that was found by its trace id, where no index is needed to be quick. */
 export function matches(event: UsageEvent, filter: UsageFilter): boolean {
   const time_ms = Date.parse(event.created_at)
-  const { from_ms, to_ms, model, key_id, provider, profile, cluster_id, session_id, trace_id } = filter
+  const { from_ms, to_ms, model, key_id, provider, profile, cluster_id, session_id, status, trace_id } = filter
   const equal = [
     [model, event.resolved_model],
     [key_id, event.key_id],
@@ -138,6 +150,7 @@ export function matches(event: UsageEvent, filter: UsageFilter): boolean {
     [profile, event.profile],
     [cluster_id, event.cluster_id],
     [session_id, event.session_id],
+    [status, event.status],
     [trace_id, event.trace_id],
   ]
   return time_ms >= from_ms && time_ms < to_ms && equal.every(([asked, is]) => asked === null || asked === is)

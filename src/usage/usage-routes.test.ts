@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest'
 import { type Answer, type TestProject, withService } from '../../test/support/service.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
+import { DAY_MS, rfc3339 } from '../core/clock.ts'
+import { BATCH_ROWS } from '../storage/batches.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { usageStore } from './usage-store.ts'
 
@@ -20,7 +22,8 @@ withService((service) => {
     const [event] = await used(home, { cluster_id: 'byc_1', ttft_ms: null })
     const { get } = service().as(await home.keyWith('read'))
     expect((await get(USAGE)).body).toEqual({ object: 'list', data: [event], has_more: false })
-    expect((await get(`${USAGE}?trace_id=${event?.trace_id}&mood=good`)).body.data).toEqual([event])
+    expect((await get(`${USAGE}?trace_id=${event?.trace_id}&status=completed`)).body.data).toEqual([event])
+    expect((await get(`${USAGE}?trace_id=${event?.trace_id}&status=failed`)).body.data).toEqual([])
     expect((await get(`${USAGE}?model=none`)).body.data).toEqual([])
     expect((await (await service().newProject()).get(USAGE)).body.data).toEqual([])
   })
@@ -67,6 +70,35 @@ withService((service) => {
       /^provider,events,input_tokens,.*\r\nopenai,1,100,60,10,20,5,80,20,300,450,150,0\r\n$/,
     )
     expect((await home.get(USAGE, { accept: 'application/json, text/csv' })).headers['content-type']).toContain('json')
+  })
+
+  test('R70 200: without a limit all events come, as JSON and as a table, in one page that has no more', async () => {
+    const home = await service().newProject()
+    const made = await used(home, ...Array.from({ length: 2 * BATCH_ROWS + 1 }, () => ({})))
+    const newestFirst = made.map(({ trace_id }) => trace_id).reverse()
+    const { body } = await home.get(USAGE)
+    expect([body.object, body.has_more]).toEqual(['list', false])
+    expect(body.data.map(({ id }: UsageEvent) => id)).toEqual(newestFirst)
+    expect(body.data[0]).toEqual(made.at(-1))
+    const csv = (await home.get(USAGE, { accept: 'text/csv' })).bytes.toString().split('\r\n')
+    expect(csv.slice(1, -1).map((line) => line.split(',')[0])).toEqual(newestFirst)
+    const rest = (await home.get(`${USAGE}?after=${newestFirst[9]}`)).body
+    expect([rest.data.map(({ id }: UsageEvent) => id), rest.has_more]).toEqual([newestFirst.slice(10), false])
+  })
+
+  test('R70 200: groups by day over months are all there, the latest day first', async () => {
+    const home = await service().newProject()
+    const days = Array.from({ length: 40 }, (_, n) => rfc3339(Date.parse('2026-11-15T00:00:00Z') - n * DAY_MS))
+    await used(home, ...days.flatMap((created_at) => [{ created_at }, { created_at, key_id: 'key_2' }]))
+    const { data, has_more } = (await home.get(`${USAGE}?group_by=day,key_id`)).body
+    expect([data.length, has_more]).toEqual([80, false])
+    expect(data.map(({ day }: { day: string }) => day)).toEqual(
+      days.flatMap((at) => [at.slice(0, 10), at.slice(0, 10)]),
+    )
+    const some = `${USAGE}?group_by=day&from=${days[20]}&to=${days[3]}`
+    expect((await home.get(some)).body.data).toHaveLength(17)
+    expect((await home.get(`${some}&status=completed`)).body.data).toHaveLength(17)
+    expect((await home.get(`${some}&limit=3`)).body).toMatchObject({ has_more: true })
   })
 
   test('R10 200: pages of events by cursor, each event once, and has_more says whether there are more', async () => {
@@ -116,6 +148,8 @@ withService((service) => {
     ['from=0001-01-01T00:00:00Z&to=9999-01-01T00:00:00Z&step=day', 'step'],
     ['from=2026-11-01T00:00:00Z&to=2026-11-15T00:00:00Z&key_id=a&model=b', 'step'],
     ['from=2026-11-15T00:00:00Z&to=2026-11-16T00:00:00Z&model=%00', 'model'],
+    ['from=2026-11-15T00:00:00Z&to=2026-11-16T00:00:00Z&modle=a', 'modle'],
+    ['from=2026-11-01T00:00:00Z&to=2026-11-16T00:00:00Z&status=failed', 'status'],
   ])('R9 400 on timeline?%s, naming it', async (query, field) => {
     const { get } = await service().newProject()
     const answer = await get(`${USAGE}/timeline?${query}`)
@@ -127,6 +161,9 @@ withService((service) => {
     ['from=yesterday', 'from'],
     ['to=2026-11-15', 'to'],
     ['from=2026-02-30T00:00:00Z', 'from'],
+    ['modle=gpt-4o', 'modle'],
+    ['group_by=day&constructor=x', 'constructor'],
+    ['status=finished', 'status'],
     ['limit=0', 'limit'],
     ['limit=10001', 'limit'],
     ['limit=ten', 'limit'],

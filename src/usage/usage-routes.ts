@@ -1,14 +1,22 @@
 // §8.2.3: GET /v2/usage, as events or added up, as JSON or CSV; and its timeline.
-import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
+import { writeList } from '../core/list-format.ts'
 import { listOf } from '../core/shapes.ts'
 import { prefers } from '../http/accept.ts'
 import { list, type Routes } from '../http/routes.ts'
-import type { Db } from '../storage/db.ts'
-import { CSV_TYPE, eventsCsv, groupsCsv } from './usage-csv.ts'
+import { type Batches, listEnvelope, sendWhole } from '../http/whole-list.ts'
+import { columnsOf, csvTable } from './usage-csv.ts'
 import { UsageEvent } from './usage-event.ts'
-import { placed, UsageGroup, type UsagePage, UsageQuery, type UsageQuestion, usageQuestion } from './usage-query.ts'
-import { type From, usageStore } from './usage-store.ts'
+import {
+  placed,
+  refuseUnknown,
+  UsageGroup,
+  type UsagePage,
+  UsageQuery,
+  type UsageQuestion,
+  usageQuestion,
+} from './usage-query.ts'
+import { type From, type UsageStore, usageStore } from './usage-store.ts'
 import { TimelineQuery, timelineQuestion, UsageStep } from './usage-timeline.ts'
 import { usageTimeline } from './usage-timeline-store.ts'
 
@@ -31,9 +39,10 @@ export const usageRoutes: Routes = async (app) => {
         tags,
         summary: 'What generations used and cost, newest first',
         description:
-          'One event for each generation, under its trace id. At most `limit` rows come back; `has_more` says ' +
-          'whether there are more, and `after` with the last trace id of a page gives the next one. With `group_by`, ' +
-          'events are added up, the latest day first, then the dearest. `Accept: text/csv` gives a table.',
+          'One event for each generation, under its trace id, all of them in one answer. With `limit`, at most so ' +
+          'many: `has_more` says whether there are more, and `after` with the last trace id of a page gives the next ' +
+          'one. With `group_by`, events are added up, the latest day first, then the dearest. `Accept: text/csv` ' +
+          'gives a table. A parameter that is not known is refused.',
         querystring: UsageQuery,
         response: { 200: Answer },
       },
@@ -42,16 +51,18 @@ export const usageRoutes: Routes = async (app) => {
       serializerCompiler: () => JSON.stringify,
     },
     async ({ caller, query, headers, db }, reply) => {
+      refuseUnknown(query, UsageQuery)
       const question = usageQuestion(query)
-      const asCsv = prefers(headers.accept, 'text/csv', 'application/json')
+      const as_csv = prefers(headers.accept, 'text/csv', 'application/json')
       reply.header('vary', 'accept')
-      if (question.group_by.length > 0) {
-        const groups = await usageStore(db).grouped(caller.project_id, question)
-        return asCsv ? table(reply, groupsCsv(question.group_by, groups.data)) : paged(groups)
-      }
-      const from = await placeAsked(db, caller.project_id, question)
-      const events = await usageStore(db).list(caller.project_id, question, from)
-      return asCsv ? table(reply, eventsCsv(events.data)) : paged(events)
+      if (as_csv) reply.header('content-disposition', 'attachment; filename="usage.csv"')
+      const rows = await rowsAsked(usageStore(db), caller.project_id, question)
+      const format = as_csv ? csvTable(columnsOf(question.group_by)) : listEnvelope<object>(JSON.stringify)
+      if (!('data' in rows)) return sendWhole<object>(reply, rows, format)
+      const text = as_csv
+        ? writeList(format, rows.data)
+        : JSON.stringify({ ...list(rows.data), has_more: rows.has_more })
+      return reply.header('content-type', format.content_type).send(text)
     },
   )
 
@@ -70,19 +81,27 @@ export const usageRoutes: Routes = async (app) => {
         response: { 200: listOf(UsageStep) },
       },
     },
-    async ({ caller, query, db }) => list(await usageTimeline(db).steps(caller.project_id, timelineQuestion(query))),
+    async ({ caller, query, db }) => {
+      refuseUnknown(query, TimelineQuery)
+      return list(await usageTimeline(db).steps(caller.project_id, timelineQuestion(query)))
+    },
   )
 }
 
-/** R10: in pages, for this list grows with every request. */
-const paged = <Item>({ data, has_more }: UsagePage<Item>) => ({ ...list(data), has_more })
+type Rows = Batches<object> | UsagePage<object>
 
-async function placeAsked(db: Db, project_id: string, { after, before }: UsageQuestion): Promise<From> {
-  const { place } = usageStore(db)
+/** A page where a limit or `before` is given, else all of it (R70). */
+async function rowsAsked(usage: UsageStore, project_id: string, question: UsageQuestion): Promise<Rows> {
+  const { filter, group_by, limit } = question
+  if (group_by.length > 0)
+    return limit === undefined ? usage.groupedAll(project_id, filter, group_by) : usage.grouped(project_id, question)
+  const from = await placeAsked(usage, project_id, question)
+  if (limit === undefined && !from.before) return usage.listAll(project_id, filter, from.after)
+  return usage.list(project_id, question, from)
+}
+
+async function placeAsked({ place }: UsageStore, project_id: string, { after, before }: UsageQuestion): Promise<From> {
   if (after !== undefined) return { after: placed('after', await place(project_id, after)) }
   if (before !== undefined) return { before: placed('before', await place(project_id, before)) }
   return {}
 }
-
-const table = (reply: FastifyReply, text: string) =>
-  reply.header('content-type', CSV_TYPE).header('content-disposition', 'attachment; filename="usage.csv"').send(text)

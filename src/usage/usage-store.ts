@@ -1,6 +1,8 @@
 // Usage events at rest: inserted once, never changed. A second one under the same trace id is an error, which undoes
 // the settling that it came with: nothing is charged twice.
+import { DAY_MS } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
+import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import type { AlikeEvents } from './alike-events.ts'
 import type { TracedEvent, TraceFacts } from './trace.ts'
@@ -8,6 +10,7 @@ import type { UsageEvent } from './usage-event.ts'
 import {
   GROUPS,
   type Group,
+  LIMIT_MAX,
   matches,
   type UsageFilter,
   type UsageGroup,
@@ -15,7 +18,16 @@ import {
   type UsageQuestion,
 } from './usage-query.ts'
 import { AMOUNTS, cubeWith, type Dimension, placeOf } from './usage-rollup.ts'
-import { type Asked, answered, eventsWhere, filteredBy, needsEvents, type Reading, within } from './usage-sums-store.ts'
+import {
+  type Asked,
+  answered,
+  eventsWhere,
+  filteredBy,
+  needsEvents,
+  type Reading,
+  TOTAL_BY_DAY,
+  within,
+} from './usage-sums-store.ts'
 
 type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts'> & {
   attempts: string
@@ -75,28 +87,85 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
       written?.add(e, placeOf(e), created_ms)
     },
 
+    /** All of them, newest first, or all that are older than a place (R70). */
+    async *listAll(project_id: string, filter: UsageFilter, after?: Place): AsyncGenerator<UsageEvent[]> {
+      if (filter.trace_id !== null) yield await named(project_id, filter, filter.trace_id)
+      else
+        yield* mapped(
+          inBatches(after, (below) => db.rows<Row>(pageOf(project_id, filter, { after: below }, BATCH_ROWS))),
+          fromRow,
+        )
+    },
+
     /** Newest first: the page after or before a place, or the newest one. */
-    async list(project_id: string, question: UsageQuestion, from: From = {}): Promise<UsagePage<UsageEvent>> {
-      const { filter, limit } = question
-      if (filter.trace_id !== null) {
-        const found = await find(project_id, filter.trace_id)
-        return { data: found && matches(found, filter) ? [found] : [], has_more: false }
-      }
+    async list(project_id: string, asked: Paged, from: From = {}): Promise<UsagePage<UsageEvent>> {
+      const { filter, limit = LIMIT_MAX } = asked
+      if (filter.trace_id !== null) return { data: await named(project_id, filter, filter.trace_id), has_more: false }
       const rows = await db.rows<Row>(pageOf(project_id, filter, from, limit + 1))
       const data = rows.slice(0, limit).map(fromRow)
       return { data: from.before ? data.reverse() : data, has_more: rows.length > limit }
     },
 
     /** Added up, the latest day first, then the dearest. */
-    async grouped(project_id: string, { filter, group_by, limit }: UsageQuestion): Promise<UsagePage<UsageGroup>> {
-      const told = (parts: Sql) => grouping(group_by, parts, limit + 1)
-      const rows = needsEvents(filter)
-        ? await db.rows<GroupRow>(told(allEvents(project_id, filter)))
-        : await answered<GroupRow>(db, READING, rolledUp(project_id, filter, group_by), told)
-      return { data: rows.slice(0, limit).map(groupFrom), has_more: rows.length > limit }
+    async grouped(project_id: string, { filter, group_by, limit = LIMIT_MAX }: Paged): Promise<UsagePage<UsageGroup>> {
+      const groups = await sums(project_id, filter, group_by, limit + 1)
+      return { data: groups.slice(0, limit), has_more: groups.length > limit }
+    },
+
+    /** All groups. Where days are told apart there may be very many: then a week at a time, the latest first. */
+    async *groupedAll(
+      project_id: string,
+      filter: UsageFilter,
+      group_by: readonly Group[],
+    ): AsyncGenerator<UsageGroup[]> {
+      if (!group_by.includes('day')) {
+        yield await sums(project_id, filter, group_by, MOST)
+        return
+      }
+      const known = await usedBetween(project_id)
+      const from_ms = Math.max(filter.from_ms, known.from_ms)
+      for (let to_ms = Math.min(filter.to_ms, known.to_ms); to_ms > from_ms; ) {
+        const start_ms = Math.max(from_ms, startOfDay(to_ms - 1) - 6 * DAY_MS)
+        const week = { ...filter, from_ms: start_ms, to_ms }
+        const groups = await sums(project_id, week, group_by, MOST)
+        if (groups.length > 0) yield groups
+        to_ms = start_ms
+      }
     },
   }
+
+  async function sums(project_id: string, filter: UsageFilter, group_by: readonly Group[], limit: number) {
+    const told = (parts: Sql) => grouping(group_by, parts, limit)
+    const rows = needsEvents(filter)
+      ? await db.rows<GroupRow>(told(allEvents(project_id, filter)))
+      : await answered<GroupRow>(db, READING, rolledUp(project_id, filter, group_by), told)
+    return rows.map(groupFrom)
+  }
+
+  /** The event of a trace id, where it fits the filter. */
+  async function named(project_id: string, filter: UsageFilter, trace_id: string): Promise<UsageEvent[]> {
+    const event = await find(project_id, trace_id)
+    return event && matches(event, filter) ? [event] : []
+  }
+
+  /** When the project's first and last generations were, as far as anything is still known of them. */
+  async function usedBetween(project_id: string): Promise<{ from_ms: number; to_ms: number }> {
+    const [row] = await db.rows<{ from_ms: number | null; to_ms: number | null }>(sql`
+      SELECT MIN(at_ms) AS from_ms, MAX(at_ms) AS to_ms FROM (
+        SELECT MIN(start_ms) AS at_ms FROM usage_rollup WHERE project_id = ${project_id} AND cube = ${TOTAL_BY_DAY}
+        UNION ALL SELECT MAX(start_ms) + ${DAY_MS} FROM usage_rollup
+          WHERE project_id = ${project_id} AND cube = ${TOTAL_BY_DAY}
+        UNION ALL SELECT MIN(created_ms) FROM usage_event WHERE project_id = ${project_id}
+        UNION ALL SELECT MAX(created_ms) + 1 FROM usage_event WHERE project_id = ${project_id}) AS told`)
+    return { from_ms: row?.from_ms ?? 0, to_ms: row?.to_ms ?? 0 }
+  }
 }
+
+const MOST = Number.MAX_SAFE_INTEGER
+const startOfDay = (time_ms: number) => time_ms - (time_ms % DAY_MS)
+
+/** What a page is cut from, and how long it is at most. */
+type Paged = Pick<UsageQuestion, 'filter' | 'group_by' | 'limit'>
 
 /** Between which two events of the list a page lies. */
 export interface From {

@@ -70,8 +70,10 @@ function sourceOf(filter: UsageFilter, step: Step): 'events' | 'rollups' {
   const cube = cubeWith(DIMENSIONS.filter((name) => filter[name] !== null))
   const byIndex = filter.session_id !== null || filter.trace_id !== null
   if (step === 'minute' || byIndex || range_ms <= EXACT_WITHIN_MS) return 'events'
-  if (cube.grains.includes(step)) return 'rollups'
+  if (cube.grains.includes(step) && filter.status === null) return 'rollups'
   if (range_ms <= UNROLLED_WITHIN_MS) return 'events'
+  if (filter.status !== null)
+    throw new Refusal('invalid_request', "'status' must not be given over more than 7 days: 'by_status' tells it.")
   throw new Refusal('invalid_request', "'step' must be day over more than 7 days with filters of several kinds.")
 }
 

@@ -1,7 +1,15 @@
 // §8.2, R10, R11: lists come whole, on one page; keys also page by page where somebody asks for it.
 import { describe, expect, test } from 'vitest'
+import { auditStore } from '../../src/audit/audit-store.ts'
+import { newId } from '../../src/core/ids.ts'
+import { sealing } from '../../src/core/sealing.ts'
+import { createHints } from '../../src/hints/hints.ts'
+import { hintsStore } from '../../src/hints/hints-store.ts'
 import { createKey } from '../../src/keys/key.ts'
 import { keyStore } from '../../src/keys/key-store.ts'
+import { openSession } from '../../src/sessions/session.ts'
+import { sessionStore } from '../../src/sessions/session-store.ts'
+import { BATCH_ROWS } from '../../src/storage/batches.ts'
 import { sql } from '../../src/storage/db.ts'
 import { withService } from '../support/service.ts'
 
@@ -109,6 +117,43 @@ withService((service) => {
       const told = await service().as(reader.key).get(`/v2/api-keys/${id}`)
       expect([told.status, told.body]).toEqual([200, listed])
       expect((await home.get('/v2/api-keys/key_unknown')).status).toBe(404)
+    })
+  })
+
+  describe('R70 lists are whole', () => {
+    const BATCHES = 2 * BATCH_ROWS + 1
+
+    test('R70 sessions, hints, keys and the audit log come in one page, newest first, however many there are', async () => {
+      const { clock, newProject, db } = service()
+      const { project, get } = await newProject()
+      const [sessions, hints] = [sessionStore(db, sealing('x'.repeat(32))), hintsStore(db)]
+      for (let n = 0; n < BATCHES; n++) {
+        await sessions.insert(openSession(project.id, { agent: `a${n}` }, clock.now()), clock.now())
+        await hints.insert(createHints(project.id, { name: `h${n}`, qos: {} }, clock.now()), clock.now())
+        await keyStore(db).insert(createKey(project.id, { name: `k${n}` }, clock.now()), clock.now())
+        const entry = { id: newId('aud'), object: 'audit_entry', actor: 'key_1', action: `n${n}` } as const
+        const at = { project_id: project.id, created_at: clock.rfc3339(), created_ms: clock.now() }
+        await auditStore(db).insert({ ...entry, ...at, request_id: 'req_1' })
+      }
+      const newest = (prefix: string) => Array.from({ length: BATCHES }, (_, n) => `${prefix}${BATCHES - 1 - n}`)
+      const names = async (path: string, field: string) => {
+        const { body, headers } = await get(path)
+        expect([body.object, body.has_more, headers['transfer-encoding']]).toEqual(['list', false, 'chunked'])
+        return body.data.map((item: Record<string, string>) => item[field])
+      }
+      expect(await names('/v2/sessions', 'agent')).toEqual(newest('a'))
+      expect(await names('/v2/agent-hints', 'name')).toEqual(newest('h'))
+      expect((await names('/v2/api-keys', 'name')).slice(0, BATCHES)).toEqual(newest('k'))
+      expect((await names('/v2/audit-log', 'action')).slice(0, BATCHES)).toEqual(newest('n'))
+    })
+
+    test('R70 HEAD of a long list reads no more than is needed to answer', async () => {
+      const { clock, newProject, db } = service()
+      const { project, send } = await newProject()
+      for (let n = 0; n < BATCHES; n++)
+        await hintsStore(db).insert(createHints(project.id, { qos: {} }, clock.now()), clock.now())
+      const { status, bytes } = await send('HEAD', '/v2/agent-hints')
+      expect([status, bytes.length]).toEqual([200, 0])
     })
   })
 

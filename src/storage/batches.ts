@@ -1,0 +1,35 @@
+// A long list read a batch at a time, newest first, by the place of the last row: no cursor, transaction or snapshot is
+// held in between, and the last batch costs what the first does. What is added meanwhile is newer, and not in it.
+
+export const BATCH_ROWS = 250
+
+/** Where a row stands among the rows of a project. */
+export interface Place {
+  sequence: number
+  id: string
+}
+
+const NEWEST: Place = { sequence: Number.MAX_SAFE_INTEGER, id: '' }
+
+/** `read` gives at most BATCH_ROWS rows whose (sequence, id) is below the place, in descending order. */
+export const newestFirst = <Row extends Place>(read: (below: Place) => Promise<Row[]>): AsyncGenerator<Row[]> =>
+  inBatches(NEWEST, read)
+
+/** The same for a list with places of its own kind. */
+export async function* inBatches<At, Row extends At & {}>(
+  start: At,
+  read: (below: At) => Promise<Row[]>,
+): AsyncGenerator<Row[]> {
+  for (let below = start; ; ) {
+    const rows = await read(below)
+    const last = rows.at(-1)
+    if (last) yield rows
+    if (!last || rows.length < BATCH_ROWS) return
+    below = last
+  }
+}
+
+/** What a store makes of its rows. */
+export async function* mapped<Row, Item>(batches: AsyncIterable<readonly Row[]>, item: (row: Row) => Item) {
+  for await (const rows of batches) yield rows.map(item)
+}
