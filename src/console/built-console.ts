@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Coding } from './content-coding.ts'
+import type { Coding } from '../core/content-coding.ts'
 
 export interface ConsoleFile {
   type: string

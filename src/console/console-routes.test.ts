@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildTestService, startService, type TestService } from '../../test/support/service.ts'
+import { contentCoding } from '../core/content-coding.ts'
 import { SECURITY_HEADERS } from '../http/answers.ts'
 import { builtConsole } from './built-console.ts'
 import { CONSOLE_POLICY } from './console-routes.ts'
-import { contentCoding } from './content-coding.ts'
 
 const INDEX = '<!doctype html><title>Switchyard</title>'
 const SCRIPT = 'export const answer = 42\n'.repeat(100)

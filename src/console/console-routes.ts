@@ -1,9 +1,9 @@
 // GET /console: the pages of the console, which are static files, and GET /, which leads people to them.
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { contentCoding } from '../core/content-coding.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Routes } from '../http/routes.ts'
 import { type ConsoleFile, type ConsoleFiles, INDEX } from './built-console.ts'
-import { contentCoding } from './content-coding.ts'
 
 /** Scripts and styles are our own files; nothing is inline, and nothing is asked of anybody else. */
 export const CONSOLE_POLICY =

@@ -1,8 +1,8 @@
 // GET /openapi.json (3.1, from the routes' own schemas) and GET /docs, a reference page that works offline.
 import swagger from '@fastify/swagger'
-import reference from '@scalar/fastify-api-reference'
 import type { FastifyInstance } from 'fastify'
 import { ErrorEnvelope } from '../core/shapes.ts'
+import { serveReferenceFiles } from './reference-files.ts'
 import { withHeaders } from './reference-headers.ts'
 
 const DESCRIPTION = `Keys with hard spending limits, your own GPU clusters, cache planning, and retries that are safe.
@@ -28,22 +28,6 @@ const TAGS = [
   'Project',
 ]
 
-/** A page for this server alone: nothing on it leads to, or sends anything to, somebody else's service. */
-const PAGE = {
-  url: '/openapi.json',
-  withDefaultFonts: false,
-  hideClientButton: true,
-  telemetry: false,
-  showDeveloperTools: 'never',
-  agent: { disabled: true },
-  mcp: { disabled: true },
-} as const
-
-/** The page runs its own script and styles, all served from here. */
-const PAGE_POLICY =
-  "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
-  "font-src 'self' data:; connect-src 'self'; worker-src blob:; frame-ancestors 'none'; base-uri 'none'"
-
 export async function serveReference(app: FastifyInstance, version: string): Promise<void> {
   const generating = new Set<string>()
   await app.register(swagger, {
@@ -63,19 +47,7 @@ export async function serveReference(app: FastifyInstance, version: string): Pro
     transformObject: (document) => ('openapiObject' in document ? withHeaders(document.openapiObject, generating) : {}),
   })
 
-  app.get('/openapi.json', { config: { public: true }, schema: { hide: true } }, async () => app.swagger())
-
-  await app.register(async (docs) => {
-    docs.addHook('onRoute', (route) => {
-      route.config = { ...route.config, public: true }
-      route.schema = { ...route.schema, hide: true }
-    })
-    docs.addHook('onSend', async (_request, reply) => void reply.header('content-security-policy', PAGE_POLICY))
-    await docs.register(reference, {
-      routePrefix: '/docs',
-      configuration: PAGE,
-    })
-  })
+  serveReferenceFiles(app)
 }
 
 type Declared = Parameters<NonNullable<Extract<Parameters<typeof swagger>[1], { transform?: unknown }>['transform']>>[0]
