@@ -22,6 +22,17 @@ test('§2 an empty file, or none, is every default and no provider', () => {
     expect(settings).toMatchObject(defaults)
 })
 
+test('§settings a variable of the file may stand in a file of its own, named by NAME_FILE', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-secret-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'groq'), 'gsk-1\n')
+  const text = `providers: [{ id: groq, base_url: "https://groq.example", api_key: "${variable('GROQ_KEY')}" }]`
+  const env = { GROQ_KEY_FILE: join(folder, 'groq') }
+  expect(parse(text, env).providers[0]?.api_key).toBe('gsk-1')
+  expect(() => parse(text, { ...env, GROQ_KEY: 'gsk-2' })).toThrow('GROQ_KEY and GROQ_KEY_FILE are both set')
+  expect(() => parse(text, { GROQ_KEY_FILE: join(folder, 'gone') })).toThrow('GROQ_KEY_FILE must name a file')
+})
+
 test('§2 every field', () => {
   const settings = parse(`
 providers:

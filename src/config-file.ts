@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
 import { Check, Default, Errors } from 'typebox/value'
 import { isNode, LineCounter, parseDocument } from 'yaml'
-import { SettingError } from './config.ts'
+import { SettingError, secretOf } from './config.ts'
 import { parseCidr } from './core/ip-address.ts'
 import { describeInvalid } from './http/validation-messages.ts'
 import { type Limits, LimitsShape } from './limits/policy.ts'
@@ -61,8 +61,8 @@ export function parseConfig(text: string, path: string, env: Env): FileSettings 
     return at(isNode(node) ? node.range?.[0] : undefined)
   }
   const values = substituted(document.toJS() ?? {}, '', (pointer, name) => {
-    const value = env[name]
-    if (value) return value
+    const value = secretOf(env, name)
+    if (value !== undefined) return value
     throw new SettingError(`${lineOf(pointer)}: the variable ${name} is not set.`)
   })
   const filled = Default(FileShape, values)

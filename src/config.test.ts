@@ -1,7 +1,9 @@
 // Settings: what is read, and the one line that a bad one stops the start with.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { expect, test } from 'vitest'
-import { readConfig, SETTINGS, SettingError } from './config.ts'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { readConfig, SETTINGS, SettingError, VARIABLES } from './config.ts'
 import { parseCidr } from './core/ip-address.ts'
 
 test('§settings an empty environment gives every default', () => {
@@ -117,6 +119,59 @@ test.each(['SWITCHYARD_SECRET', 'SWITCHYARD_BOOTSTRAP_KEY', 'DATABASE_URL', 'SMT
     expect(catching(() => readConfig({ [name]: 'hunter2' }))?.message).not.toContain('hunter2')
   },
 )
+
+const SECRETS: [name: string, value: string, taken: object][] = [
+  ['DATABASE_URL', 'postgres://u:hunter2@db/s', { database_url: 'postgres://u:hunter2@db/s' }],
+  ['REDIS_URL', 'redis://:hunter2@cache:6379', { redis_url: 'redis://:hunter2@cache:6379' }],
+  ['SWITCHYARD_SECRET', 'hunter2'.repeat(5), { secret: 'hunter2'.repeat(5) }],
+  ['SWITCHYARD_BOOTSTRAP_KEY', `svc_live_${'k'.repeat(40)}`, { bootstrap_key: `svc_live_${'k'.repeat(40)}` }],
+  ['OPENAI_API_KEY', 'sk-hunter2', { openai: { api_key: 'sk-hunter2' } }],
+  ['SMTP_URL', 'smtps://u:hunter2@mail', { smtp_url: 'smtps://u:hunter2@mail' }],
+]
+
+test.each(SECRETS)(
+  '§settings %s_FILE: the secret is what the file holds, but for the line break',
+  (name, value, taken) => {
+    for (const end of ['', '\n', '\r\n'])
+      expect(readConfig({ [`${name}_FILE`]: fileWith(`${value}${end}`) })).toMatchObject(taken)
+  },
+)
+
+test.each(SECRETS)(
+  '§settings %s in both ways, in no file or an empty one: one line, and no secret in it',
+  (name, value) => {
+    const file = fileWith(value)
+    const both = catching(() => readConfig({ [name]: value, [`${name}_FILE`]: file }))
+    expect(both).toBeInstanceOf(SettingError)
+    expect(both?.message).toBe(`${name} and ${name}_FILE are both set: keep one of them.`)
+    for (const bad of [`${file}.gone`, tmpdir(), fileWith(''), fileWith('\n')])
+      expect(catching(() => readConfig({ [`${name}_FILE`]: bad }))?.message).toBe(
+        `${name}_FILE must name a file that can be read and is not empty.`,
+      )
+  },
+)
+
+test('§settings what a file holds is checked as what a variable holds is', () => {
+  const refused = catching(() => readConfig({ DATABASE_URL_FILE: fileWith('mysql://hunter2\n') }))
+  expect(refused?.message).toBe('DATABASE_URL must begin with postgres:// or postgresql://.')
+})
+
+test('§settings every setting that holds a secret can be in a file, and no other', () => {
+  expect(VARIABLES.filter((name) => name.endsWith('_FILE'))).toEqual(
+    SECRETS.map(([name]) => `${name}_FILE`).sort(asListed),
+  )
+  expect(readConfig({ HOST_FILE: '/nowhere' }).host).toBe('127.0.0.1')
+})
+
+const asListed = (one: string, other: string) => VARIABLES.indexOf(one) - VARIABLES.indexOf(other)
+
+function fileWith(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-secret-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'secret')
+  writeFileSync(file, text)
+  return file
+}
 
 function catching(work: () => unknown): Error | undefined {
   try {

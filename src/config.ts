@@ -1,6 +1,6 @@
 // Every setting: its name, what it means, its default and its bounds. A bad one stops the start with one line that
 // names it and what it must be. The table in docs/OPERATIONS.md is checked against SETTINGS.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { type Cidr, parseCidr } from './core/ip-address.ts'
 import { isOperatorForm } from './keys/key.ts'
 
@@ -11,6 +11,8 @@ export class SettingError extends Error {
 interface Setting<T> {
   meaning: string
   default: string
+  /** It holds a secret: NAME_FILE may name a file that has it instead. */
+  secret?: true
   /** The value for a text that was given, or for undefined where it was not. */
   read(text: string | undefined): T
 }
@@ -36,6 +38,7 @@ export const SETTINGS = {
     read: (text = './data') => text,
   },
   DATABASE_URL: {
+    secret: true,
     meaning: 'A PostgreSQL, 15 or later, instead of the embedded store: `postgres://user:password@host/database`.',
     default: 'unset',
     read: (text) => {
@@ -45,6 +48,7 @@ export const SETTINGS = {
     },
   },
   REDIS_URL: {
+    secret: true,
     meaning:
       'A Redis, 7 or later, or a Valkey, in which the replicas of one PostgreSQL count rates together: ' +
       '`redis://user:password@host:6379/0`, or `rediss://` for TLS.',
@@ -56,6 +60,7 @@ export const SETTINGS = {
     },
   },
   SWITCHYARD_SECRET: {
+    secret: true,
     meaning: 'Seals kept responses and credentials; the same on every replica. At least 32 characters.',
     default: 'made once, kept in the data folder with mode 0600',
     read: (text) => {
@@ -65,6 +70,7 @@ export const SETTINGS = {
     },
   },
   SWITCHYARD_BOOTSTRAP_KEY: {
+    secret: true,
     meaning: 'The admin key that the first start gives the first project, for automation.',
     default: 'made, printed once',
     read: (text) => {
@@ -87,6 +93,7 @@ export const SETTINGS = {
     },
   },
   OPENAI_API_KEY: {
+    secret: true,
     meaning: 'Without a file, this alone makes a live gateway to OpenAI.',
     default: 'unset',
     read: (text) => text,
@@ -119,6 +126,7 @@ export const SETTINGS = {
     },
   },
   SMTP_URL: {
+    secret: true,
     meaning: 'Where mails go: `smtps://user:password@host?from=no-reply@example.com`.',
     default: 'files in `outbox` in the data folder, and their links in the log',
     read: (text) => {
@@ -204,11 +212,37 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 
 type Settings = typeof SETTINGS
 
-/** An empty value counts as not given: that is what an unset variable in a compose file becomes. */
+/** Every variable that the server reads by itself. */
+export const VARIABLES: readonly string[] = Object.entries<Setting<unknown>>(SETTINGS).flatMap(([name, { secret }]) =>
+  secret ? [name, `${name}_FILE`] : [name],
+)
+
+/**
+ * What a variable holds, or the file that NAME_FILE names, without the line break at its end. An empty value counts as
+ * not given: that is what an unset variable in a compose file becomes.
+ */
+export function secretOf(env: Config['variables'], name: string): string | undefined {
+  const [text, file] = [env[name] || undefined, env[`${name}_FILE`] || undefined]
+  if (file === undefined) return text
+  if (text !== undefined) throw new SettingError(`${name} and ${name}_FILE are both set: keep one of them.`)
+  const held = contentsOf(file)?.replace(/\r?\n$/, '')
+  if (!held) throw new SettingError(`${name}_FILE must name a file that can be read and is not empty.`)
+  return held
+}
+
+function contentsOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
 function read<Name extends keyof Settings>(env: NodeJS.ProcessEnv, name: Name): ReturnType<Settings[Name]['read']> {
   const setting = SETTINGS[name] as Setting<ReturnType<Settings[Name]['read']>>
+  const text = setting.secret ? secretOf(env, name) : env[name] || undefined
   try {
-    return setting.read(env[name] || undefined)
+    return setting.read(text)
   } catch (error) {
     if (error instanceof SettingError) throw new SettingError(`${name} ${error.message}.`)
     throw error
