@@ -5,16 +5,16 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { defineConfig, type Plugin } from 'vite'
 
 const SERVICE = 'http://127.0.0.1:8080' // what `npm run dev` starts
-const FOLDER = resolve(import.meta.dirname, '../dist/console')
 
 /** The server compresses nothing: it sends what was packed here, once and as small as it gets. */
 const packed: Plugin = {
   name: 'packed',
   apply: 'build',
   closeBundle() {
-    for (const name of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })) {
+    const folder = resolve(this.environment.config.root, this.environment.config.build.outDir)
+    for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
       if (!/\.(html|js|css|svg)$/.test(name)) continue
-      const path = join(FOLDER, name)
+      const path = join(folder, name)
       const bytes = readFileSync(path)
       writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }))
       writeFileSync(`${path}.br`, brotliCompressSync(bytes))
@@ -26,7 +26,7 @@ export default defineConfig({
   base: '/console/',
   plugins: [packed],
   build: {
-    outDir: FOLDER,
+    outDir: '../dist/console',
     emptyOutDir: true,
     target: 'es2022',
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'], // the first that know light-dark(), which is left as it is
