@@ -1,13 +1,15 @@
 // What is in deploy/, compared with the code: metrics, settings, endpoints and times that must fit each other.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { globSync } from 'tinyglobby'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { SETTINGS } from '../src/config.ts'
+import { readConfig, VARIABLES } from '../src/config.ts'
+import { readConfigFile } from '../src/config-file.ts'
 import { metrics } from '../src/telemetry/metrics.ts'
+import { letsThrough, readStages } from './support/dockerfile.ts'
 
 const read = (path: string) => readFileSync(path, 'utf8')
 const YAML_FILES = globSync('deploy/**/*.{yaml,yml}')
@@ -86,7 +88,7 @@ test('§operations every setting that a container is given is one', () => {
     ),
   ]
   expect(given.length).toBeGreaterThan(15)
-  expect(given.filter((name) => !(name in SETTINGS) && !OTHER_VARIABLES.includes(name))).toEqual([])
+  expect(given.filter((name) => !VARIABLES.includes(name) && !OTHER_VARIABLES.includes(name))).toEqual([])
 })
 
 test('§operations whoever stops a server waits for longer than it takes', () => {
@@ -111,16 +113,145 @@ test('§operations the drain outlasts what the probe needs to notice', () => {
 test('§operations no container runs as root, and none may become it', () => {
   expect(read('deploy/Dockerfile')).toMatch(/^USER node$/m)
   expect(deployment.securityContext.runAsNonRoot).toBe(true)
-  expect(container.securityContext).toMatchObject({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true })
+  expect(deployment.automountServiceAccountToken).toBe(false)
+  expect(container.securityContext).toEqual({
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  })
+  for (const [name, service] of Object.entries<Record<string, unknown>>(compose.services)) {
+    expect(service.security_opt, name).toEqual(['no-new-privileges:true'])
+    if (name === 'postgres') continue // its own start makes its folder as root, and then becomes another
+    expect([service.read_only, service.cap_drop], name).toEqual([true, ['ALL']])
+    expect(service.user ?? (service.build && 'that of the image'), name).toBeDefined()
+  }
 })
 
-test('§operations what the image is built from exists, on a Node that the package takes', () => {
-  const dockerfile = read('deploy/Dockerfile')
-  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files = '']) => files.split(' '))
-  const let_in = read('deploy/Dockerfile.dockerignore').split('\n')
-  expect(copied.length).toBeGreaterThan(6)
-  expect(copied.filter((file) => !existsSync(file) || !let_in.includes(`!${file}`))).toEqual([])
-  expect(new Set([...dockerfile.matchAll(/^FROM node:(\d+)/gm)].map(([, major]) => major))).toEqual(new Set(['20']))
+const TRUSTED = 'SWITCHYARD_TRUSTED_PROXIES'
+
+test('§8.1 only the proxy in front is believed for whom it forwards, by its single address', () => {
+  const { environment } = compose.services['switchyard-1']
+  expect(environment[TRUSTED]).toBe(`${compose.services.nginx.networks.front.ipv4_address}/32`)
+  const [{ ip_range }] = compose.networks.front.ipam.config
+  expect(ip_range).toBe('172.28.0.128/25') // nobody else is given the proxy's address
+  const { value } = container.env.find(({ name }: { name: string }) => name === TRUSTED)
+  for (const network of value.split(',')) expect(network).toMatch(/(\/32|:.*\/128)$/)
+})
+
+test('§operations the stores are on a network that leads nowhere, and nothing but nginx is on the front and published', () => {
+  const { services, networks } = compose
+  const on = (network: string) =>
+    Object.keys(services).filter((name) => [...toNames(services[name].networks)].includes(network))
+  expect(on('stores')).toEqual(['switchyard-1', 'switchyard-2', 'postgres', 'redis'])
+  expect(on('front')).toEqual(['switchyard-1', 'switchyard-2', 'nginx'])
+  expect(networks.stores.internal).toBe(true)
+  expect(Object.keys(services).filter((name) => services[name].ports)).toEqual(['nginx'])
+})
+
+const toNames = (names: string[] | object) => (Array.isArray(names) ? names : Object.keys(names))
+
+test('§operations the secrets of compose are made once, fit each other, and are taken', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-deploy-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const place = join(folder, 'secrets')
+  const make = () => spawnSync('sh', ['deploy/make-secrets.sh', place])
+  expect(make().status).toBe(0)
+  expect(statSync(place).mode & 0o777).toBe(0o700)
+  const held = (name: string) => read(join(place, name)).trimEnd()
+  const before = held('switchyard_secret')
+  expect(make().status).toBe(1)
+  expect(held('switchyard_secret')).toBe(before)
+
+  expect(readdirSync(place).sort()).toEqual(Object.keys(compose.secrets).sort())
+  for (const [name, { file }] of Object.entries<{ file: string }>(compose.secrets))
+    expect(file).toBe(`./secrets/${name}`)
+  expect(new URL(held('database_url')).password).toBe(held('postgres_password'))
+  expect(new URL(held('redis_url')).password).toBe(held('redis_password'))
+  expect(held('redis_password').length).toBeGreaterThanOrEqual(32)
+
+  for (const name of ['switchyard-1', 'switchyard-2']) {
+    const { environment, secrets, volumes } = compose.services[name]
+    expect(volumes).toContain('./switchyard.yaml:/config/switchyard.yaml:ro')
+    const files = Object.entries<string>(environment).filter(([key]) => key.endsWith('_FILE'))
+    expect(files.map(([, file]) => file.replace('/run/secrets/', ''))).toEqual(secrets)
+    const here = files.map(([key, file]) => [key, file.replace('/run/secrets', place)])
+    const given = { ...environment, ...Object.fromEntries(here), SWITCHYARD_CONFIG: 'deploy/switchyard.yaml' }
+    const config = readConfig(given)
+    expect([config.redis_url, config.secret]).toEqual([held('redis_url'), held('switchyard_secret')])
+    expect(readConfigFile('deploy/switchyard.yaml', given).providers).toEqual([])
+  }
+})
+
+test('§operations no secret stands in a file of deploy/ or in the environment of a container', () => {
+  const given = [
+    ...Object.keys({ ...compose.services['switchyard-1'].environment, ...compose.services.postgres.environment }),
+    ...container.env.map(({ name }: { name: string }) => name),
+  ]
+  const secret = /PASSWORD|SECRET|_KEY|_URL$/
+  expect(given.filter((name: string) => secret.test(name) && !name.endsWith('_FILE'))).toEqual([])
+  expect(container.envFrom).toBeUndefined()
+  expect(read('.gitignore')).toContain('/deploy/secrets/')
+})
+
+test('§operations Redis asks for the password of its file, and its health check gives it', () => {
+  const { command, healthcheck, secrets } = compose.services.redis
+  expect(secrets).toEqual(['redis_password'])
+  expect(command.at(-1)).toContain('requirepass %s')
+  for (const text of [command.at(-1), healthcheck.test.at(-1)]) expect(text).toContain('/run/secrets/redis_password')
+})
+
+test('§operations every secret of the manifests is one that the notes tell to make, mounted for the server alone', () => {
+  const made = [...read('deploy/kubernetes/switchyard.yaml').matchAll(/--from-literal=([A-Z_]+)/g)].map(
+    ([, key]) => key,
+  )
+  const files = container.env.filter(({ name }: { name: string }) => name.endsWith('_FILE'))
+  const { mountPath, readOnly } = container.volumeMounts.find(({ name }: { name: string }) => name === 'secrets')
+  expect(files.map(({ value }: { value: string }) => value)).toEqual(made.map((key) => `${mountPath}/${key}`))
+  expect(files.map(({ name }: { name: string }) => name)).toEqual(made.map((key) => `${key}_FILE`))
+  expect(readOnly).toBe(true)
+  const volume = deployment.volumes.find(({ name }: { name: string }) => name === 'secrets')
+  expect(volume.secret.defaultMode).toBe(0o440)
+})
+
+test('§operations the manifests let in the ingress and Prometheus, and out what the server needs', () => {
+  const { spec } = manifests.find(({ kind }) => kind === 'NetworkPolicy')
+  const labels = manifests.find(({ kind }) => kind === 'Deployment').spec.template.metadata.labels
+  expect([spec.podSelector.matchLabels, spec.policyTypes]).toEqual([labels, ['Ingress', 'Egress']])
+  const [entry, ...more] = spec.ingress
+  expect(more).toEqual([])
+  // Both selectors in one item: those pods of that namespace. In two, it would be either.
+  for (const from of entry.from) expect(Object.keys(from).sort()).toEqual(['namespaceSelector', 'podSelector'])
+  expect(entry.ports).toEqual([{ protocol: 'TCP', port: container.ports[0].name }])
+  const out = spec.egress.map(({ ports }: { ports: { port: number }[] }) => ports.map(({ port }) => port))
+  expect(out).toEqual([
+    [53, 53],
+    [5432, 6379],
+    [443, 465],
+  ])
+  for (const { to } of spec.egress) expect(to.length).toBeGreaterThan(0)
+  expect(spec.egress.at(-1).to[0].ipBlock.except).toContain('169.254.0.0/16')
+})
+
+test('§operations every image is one version, and ours is that of the package', () => {
+  const { version } = JSON.parse(read('package.json'))
+  const bases = readStages().map(({ base }) => base)
+  const others = Object.values<{ image: string }>(compose.services).map(({ image }) => image)
+  for (const image of [...bases, ...others]) expect(image).toMatch(/^[a-z]+:\d+\.\d+(\.\d+)?(-[a-z-]+)?$/)
+  expect([...others.filter((image) => image.startsWith('switchyard')), container.image]).toEqual(
+    Array(3).fill(`switchyard:${version}`),
+  )
+})
+
+test('§operations what the image is built from exists, and the ignore file lets it through', () => {
+  const copied = readStages()
+    .flatMap(({ instructions }) => instructions)
+    .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from'))
+    .flatMap(({ text }) => text.split(' ').slice(0, -1))
+  const passes = letsThrough(read('deploy/Dockerfile.dockerignore'))
+  expect(copied.filter((file) => !existsSync(file) || !passes(file))).toEqual([])
+  expect(copied).toEqual(expect.arrayContaining(['console', 'cli', 'src', 'scripts']))
+  const kept_out = ['data/secret', 'deploy/secrets/redis_url', 'switchyard.yaml', 'node_modules/x.js', 'src/a.test.ts']
+  expect(kept_out.filter(passes)).toEqual([])
 })
 
 test('§operations nginx holds no stream back, repeats nothing, and closes idle connections before the server does', () => {
