@@ -92,6 +92,7 @@ export function benchEvent(n: number, end_ms: number, random: () => number, owne
     direct_cost_micros: direct,
     savings_micros: Math.max(0, direct - charged),
     written_off_micros: 0,
+    overage_micros: 0,
     admission: 'admitted',
     queue_ms: 0,
     ttft_ms,

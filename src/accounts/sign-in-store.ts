@@ -1,5 +1,6 @@
 // Sessions at rest, by the hash of what the cookie holds. What somebody may do is read anew on every request: a role
 // that was changed, a member who was removed, a session that was ended take effect at once.
+import { countsOverage, hardCap } from '../budgets/budget.ts'
 import type { Caller } from '../core/caller.ts'
 import { rfc3339 } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
@@ -39,7 +40,7 @@ export function signInStore(db: Db) {
     async findCaller(secret: string, now: number): Promise<{ caller: Caller; expires_at: number } | undefined> {
       const [row] = await db.rows<CallerRow>(sql`
         SELECT s.id AS key_id, s.person_id, s.expires_at, m.project_id, m.role, o.verified_at, p.cap_micros,
-               p.routing_epoch
+               p.overage_enabled, p.routing_epoch
         FROM sign_in s
           JOIN membership m ON m.person_id = s.person_id AND m.project_id = s.project_id
           JOIN project p ON p.id = s.project_id
@@ -109,11 +110,13 @@ interface CallerRow {
   role: Role
   verified_at: string | null
   cap_micros: number | null
+  overage_enabled: number
   routing_epoch: number
 }
 
 /** §4.4 is about keys: a session has no limit of its own, only the project's. */
-function callerOf({ key_id, person_id, project_id, role, verified_at, cap_micros, routing_epoch }: CallerRow): Caller {
+function callerOf(row: CallerRow): Caller {
+  const { key_id, person_id, project_id, role, verified_at, routing_epoch } = row
   return {
     key_id,
     person_id,
@@ -121,7 +124,8 @@ function callerOf({ key_id, person_id, project_id, role, verified_at, cap_micros
     scopes: scopesOf(role),
     owner_verified: verified_at !== null,
     budget_micros: undefined,
-    project_cap_micros: cap_micros ?? undefined,
+    project_cap_micros: hardCap(row),
+    ...(countsOverage(row) && { counts_overage: true as const }),
     routing_epoch,
   }
 }

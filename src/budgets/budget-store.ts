@@ -3,9 +3,18 @@
 import { MINUTE_MS } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
 import { CommitUnknown, type Db, sql, type Tx, together } from '../storage/db.ts'
-import { type Hold, type HoldOutcome, type RowFate, type Settlement, settlementOf } from './budget.ts'
+import { type Hold, type HoldOutcome, overageOf, type RowFate, type Settlement, settlementOf } from './budget.ts'
 import { carveStore, holdOfChild, releaseOfChild, settleOfChild } from './carve-store.ts'
-import { DoesNotFit, lowerHeld, Moves, moveProject, noteHeld, raiseKey, raiseProject } from './ledger-store.ts'
+import {
+  DoesNotFit,
+  lowerHeld,
+  Moves,
+  moveProject,
+  noteHeld,
+  raiseKey,
+  raiseProject,
+  type Spent,
+} from './ledger-store.ts'
 import { leftFor, refusal, type Spender } from './left-store.ts'
 
 export type { Spender } from './left-store.ts'
@@ -95,13 +104,15 @@ export function budgetStore(db: Db, process: string) {
           const held = hold && ((await takeHold(db, hold.id)) ?? 0)
           const settlement = settlementOf(cost_micros, held)
           const moved = { held: held ?? 0, spent: settlement.charged_micros }
-          await settleOfChild(db, { key_id, project_id, parent_id }, moved, now)
-          settlements[at] = settlement
+          const project = await settleOfChild(db, { key_id, project_id, parent_id }, moved, now)
+          settlements[at] = spender.counts_overage ? withOverage(settlement, project) : settlement
         } else if (!hold) {
           settlements[at] = settlementOf(cost_micros, undefined)
           moves.add(spender, { held: 0, spent: cost_micros })
         }
       }
+      // R72: what each charge is above the cap is known once the project's row has moved.
+      if (owings.some(isCounted)) countOverage(owings, settlements, await moves.chargeProjects(db))
       await together([...moves.writes(db, now), ...beside(settlements)])
       return settlements
     },
@@ -161,6 +172,30 @@ export function budgetStore(db: Db, process: string) {
       for (const orphan of orphans) await this.release(orphan)
       return orphans.length
     },
+  }
+}
+
+/** A child's charge moves the project's row by itself. */
+const isCounted = ({ spender }: Owing) => spender.counts_overage === true && spender.parent_id === undefined
+
+const withOverage = (settlement: Settlement, { spent_micros, cap_micros }: Spent): Settlement => ({
+  charged_micros: settlement.charged_micros,
+  written_off_micros: settlement.written_off_micros,
+  overage_micros: overageOf(settlement.charged_micros, spent_micros, cap_micros),
+})
+
+/** One charge after the other: from what the project had spent before all of them, to what it has spent now. */
+function countOverage(owings: readonly Owing[], settlements: Settlement[], spent: Map<string, Spent>): void {
+  for (let at = owings.length - 1; at >= 0; at--) {
+    const { spender } = owings[at] as Owing
+    const project = spent.get(spender.project_id)
+    const settlement = settlements[at]
+    if (!project || !settlement || spender.parent_id !== undefined) continue
+    if (spender.counts_overage) settlements[at] = withOverage(settlement, project)
+    spent.set(spender.project_id, {
+      spent_micros: project.spent_micros - settlement.charged_micros,
+      cap_micros: project.cap_micros,
+    })
   }
 }
 

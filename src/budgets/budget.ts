@@ -30,7 +30,26 @@ export interface Settlement {
   charged_micros: number
   /** What the generation cost beyond its hold: ours to bear, and counted. */
   written_off_micros: number
+  /** R72: by how much the charge took the project above its cap; absent where nobody counts that. */
+  overage_micros?: number
 }
+
+/** A project's cap as it is stored. */
+export interface Cap {
+  cap_micros: number | null
+  overage_enabled: number
+}
+
+/** R72: with overage a cap refuses nothing. */
+export const hardCap = ({ cap_micros, overage_enabled }: Cap): number | undefined =>
+  overage_enabled === 1 ? undefined : (cap_micros ?? undefined)
+
+export const countsOverage = ({ cap_micros, overage_enabled }: Cap): boolean =>
+  cap_micros !== null && overage_enabled === 1
+
+/** R72: the part of a charge that is above the cap, by what the project has spent with it. */
+export const overageOf = (charged_micros: number, spent_micros: number, cap_micros: number | null): number =>
+  cap_micros === null ? 0 : Math.min(charged_micros, Math.max(0, spent_micros - cap_micros))
 
 export function settlementOf(cost_micros: number, held_micros: number | undefined): Settlement {
   const charged_micros = held_micros === undefined ? cost_micros : Math.min(cost_micros, held_micros)
@@ -46,7 +65,8 @@ export function quotaExceeded(limit: Limit, resets_at?: number): Refusal {
   const message = {
     key: "This call does not fit into what is left of the API key's spending limit. Raise the limit, or ask for less.",
     window: `This call does not fit into what is left of the API key's limit for this window.${anew}`,
-    project: "This call does not fit into what is left of the project's spending cap. Raise the cap, or ask for less.",
+    project:
+      "This call does not fit into what is left of the project's cap. Raise the cap, enable overage, or ask for less.",
   }[limit]
   return new Refusal('quota_exceeded', message, { headers: { 'x-should-retry': 'false' } })
 }

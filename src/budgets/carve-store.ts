@@ -5,6 +5,7 @@ import { type Db, sql } from '../storage/db.ts'
 import { type Hold, quotaExceeded } from './budget.ts'
 import { type Period, windowEnd } from './budget-window.ts'
 import {
+  chargeProject,
   DoesNotFit,
   limitInTheWay,
   lockProject,
@@ -13,6 +14,7 @@ import {
   moveKey,
   moveProject,
   raiseProject,
+  type Spent,
 } from './ledger-store.ts'
 
 const SWEEP_MAX = 1_000
@@ -152,9 +154,9 @@ export async function holdOfChild(tx: Db, { key_id, micros }: Hold, now: number)
 }
 
 /** Parent and project hold a child's whole budget, so only what is spent moves; after its end, all of a hold. */
-export async function settleOfChild(tx: Db, child: Child, { held, spent }: Movement, now: number): Promise<void> {
+export async function settleOfChild(tx: Db, child: Child, { held, spent }: Movement, now: number): Promise<Spent> {
   const { key_id, project_id, parent_id } = child
-  await moveProject(tx, project_id, { held: -spent, spent })
+  const project = await chargeProject(tx, project_id, { held: -spent, spent })
   let returned_at: number | null = null
   for (const id of [key_id, parent_id].sort()) {
     const isChild = id === key_id
@@ -162,6 +164,7 @@ export async function settleOfChild(tx: Db, child: Child, { held, spent }: Movem
     if (isChild) returned_at = moved.returned_at
   }
   if (returned_at !== null) await lowerFamily(tx, child, held - spent)
+  return project
 }
 
 export async function releaseOfChild(tx: Db, child: Child, micros: number): Promise<void> {

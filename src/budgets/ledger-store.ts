@@ -27,15 +27,16 @@ export async function noteHeld(tx: Db, hold: Hold, process: string, now: number)
 }
 
 /**
- * What the cap leaves then; null where there is none. Never beyond what a number can tell, cap or none: children may be
- * given any sum.
+ * What the cap leaves then; null where there is none, or with overage. Never beyond what a number can tell, cap or
+ * none: children may be given any sum.
  */
 export async function raiseProject(tx: Db, project_id: string, micros: number): Promise<number | null> {
   const [raised] = await tx.rows<{ left_micros: number | null }>(sql`
     UPDATE project SET held_micros = held_micros + ${micros}
-    WHERE id = ${project_id} AND (cap_micros IS NULL OR spent_micros + held_micros + ${micros} <= cap_micros)
+    WHERE id = ${project_id}
+      AND (cap_micros IS NULL OR overage_enabled = 1 OR spent_micros + held_micros + ${micros} <= cap_micros)
       AND spent_micros + held_micros + ${micros} <= ${Number.MAX_SAFE_INTEGER}
-    RETURNING cap_micros - spent_micros - held_micros AS left_micros`)
+    RETURNING CASE WHEN overage_enabled = 1 THEN NULL ELSE cap_micros - spent_micros - held_micros END AS left_micros`)
   if (!raised) throw new DoesNotFit('project')
   return raised.left_micros
 }
@@ -78,6 +79,20 @@ export async function moveProject(tx: Db, project_id: string, { held, spent }: M
     WHERE id = ${project_id}`)
 }
 
+/** What a project has spent once a charge is in it, and its cap then. */
+export interface Spent {
+  spent_micros: number
+  cap_micros: number | null
+}
+
+/** The same, and what it comes to (R72). */
+export async function chargeProject(tx: Db, project_id: string, { held, spent }: Movement): Promise<Spent> {
+  const [row] = await tx.rows<Spent>(sql`
+    UPDATE project SET held_micros = held_micros + ${held}, spent_micros = spent_micros + ${spent}
+    WHERE id = ${project_id} RETURNING spent_micros, cap_micros`)
+  return row ?? { spent_micros: 0, cap_micros: null }
+}
+
 /** What is spent counts in the window of this moment, which begins here where the last one has ended. */
 export async function moveKey(tx: Db, key_id: string, { held, spent }: Movement, now: number): Promise<Moved> {
   const [moved] = await tx.rows<Moved>(sql`
@@ -111,6 +126,14 @@ export class Moves {
   add({ project_id, key_id }: { project_id: string; key_id: string }, movement: Movement): void {
     addTo(this.#projects, project_id, movement)
     addTo(this.#keys, key_id, movement)
+  }
+
+  /** The projects' rows by themselves, before the others: what each has spent then. */
+  async chargeProjects(tx: Db): Promise<Map<string, Spent>> {
+    const spent = new Map<string, Spent>()
+    for (const [id, movement] of inOrder(this.#projects)) spent.set(id, await chargeProject(tx, id, movement))
+    this.#projects.clear()
+    return spent
   }
 
   /** None needs another's result: to be written `together`. */

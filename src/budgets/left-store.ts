@@ -9,6 +9,8 @@ export interface Spender {
   project_id: string
   /** R64: of a child key. */
   parent_id?: string | undefined
+  /** R72: the project's cap refuses nothing; what a charge is above it is counted. */
+  counts_overage?: boolean | undefined
 }
 
 export interface Left {
@@ -32,7 +34,8 @@ export async function leftFor(db: Db, { key_id, project_id, parent_id }: Spender
     SELECT k.budget_micros - k.spent_micros - k.held_micros AS by_key,
            k.window_limit_micros - k.held_micros -
              CASE WHEN k.window_ends_at > ${now} THEN k.window_spent_micros ELSE 0 END AS by_window,
-           p.cap_micros - p.spent_micros - p.held_micros AS by_project,
+           CASE WHEN p.overage_enabled = 1 THEN NULL
+             ELSE p.cap_micros - p.spent_micros - p.held_micros END AS by_project,
            k.window_period AS period, k.expires_at, k.returned_at,
            (SELECT COUNT(*) FROM api_key c WHERE c.project_id = p.id AND c.parent_id IS NOT NULL
               AND c.returned_at IS NULL AND c.expires_at <= ${now}) AS due

@@ -12,7 +12,10 @@ export interface Caller {
   owner_verified: boolean
   /** §4.4: undefined without a limit. Whether a call fits is decided where the money is, not by this. */
   budget_micros: number | undefined
+  /** Undefined without a cap, and where the cap refuses nothing. */
   project_cap_micros: number | undefined
+  /** R72: there is a cap that refuses nothing; what is above it is counted. */
+  counts_overage?: true
   /** R65: undefined without a limit by the calendar. */
   window_limit_micros?: number
   /** R64: only of a child key. */

@@ -171,6 +171,7 @@ interface Figures {
   charged_micros: number
   direct_cost_micros: number
   written_off_micros: number
+  overage_micros?: number
   now: number
 }
 
@@ -189,7 +190,7 @@ export type Outcome = Omit<Produced, 'fallback_used' | 'keyed'>
 export function eventOf(call: Bill['call'], got: Tried, produced: Outcome, figures: Figures): UsageEvent {
   const { target, slot, attempts, ttft_ms } = got
   const { tokens, repeated_tokens_est } = produced
-  const { charged_micros, direct_cost_micros, written_off_micros, now } = figures
+  const { charged_micros, direct_cost_micros, written_off_micros, overage_micros = 0, now } = figures
   return {
     id: call.trace_id,
     object: 'usage_event',
@@ -221,6 +222,7 @@ export function eventOf(call: Bill['call'], got: Tried, produced: Outcome, figur
     direct_cost_micros,
     savings_micros: savings(charged_micros, direct_cost_micros),
     written_off_micros,
+    overage_micros,
     admission: produced.admission,
     queue_ms: slot.queue_ms,
     ttft_ms,

@@ -1,4 +1,6 @@
 // From a row of keys to the key that is shown, and to the caller that it speaks for.
+
+import { countsOverage, hardCap } from '../budgets/budget.ts'
 import type { Period } from '../budgets/budget-window.ts'
 import type { Caller } from '../core/caller.ts'
 import { rfc3339 } from '../core/clock.ts'
@@ -73,6 +75,7 @@ export interface HolderRow {
   budget_micros: number | null
   window_limit_micros: number | null
   cap_micros: number | null
+  overage_enabled: number
   routing_epoch: number
   requests_per_minute: number | null
   tokens_per_minute: number | null
@@ -88,7 +91,7 @@ export interface HolderRow {
 
 /** `by` which of its two secrets (R61). */
 export function holderOf(row: HolderRow, by: 'hash' | 'previous_hash'): Caller {
-  const { key_id, project_id, routing_epoch, scopes, verified_at, budget_micros, cap_micros } = row
+  const { key_id, project_id, routing_epoch, scopes, verified_at, budget_micros } = row
   const { requests_per_minute, tokens_per_minute, concurrent_streams } = row
   const has_limits = (requests_per_minute ?? tokens_per_minute ?? concurrent_streams) !== null
   const caller: Caller = {
@@ -98,10 +101,11 @@ export function holderOf(row: HolderRow, by: 'hash' | 'previous_hash'): Caller {
     scopes: scopes.split(' ') as Scope[],
     owner_verified: verified_at !== null,
     budget_micros: budget_micros ?? undefined,
-    project_cap_micros: cap_micros ?? undefined,
+    project_cap_micros: hardCap(row),
     ...(has_limits && { limits: { requests_per_minute, tokens_per_minute, concurrent_streams } }),
   }
   if (row.window_limit_micros !== null) caller.window_limit_micros = row.window_limit_micros
+  if (countsOverage(row)) caller.counts_overage = true
   if (row.parent_id !== null) caller.parent_id = row.parent_id
   const ends = by === 'hash' ? [row.expires_at] : [row.expires_at, row.previous_expires_at]
   const works_until = Math.min(...ends.map((end) => end ?? Number.POSITIVE_INFINITY))

@@ -202,9 +202,9 @@ export function keyStore(db: Db) {
 
 /** Whatever a key is bound to (R60 to R64). A child has the rates of its parent. */
 const HOLDER = `
-  SELECT k.id AS key_id, k.project_id, k.scopes, o.verified_at, k.budget_micros, p.cap_micros, p.routing_epoch,
-         k.window_limit_micros, k.parent_id, k.allowed_models, k.allowed_cidrs, k.expires_at, k.previous_expires_at,
-         f.allowed_models AS parent_models, f.allowed_cidrs AS parent_cidrs,
+  SELECT k.id AS key_id, k.project_id, k.scopes, o.verified_at, k.budget_micros, p.cap_micros, p.overage_enabled,
+         p.routing_epoch, k.window_limit_micros, k.parent_id, k.allowed_models, k.allowed_cidrs, k.expires_at,
+         k.previous_expires_at, f.allowed_models AS parent_models, f.allowed_cidrs AS parent_cidrs,
          CASE WHEN f.id IS NULL THEN k.requests_per_minute ELSE f.requests_per_minute END AS requests_per_minute,
          CASE WHEN f.id IS NULL THEN k.tokens_per_minute ELSE f.tokens_per_minute END AS tokens_per_minute,
          CASE WHEN f.id IS NULL THEN k.concurrent_streams ELSE f.concurrent_streams END AS concurrent_streams
@@ -247,7 +247,7 @@ function spentSince(start_ms: number, end_ms: number, { project_id, id }: { proj
     { text: ['(', ...days.slice(1).map(() => ', '), ')'], values: days },
     sql` AND r.key_id IN `,
     family,
-    sql`) + (SELECT CAST(COALESCE(SUM(w.charged_micros), 0) AS BIGINT) FROM usage_waiting w
+    sql`) + (SELECT CAST(COALESCE(SUM(w.charged_micros), 0) AS BIGINT) FROM usage_to_roll w
          WHERE w.created_ms >= ${start_ms} AND w.created_ms < ${end_ms} AND w.key_id IN `,
     family,
     sql`)`,

@@ -23,12 +23,14 @@ const plain = (db: OpenDb, text: string) => db.rows({ text: [text], values: [] }
 async function withoutVolume(db: OpenDb): Promise<void> {
   const money = readFileSync(new URL('./migrations/0004-money.sql', import.meta.url), 'utf8')
   const before = money.slice(money.indexOf('CREATE TABLE usage_event')).split(/;\s*$/m)
-  await plain(db, 'DROP VIEW usage_waiting')
+  for (const view of ['usage_waiting', 'usage_to_roll']) await plain(db, `DROP VIEW ${view}`)
   for (const table of ['usage_event', 'usage_unrolled', 'usage_rollup']) await plain(db, `DROP TABLE ${table}`)
   if (ENGINE === 'postgres') await plain(db, 'DROP FUNCTION usage_event_unrolled()')
   for (const statement of before.filter((text) => text.trim() !== '')) await plain(db, statement)
-  await plain(db, 'ALTER TABLE usage_event ADD COLUMN trace TEXT') // of a later file, which stays applied
-  for (const file of ['0010', '0013', '0014', '0015'])
+  // Of later files, which stay applied.
+  await plain(db, 'ALTER TABLE usage_event ADD COLUMN trace TEXT')
+  await plain(db, 'ALTER TABLE usage_event ADD COLUMN overage_micros BIGINT NOT NULL DEFAULT 0')
+  for (const file of ['0010', '0013', '0014', '0015', '0019-usage'])
     await plain(db, `DELETE FROM schema_migration WHERE name LIKE '${file}-%'`)
 }
 
@@ -46,6 +48,8 @@ withDb((db) => {
       `0013-usage-waiting.${ENGINE}.sql`,
       '0014-usage-of-a-key.sql',
       '0015-usage-finer.sql',
+      '0019-usage-overage.sql',
+      `0019-usage-overage.${ENGINE}.sql`,
     ])
 
     const store = usageStore(db())

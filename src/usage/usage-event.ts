@@ -71,6 +71,7 @@ export const amounts = {
   direct_cost_micros: micros(),
   savings_micros: micros(),
   written_off_micros: micros(),
+  overage_micros: Type.Integer({ minimum: 0, description: 'By how much it took the project above its cap (R72).' }),
 }
 
 export const UsageEvent = Type.Object(

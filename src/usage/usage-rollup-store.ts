@@ -74,8 +74,8 @@ const pageOf = (after: string, limit: number): Sql => ({
     SELECT trace_id, project_id, created_ms, key_id, resolved_model AS model, provider, profile,
       COALESCE(cluster_id, '') AS cluster_id, status, duration_ms, ttft_ms, input_tokens, cached_tokens,
       written_tokens, output_tokens, reasoning_tokens, repeated_tokens_est, missed_reuse_tokens, charged_micros,
-      direct_cost_micros, savings_micros, written_off_micros
-    FROM usage_waiting WHERE trace_id > ${after} ORDER BY trace_id LIMIT ${limit}`,
+      direct_cost_micros, savings_micros, written_off_micros, overage_micros
+    FROM usage_to_roll WHERE trace_id > ${after} ORDER BY trace_id LIMIT ${limit}`,
   once: true,
 })
 
@@ -188,10 +188,10 @@ const INTO = sql`
   INSERT INTO usage_rollup AS old (project_id, cube, start_ms, day, key_id, model, provider, profile, cluster_id,
     events, finer_events, input_tokens, cached_tokens, written_tokens, output_tokens, reasoning_tokens,
     repeated_tokens_est, missed_reuse_tokens, charged_micros, direct_cost_micros, savings_micros,
-    written_off_micros, spread)
+    written_off_micros, overage_micros, spread)
   VALUES `
 
-const COLUMNS = 23
+const COLUMNS = 24
 
 const valuesOf = (r: Rollup): SqlValue[] => [
   r.project_id,
@@ -216,6 +216,7 @@ const valuesOf = (r: Rollup): SqlValue[] => [
   r.direct_cost_micros,
   r.savings_micros,
   r.written_off_micros,
+  r.overage_micros,
   JSON.stringify(r.spread),
 ]
 
@@ -234,6 +235,7 @@ const GROWING = sql`
     direct_cost_micros = old.direct_cost_micros + excluded.direct_cost_micros,
     savings_micros = old.savings_micros + excluded.savings_micros,
     written_off_micros = old.written_off_micros + excluded.written_off_micros,
+    overage_micros = old.overage_micros + excluded.overage_micros,
     spread = excluded.spread`
 
 const ADDING = aboutRows(INTO, listOf(COLUMNS), GROWING)

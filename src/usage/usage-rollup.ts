@@ -208,6 +208,7 @@ export const noAmounts = (): Amounts => ({
   direct_cost_micros: 0,
   savings_micros: 0,
   written_off_micros: 0,
+  overage_micros: 0,
 })
 
 /** Field by field: a loop over names is several times as slow, and each event passes here. */
@@ -223,4 +224,5 @@ export function addAmounts(into: Amounts, from: Amounts): void {
   into.direct_cost_micros += from.direct_cost_micros
   into.savings_micros += from.savings_micros
   into.written_off_micros += from.written_off_micros
+  into.overage_micros += from.overage_micros
 }

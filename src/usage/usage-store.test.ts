@@ -139,6 +139,7 @@ withDb((db) => {
         direct_cost_micros: 450,
         savings_micros: 150,
         written_off_micros: 0,
+        overage_micros: 0,
       },
       expect.objectContaining({ day: '2026-11-15', events: 2, input_tokens: 200, charged_micros: 1_300 }),
     ])

@@ -37,6 +37,7 @@ export function usageEvent(project_id: string, more: Partial<UsageEvent> = {}): 
     direct_cost_micros: 450,
     savings_micros: 150,
     written_off_micros: 0,
+    overage_micros: 0,
     admission: 'admitted',
     queue_ms: 0,
     ttft_ms: 210,
