@@ -63,7 +63,7 @@ export async function openTranscriptScene() {
 
 function providersAt(origin: string): string {
   const provider = (id: string, path: string, ...models: string[]) =>
-    `  - { id: ${id}, base_url: "${origin}${path}/v1", api_key: sk-upstream, region: us, models: [${models
+    `  - { id: ${id}, base_url: "${origin}${path}/v1", api_key: sk-upstream, region: us, byok: true, models: [${models
       .map((model) => `{ id: ${model}, ${PRICE}, max_output_tokens: 1000 }`)
       .join(', ')}] }`
   return `providers:

@@ -30,6 +30,7 @@ import { explainRoutes } from './inference/explain-routes.ts'
 import { gatewayRoutes } from './inference/gateway-routes.ts'
 import { modelRoutes } from './inference/model-routes.ts'
 import { responseRoutes } from './inference/response-routes.ts'
+import { servedPlaces } from './inference/served-places.ts'
 import { v1Routes } from './inference/v1-routes.ts'
 import { keyHolders } from './keys/key-holders.ts'
 import { keyLifecycleRoutes } from './keys/key-lifecycle-routes.ts'
@@ -115,6 +116,7 @@ export async function buildService(parts: Parts) {
     idempotencyOn,
   })
   const { path, snapshots } = inference
+  const places = servedPlaces(gateway)
 
   const app = buildFastify(logger, settings.trusted_proxies)
   measureRequests(app, counts)
@@ -158,17 +160,18 @@ export async function buildService(parts: Parts) {
     await api.register(clusterRoutes, { clock })
     await api.register(cachePlanRoutes)
     await api.register(hintsRoutes, { clock })
-    await api.register(projectRoutes)
+    await api.register(projectRoutes, { places })
     await api.register(memberRoutes, { ...people.needs, clock })
     await api.register(auditRoutes)
-    await api.register(aliasRoutes, { clock })
-    await api.register(credentialRoutes, { clock, seals, verify: parts.verifyCredential ?? inference.verifyCredential })
+    await api.register(aliasRoutes, { clock, providerProblem: places.providerProblem })
+    const verify = parts.verifyCredential ?? inference.verifyCredential
+    await api.register(credentialRoutes, { clock, seals, verify, hasAddress: places.hasAddress })
     await api.register(subscriptionRoutes, { clock })
     await api.register(sessionRoutes, { clock, seals })
     await api.register(usageRoutes)
     await api.register(traceRoutes)
     await api.register(refusalRoutes, { clock, tally: refusals })
-    await api.register(attentionRoutes, { clock, leftAlone: path.leftAlone })
+    await api.register(attentionRoutes, { clock, leftAlone: path.leftAlone, departuresOf: path.departuresOf })
     await api.register(gatewayRoutes, { version, store: db.engine, sign_up, gateway, limits: settings.limits })
     await api.register(modelRoutes, { snapshots })
     await api.register(explainRoutes, { path })

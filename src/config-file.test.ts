@@ -13,6 +13,7 @@ const parse = (text: string, env = {}) => parseConfig(text, 'switchyard.yaml', e
 test('§2 an empty file, or none, is every default and no provider', () => {
   const defaults = {
     providers: [],
+    aliases: [],
     fees: { byok_micros: 0, byoc_micros: 0 },
     full_fidelity: false,
     allow_cidrs: [],
@@ -44,6 +45,7 @@ providers:
     max_concurrency: 7
     responses: true
     unlisted_models: true
+    byok: true
     timeouts: { connect_ms: 1, first_byte_ms: 2, idle_ms: 3, total_ms: 4 }
     models:
       - id: m
@@ -54,6 +56,12 @@ providers:
         output_usd_per_million: 0.60
         max_output_tokens: 16384
         context_length: 128000
+aliases:
+  - name: team/fast
+    boundary: own_only
+    targets:
+      - { provider: main, model: m }
+      - { provider: main, model: unlisted, weight: 0 }
 limits:
   edge: { auth_per_minute: 1, inference_per_minute: 2, read_per_minute: 3 }
   key: { requests_per_minute: 4, tokens_per_minute: 5, concurrent_streams: 6 }
@@ -73,6 +81,7 @@ networks: { allow: [10.0.0.0/8, fd00::/8] }
         max_concurrency: 7,
         responses: true,
         unlisted_models: true,
+        byok: true,
         timeouts: { connect_ms: 1, first_byte_ms: 2, idle_ms: 3, total_ms: 4 },
         models: [
           {
@@ -82,6 +91,17 @@ networks: { allow: [10.0.0.0/8, fd00::/8] }
             max_output_tokens: 16_384,
             context_length: 128_000,
           },
+        ],
+      },
+    ],
+    aliases: [
+      {
+        name: 'team/fast',
+        release_id: expect.stringMatching(/^alr_[0-9a-f]{32}$/),
+        boundary: 'own_only',
+        targets: [
+          { provider: 'main', model: 'm', weight: 1 },
+          { provider: 'main', model: 'unlisted', weight: 0 },
         ],
       },
     ],
@@ -107,6 +127,7 @@ test('§2 a provider’s defaults; a model of the price book needs no more than 
     max_concurrency: 200,
     responses: false,
     unlisted_models: false,
+    byok: false,
     timeouts: { connect_ms: 5_000, first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 },
     models: [
       { id: 'gpt-4o', upstream_id: 'gpt-4o', price: PRICE_BOOK.get('gpt-4o')?.price, max_output_tokens: 16_384 },
@@ -163,6 +184,12 @@ describe('what is wrong', () => {
     ['a fee below zero', 'fees:\n  byok_micros: -1\n', 2, 'fees.byok_micros'],
     ['yes, which is no boolean', 'retention:\n  full_fidelity: "yes"\n', 2, 'retention.full_fidelity'],
     ['a network that is none', 'networks:\n  allow:\n    - 10.0.0.0/8\n    - 10.0.0.0/99\n', 4, 'networks.allow[1]'],
+    ['an alias of another form', alias('{ provider: a, model: m }', 'Fast'), 8, 'aliases[0].name'],
+    ['an alias to nobody', alias('{ provider: typo, model: m }'), 10, "'aliases[0].targets[0].provider': 'typo'"],
+    ['one to what is not listed', alias('{ provider: a, model: n }'), 10, "'aliases[0].targets[0].model'"],
+    ['one that only stands by', alias('{ provider: a, model: m, weight: 0 }'), 10, "'aliases[0].targets'"],
+    ['one to a cluster', alias('{ cluster_id: byc_1, model: m }'), 10, 'aliases[0].targets[0].cluster_id'],
+    ['one twice', twice('{ provider: a, model: m }'), 11, "'fast' is there twice"],
     [
       'a time-out beyond the whole',
       provider('timeouts: { idle_ms: 10, total_ms: 5, connect_ms: 1, first_byte_ms: 1 }'),
@@ -182,6 +209,13 @@ describe('what is wrong', () => {
   }
   function providers(...ids: string[]): string {
     return `providers:\n${ids.map((id) => `  - id: ${id}\n    base_url: https://a.example\n`).join('')}`
+  }
+  function alias(target: string, name = 'fast'): string {
+    const serving = model('input_usd_per_million: 1, output_usd_per_million: 1')
+    return `${serving}aliases:\n  - name: ${name}\n    targets:\n      - ${target}\n`
+  }
+  function twice(target: string): string {
+    return `${alias(target)}  - { name: fast, targets: [${target}] }\n`
   }
   function model(fields: string): string {
     return `${provider('models:')}      -\n        { id: m, max_output_tokens: 1, ${fields} }\n`
@@ -208,7 +242,15 @@ test('§2 the example is good', () => {
   const text = readFileSync(new URL('../switchyard.example.yaml', import.meta.url), 'utf8')
   const env = { OPENAI_API_KEY: 'sk-1', ANTHROPIC_API_KEY: 'sk-2' }
   expect(parse(text, env).providers).toMatchObject([{ id: 'openai', api_key: 'sk-1' }])
-  const uncommented = text.replace(/^#(?= {2})/gm, '').replace(/^# (?=fees:|retention:|networks:)/gm, '')
+  const uncommented = text.replace(/^#(?= {2})/gm, '').replace(/^# (?=aliases:|fees:|retention:|networks:)/gm, '')
   expect(parse(uncommented, env)).toMatchObject({ allow_cidrs: ['10.0.0.0/8'] })
   expect(parse(uncommented, env).providers.map(({ id }) => id)).toEqual(['openai', 'anthropic', 'local'])
+})
+
+test('R83 the same targets of an alias are the same release, and others another', () => {
+  const text = (weight: number) =>
+    `providers: [{ id: a, base_url: "https://a.example", unlisted_models: true }]
+aliases: [{ name: fast, targets: [{ provider: a, model: m, weight: ${weight} }] }]`
+  const [first, again, other] = [1, 1, 2].map((weight) => parse(text(weight)).aliases[0]?.release_id)
+  expect([first === again, first === other]).toEqual([true, false])
 })

@@ -7,6 +7,7 @@ import { SettingError, secretOf } from './config.ts'
 import { parseCidr } from './core/ip-address.ts'
 import { describeInvalid } from './http/validation-messages.ts'
 import { type Limits, LimitsShape } from './limits/policy.ts'
+import { type OperatorAlias, OperatorAliasShape, operatorAlias } from './models/operator-alias.ts'
 import { type ProviderSettings, ProviderShape, providerSettings } from './providers/provider-config.ts'
 
 const closed = { additionalProperties: false, default: {} }
@@ -15,6 +16,7 @@ const Micros = Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 })
 const FileShape = Type.Object(
   {
     providers: Type.Array(ProviderShape, { default: [], maxItems: 100 }),
+    aliases: Type.Array(OperatorAliasShape, { default: [], maxItems: 1_000 }),
     limits: LimitsShape,
     fees: Type.Object({ byok_micros: Micros, byoc_micros: Micros }, closed),
     retention: Type.Object({ full_fidelity: Type.Boolean({ default: false }) }, closed),
@@ -27,6 +29,8 @@ type FileShape = Static<typeof FileShape>
 export interface FileSettings {
   /** Listed order is the order of preference for a model. */
   providers: readonly ProviderSettings[]
+  /** R83: for all projects. */
+  aliases: readonly OperatorAlias[]
   limits: Limits
   /** R42: what a generation costs on paths that the customer pays for. */
   fees: FileShape['fees']
@@ -95,17 +99,34 @@ function settingsOf(file: FileShape, wrong: (pointer: string, message: string) =
   for (const [index, network] of networks.allow.entries())
     if (!parseCidr(network))
       throw wrong(`/networks/allow/${index}`, `'networks.allow[${index}]' must be like 10.0.0.0/8 or fd00::/8`)
+  const settings = providers.map((provider, index) => {
+    try {
+      return providerSettings(provider)
+    } catch (error) {
+      throw wrong(`/providers/${index}`, `providers[${index}]: ${(error as Error).message}`)
+    }
+  })
   return {
-    providers: providers.map((provider, index) => {
-      try {
-        return providerSettings(provider)
-      } catch (error) {
-        throw wrong(`/providers/${index}`, `providers[${index}]: ${(error as Error).message}`)
-      }
-    }),
+    providers: settings,
+    aliases: aliasesOf(file, settings, wrong),
     limits,
     fees,
     full_fidelity: retention.full_fidelity,
     allow_cidrs: networks.allow,
   }
+}
+
+type Wrong = Parameters<typeof settingsOf>[1]
+
+function aliasesOf({ aliases }: FileShape, providers: readonly ProviderSettings[], wrong: Wrong): OperatorAlias[] {
+  return aliases.map((alias, index) => {
+    const at = (field: string, message: string) =>
+      wrong(
+        `/aliases/${index}/${field}`,
+        `'aliases[${index}].${field.replace(/\/(\d+)/, '[$1]').replaceAll('/', '.')}': ${message}`,
+      )
+    if (aliases.findIndex((one) => one.name === alias.name) !== index)
+      throw at('name', `'${alias.name}' is there twice`)
+    return operatorAlias(alias, providers, at)
+  })
 }

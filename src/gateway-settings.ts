@@ -19,10 +19,10 @@ export interface GatewaySettings {
 
 export function gatewaySettings(config: Config): GatewaySettings {
   const file = config.config_file ? readConfigFile(config.config_file, config.variables) : noConfigFile()
-  const { providers, fees, full_fidelity, limits, allow_cidrs } = file
+  const { providers, aliases, fees, full_fidelity, limits, allow_cidrs } = file
   const fromEnv = !config.config_file && (config.openai.api_key || config.openai.base_url)
   return {
-    gateway: { providers: fromEnv ? [openaiFrom(config.openai)] : providers, fees, full_fidelity },
+    gateway: { providers: fromEnv ? [openaiFrom(config.openai)] : providers, aliases, fees, full_fidelity },
     policy: { allow_private: isLoopback(config.host), allow_cidrs },
     limits,
     trusted_proxies: config.trusted_proxies,
@@ -32,7 +32,8 @@ export function gatewaySettings(config: Config): GatewaySettings {
 /** No provider and no private network: what a service is built with that nobody configured. */
 export function noGateway(): GatewaySettings {
   const { fees, full_fidelity, limits } = noConfigFile()
-  return { gateway: { providers: [], fees, full_fidelity }, policy: { allow_private: false, allow_cidrs: [] }, limits }
+  const gateway = { providers: [], aliases: [], fees, full_fidelity }
+  return { gateway, policy: { allow_private: false, allow_cidrs: [] }, limits }
 }
 
 /** Strangers who could sign up could spend: a server that others reach is closed to them unless somebody opens it. */
@@ -61,6 +62,7 @@ function openaiFrom({ api_key = '', base_url = 'https://api.openai.com/v1' }: Co
       region: 'global',
       max_concurrency: 200,
       unlisted_models: true, // whatever the upstream has may be asked for; unpriced, only by keys without a limit
+      byok: false,
       timeouts: { connect_ms: 5_000, first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 },
       models: models.map(({ id }) => ({ id })),
     })

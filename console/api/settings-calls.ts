@@ -1,9 +1,14 @@
 // The project, its people, its credentials and subscriptions, and the audit log, as the settings use them.
 import type { Static } from 'typebox'
 import type { Member, NewInvitation, NewRole, RemovedMember } from '../../src/accounts/member.ts'
-import type { ProjectName, ProjectState, RegionPolicy } from '../../src/accounts/project.ts'
+import type {
+  ProjectBoundary,
+  ProjectCap,
+  ProjectName,
+  ProjectState,
+  RegionPolicy,
+} from '../../src/accounts/project.ts'
 import type { AuditEntry, AuditQuery } from '../../src/audit/audit.ts'
-import type { SpendingLimit } from '../../src/core/spending-limit.ts'
 import type { Credential, NewCredential, RevokedCredential } from '../../src/credentials/credential.ts'
 import type { NewSubscription, Subscription } from '../../src/subscriptions/subscription.ts'
 import { del, get, post } from './api-client.ts'
@@ -17,7 +22,8 @@ const listed =
     (await get<{ data: T[] }>(path, signal)).data
 
 export const renameProject = (body: Static<typeof ProjectName>) => post<ProjectState>('/v2/project/name', body)
-export const setCap = (body: SpendingLimit) => post<ProjectState>('/v2/project/cap', body)
+export const setCap = (body: Static<typeof ProjectCap>) => post<ProjectState>('/v2/project/cap', body)
+export const setBoundary = (body: Static<typeof ProjectBoundary>) => post<ProjectState>('/v2/project/boundary', body)
 export const setRegions = (body: RegionPolicy) => post<ProjectState>('/v2/project/regions', body)
 
 export const listMembers = listed<Member>('/v2/members')

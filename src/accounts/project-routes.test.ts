@@ -15,8 +15,10 @@ withService((service) => {
       name: 'home',
       owner_verified: true,
       created_at: service().clock.rfc3339(),
+      overage_enabled: false,
       spent_micros: 0,
       held_micros: 0,
+      boundary: 'own_first',
     })
     expect((await (await service().newProject({ verified: false })).get(PROJECT)).body.owner_verified).toBe(false)
   })
@@ -48,8 +50,46 @@ withService((service) => {
       const raised = await epochsRaised(service().db, project.id, () => post(`${PROJECT}/regions`, { allowed_regions }))
       return [raised, (await get(PROJECT)).body.allowed_regions]
     }
-    expect(await set([' eu ', 'us', 'eu'])).toEqual([1, ['eu', 'us']])
+    await post('/v2/byoc/clusters', { name: 'atlas', region: 'eu' })
+    await post('/v2/provider-credentials', { provider: 'openai', name: 'mine', secret: 'sk-0123456789' })
+    expect(await set([' eu ', 'local', 'eu', 'global'])).toEqual([1, ['eu', 'local', 'global']])
     expect(await set(null)).toEqual([1, undefined])
+  })
+
+  test('R40 400: a region that nothing is in, naming those that there are; nothing is stored', async () => {
+    const [{ post }, other] = [await service().newProject(), await service().newProject()]
+    await post('/v2/byoc/clusters', { name: 'atlas', region: 'eu' })
+    await other.post('/v2/byoc/clusters', { name: 'theirs', region: 'mars' })
+    for (const allowed_regions of [
+      ['eu', 'eu-typo'],
+      ['eu', 'mars'],
+    ]) {
+      const answer = await service().storingNothing(() => post(`${PROJECT}/regions`, { allowed_regions }))
+      expect(identity(answer)).toEqual([400, 'invalid_request_error', undefined])
+      expect(answer.body.error.message).toMatch(/^'allowed_regions\[1\]' must be .*: 'eu', 'local'\.$/)
+    }
+  })
+
+  test('R72 200: overage is enabled and disabled by itself; an absent field changes nothing', async () => {
+    const { post, get } = await service().newProject()
+    const set = async (body: object) => {
+      const { cap_micros, overage_enabled } = (await post(`${PROJECT}/cap`, body)).body
+      expect((await get(PROJECT)).body).toMatchObject({ overage_enabled })
+      return [cap_micros, overage_enabled]
+    }
+    expect(await set({ limit_usd: 2, overage_enabled: true })).toEqual([2_000_000, true])
+    expect(await set({})).toEqual([2_000_000, true])
+    expect(await set({ limit_usd: 3 })).toEqual([3_000_000, true])
+    expect(await set({ overage_enabled: false })).toEqual([3_000_000, false])
+    expect(await set({ limit_usd: null })).toEqual([undefined, false])
+  })
+
+  test('R73 200: the boundary is set, shown, and raises the routing epoch', async () => {
+    const { post, get, project } = await service().newProject()
+    const set = (boundary: string) =>
+      epochsRaised(service().db, project.id, () => post(`${PROJECT}/boundary`, { boundary }))
+    expect([await set('own_only'), (await get(PROJECT)).body.boundary]).toEqual([1, 'own_only'])
+    expect([await set('own_first'), (await get(PROJECT)).body.boundary]).toEqual([1, 'own_first'])
   })
 
   test.each([
@@ -61,6 +101,10 @@ withService((service) => {
     ['a cap as text', 'cap', { limit_usd: '5' }],
     ['a cap finer than a micro', 'cap', { limit_usd: 0.1234567 }],
     ['a cap beyond counting', 'cap', { limit_usd: 1e300 }],
+    ['overage as text', 'cap', { overage_enabled: 'yes' }],
+    ['a null overage', 'cap', { limit_usd: 1, overage_enabled: null }],
+    ['no boundary', 'boundary', {}],
+    ['a boundary that there is not', 'boundary', { boundary: 'own_last' }],
     ['no regions said', 'regions', {}],
     ['no region at all', 'regions', { allowed_regions: [] }],
     ['a blank region', 'regions', { allowed_regions: ['eu', ' '] }],
@@ -71,7 +115,7 @@ withService((service) => {
     const { post } = await service().newProject()
     const answer = await service().storingNothing(() => post(`${PROJECT}/${what}`, body))
     expect(identity(answer)).toEqual([400, 'invalid_request_error', undefined])
-    expect(answer.body.error.message).toMatch(/'(name|limit_usd|allowed_regions)/)
+    expect(answer.body.error.message).toMatch(/'(name|limit_usd|overage_enabled|boundary|allowed_regions)/)
   })
 
   test('R3 403 on a key that may not manage, and nothing is stored', async () => {
@@ -82,6 +126,7 @@ withService((service) => {
       ['name', { name: 'mine' }],
       ['cap', { limit_usd: 1 }],
       ['regions', { allowed_regions: null }],
+      ['boundary', { boundary: 'own_only' }],
     ] as const)
       expect((await service().storingNothing(() => post(`${PROJECT}/${what}`, body))).status).toBe(403)
   })

@@ -1,15 +1,31 @@
-// /v2/project: the project that the key belongs to, its name, its cap and its regions.
+// /v2/project: the project that the key belongs to, its name, its cap, its regions and its boundary.
 import { label } from '../core/shapes.ts'
-import { limitMicros, SpendingLimit } from '../core/spending-limit.ts'
+import { limitMicros } from '../core/spending-limit.ts'
 import { found, type Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
-import { allowedRegions, ProjectName, ProjectState, RegionPolicy } from './project.ts'
+import {
+  allowedRegions,
+  assertRegionsExist,
+  ProjectBoundary,
+  ProjectCap,
+  ProjectName,
+  ProjectState,
+  RegionPolicy,
+} from './project.ts'
 import { projectStore } from './project-store.ts'
 
 const manage = { scope: 'admin', class: 'read' } as const
 const tags = ['Project']
 
-export const projectRoutes: Routes = async (app) => {
+/** Where calls may go, as far as the operator's settings say. */
+export interface Places {
+  /** Of the providers. */
+  regions: readonly string[]
+  /** Undefined where nobody knows where its calls go. */
+  regionOf(credential: { provider: string; base_url: string | null }): string | undefined
+}
+
+export const projectRoutes: Routes<{ places: Places }> = async (app, { places }) => {
   app.get(
     '/v2/project',
     {
@@ -40,14 +56,14 @@ export const projectRoutes: Routes = async (app) => {
         summary: 'Set the spending cap',
         description:
           'For all keys of the project together. `null` clears the cap, `0` blocks every generation, an absent field ' +
-          'changes nothing.',
-        body: SpendingLimit,
+          'changes nothing. With `overage_enabled` the cap refuses nothing; limits of keys stay as hard as they are.',
+        body: ProjectCap,
         response: { 200: ProjectState },
       },
     },
     async ({ caller, body, db }) => {
-      const micros = limitMicros(body)
-      if (micros !== undefined) await projectStore(db).setCap(caller.project_id, micros)
+      const change = { cap_micros: limitMicros(body), overage_enabled: body.overage_enabled }
+      await projectStore(db).setCap(caller.project_id, change)
       return projectWith(db, caller.project_id)
     },
   )
@@ -59,10 +75,37 @@ export const projectRoutes: Routes = async (app) => {
       schema: { tags, summary: 'Set the allowed regions', body: RegionPolicy, response: { 200: ProjectState } },
     },
     async ({ caller, body, db }) => {
-      await projectStore(db).setRegions(caller.project_id, allowedRegions(body))
+      const regions = allowedRegions(body)
+      assertRegionsExist(regions, await regionsAround(db, caller.project_id, places))
+      await projectStore(db).setRegions(caller.project_id, regions)
       return projectWith(db, caller.project_id)
     },
   )
+
+  app.post(
+    '/v2/project/boundary',
+    {
+      config: manage,
+      schema: {
+        tags,
+        summary: 'Set the boundary',
+        description: 'Whether models that the project’s own clusters or credentials serve may go elsewhere.',
+        body: ProjectBoundary,
+        response: { 200: ProjectState },
+      },
+    },
+    async ({ caller, body, db }) => {
+      await projectStore(db).setBoundary(caller.project_id, body.boundary)
+      return projectWith(db, caller.project_id)
+    },
+  )
+}
+
+async function regionsAround(db: Db, project_id: string, { regions, regionOf }: Places): Promise<string[]> {
+  const projects = projectStore(db)
+  const credentials = await projects.credentialAddresses(project_id)
+  const reached = credentials.flatMap((credential) => regionOf(credential) ?? [])
+  return [...regions, ...reached, ...(await projects.clusterRegions(project_id))]
 }
 
 const projectWith = async (db: Db, id: string) => found(await projectStore(db).find(id), 'project', id)

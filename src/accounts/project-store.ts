@@ -1,4 +1,6 @@
 // A project's own row: its name, its cap, its money, its regions.
+
+import type { Boundary } from '../models/boundary.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
 import type { ProjectState } from './project.ts'
@@ -12,6 +14,14 @@ interface Row {
   spent_micros: number
   held_micros: number
   allowed_regions: string | null
+  overage_enabled: number
+  boundary: Boundary
+}
+
+/** What is undefined stays as it is. */
+export interface CapChange {
+  cap_micros: number | null | undefined
+  overage_enabled: boolean | undefined
 }
 
 export type ProjectStore = ReturnType<typeof projectStore>
@@ -20,7 +30,8 @@ export function projectStore(db: Db) {
   return {
     async find(project_id: string): Promise<ProjectState | undefined> {
       const [row] = await db.rows<Row>(sql`
-        SELECT p.id, p.name, p.created_at, o.verified_at, p.cap_micros, p.spent_micros, p.held_micros, p.allowed_regions
+        SELECT p.id, p.name, p.created_at, o.verified_at, p.cap_micros, p.spent_micros, p.held_micros,
+               p.allowed_regions, p.overage_enabled, p.boundary
         FROM project p JOIN person o ON o.id = p.owner_id WHERE p.id = ${project_id}`)
       return row && fromRow(row)
     },
@@ -29,9 +40,35 @@ export function projectStore(db: Db) {
       await db.rows(sql`UPDATE project SET name = ${name} WHERE id = ${project_id}`)
     },
 
-    /** Lowering it below what is spent is accepted: it then blocks. */
-    async setCap(project_id: string, cap_micros: number | null): Promise<void> {
-      await db.rows(sql`UPDATE project SET cap_micros = ${cap_micros} WHERE id = ${project_id}`)
+    /** Lowering it below what is spent is accepted: it then blocks, or counts. */
+    async setCap(project_id: string, { cap_micros, overage_enabled }: CapChange): Promise<void> {
+      const is_given = cap_micros === undefined ? 0 : 1
+      const overage = overage_enabled === undefined ? null : Number(overage_enabled)
+      await db.rows(sql`
+        UPDATE project SET overage_enabled = COALESCE(${overage}, overage_enabled),
+          cap_micros = CASE WHEN ${is_given} = 1 THEN ${cap_micros ?? null} ELSE cap_micros END
+        WHERE id = ${project_id}`)
+    },
+
+    async setBoundary(project_id: string, boundary: Boundary): Promise<void> {
+      await db.transaction(async (tx) => {
+        await tx.rows(sql`UPDATE project SET boundary = ${boundary} WHERE id = ${project_id}`)
+        await raiseRoutingEpoch(tx, project_id)
+      })
+    },
+
+    /** Where the project's own clusters are. */
+    async clusterRegions(project_id: string): Promise<string[]> {
+      const rows = await db.rows<{ region: string }>(sql`
+        SELECT DISTINCT region FROM byoc_cluster WHERE project_id = ${project_id}`)
+      return rows.map(({ region }) => region)
+    },
+
+    /** What is needed to say where the calls of its credentials go. */
+    async credentialAddresses(project_id: string): Promise<{ provider: string; base_url: string | null }[]> {
+      return db.rows(sql`
+        SELECT DISTINCT provider, base_url FROM provider_credential
+        WHERE project_id = ${project_id} AND status <> 'revoked'`)
     },
 
     async setRegions(project_id: string, regions: readonly string[] | null): Promise<void> {
@@ -44,12 +81,13 @@ export function projectStore(db: Db) {
   }
 }
 
-function fromRow({ verified_at, cap_micros, allowed_regions, ...row }: Row): ProjectState {
+function fromRow({ verified_at, cap_micros, overage_enabled, allowed_regions, ...row }: Row): ProjectState {
   return {
     ...row,
     object: 'project',
     owner_verified: verified_at !== null,
     ...(cap_micros !== null && { cap_micros }),
+    overage_enabled: overage_enabled === 1,
     ...(allowed_regions !== null && { allowed_regions: JSON.parse(allowed_regions) }),
   }
 }

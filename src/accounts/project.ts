@@ -1,8 +1,26 @@
 // A project as its own keys see it: what it may spend, what it has spent, and where its requests may go.
 import { type Static, Type } from 'typebox'
+import { Refusal } from '../core/refusal.ts'
 import { Label, label, orNull, time } from '../core/shapes.ts'
+import { SpendingLimit } from '../core/spending-limit.ts'
+import { Boundary } from '../models/boundary.ts'
 
 const REGIONS_MAX = 64
+const REGIONS_TOLD = 50
+
+export const ProjectCap = Type.Object(
+  {
+    limit_usd: SpendingLimit.properties.limit_usd,
+    overage_enabled: Type.Optional(
+      Type.Boolean({
+        description: 'Whether calls go on above the cap. What is above it is `overage_micros` in usage.',
+      }),
+    ),
+  },
+  { title: 'ProjectCap' },
+)
+
+export const ProjectBoundary = Type.Object({ boundary: Boundary }, { title: 'ProjectBoundary' })
 
 export const ProjectState = Type.Object(
   {
@@ -12,8 +30,12 @@ export const ProjectState = Type.Object(
     owner_verified: Type.Boolean({ description: 'Whether the owner’s e-mail address is verified.' }),
     created_at: time(),
     cap_micros: Type.Optional(Type.Integer({ description: 'Spending cap in micro-USD; absent without a cap.' })),
+    overage_enabled: Type.Boolean({
+      description: 'With overage the cap refuses nothing: what is above it is counted.',
+    }),
     spent_micros: Type.Integer(),
     held_micros: Type.Integer({ description: 'Set aside for generations that are under way.' }),
+    boundary: Boundary,
     allowed_regions: Type.Optional(
       Type.Array(Type.String(), { description: 'Where requests may go; absent where any region will do.' }),
     ),
@@ -41,4 +63,20 @@ export type RegionPolicy = Static<typeof RegionPolicy>
 /** Each once, in the order given; null where any region will do. */
 export function allowedRegions({ allowed_regions }: RegionPolicy): string[] | null {
   return allowed_regions && [...new Set(allowed_regions.map((region, at) => label(`allowed_regions[${at}]`, region)))]
+}
+
+/** R40: a region that nothing is in would refuse every call; most often it is a misspelling. */
+export function assertRegionsExist(regions: readonly string[] | null, known: readonly string[]): void {
+  const there = new Set(known)
+  const at = regions?.findIndex((region) => !there.has(region)) ?? -1
+  if (at < 0) return
+  const names = [...there]
+    .sort()
+    .slice(0, REGIONS_TOLD)
+    .map((region) => `'${region}'`)
+  throw new Refusal(
+    'invalid_request',
+    `'allowed_regions[${at}]' must be the region of a provider, or of a cluster or credential of this project: ` +
+      `${names.join(', ')}${there.size > names.length ? ', …' : ''}.`,
+  )
 }

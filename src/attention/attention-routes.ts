@@ -2,16 +2,18 @@
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, list, type Routes } from '../http/routes.ts'
-import { AttentionItem, attentionOf } from './attention.ts'
+import { type AttentionFacts, AttentionItem, attentionOf } from './attention.ts'
 import { attentionStore } from './attention-store.ts'
 
 interface Needs {
   clock: Clock
   /** Targets whose circuit is not closed, in this process. */
   leftAlone(): string[]
+  /** R73: calls of a project that left its own capacity, in this process. */
+  departuresOf(project_id: string): AttentionFacts['departures']
 }
 
-export const attentionRoutes: Routes<Needs> = async (app, { clock, leftAlone }) => {
+export const attentionRoutes: Routes<Needs> = async (app, { clock, leftAlone, departuresOf }) => {
   app.get(
     '/v2/attention',
     {
@@ -21,14 +23,16 @@ export const attentionRoutes: Routes<Needs> = async (app, { clock, leftAlone }) 
         summary: 'What needs attention, the most urgent first',
         description:
           'Limits that are used up to 80 % (a warning) or 95 % (critical), of at most 100 keys; clusters that are ' +
-          'down, silent or degraded; targets that keep failing, as the answering process sees them; credentials ' +
-          'that were refused; subscriptions that run out; an owner who has not verified the e-mail address.',
+          'down, silent or degraded; targets that keep failing, and calls that left own clusters or credentials ' +
+          'within the last hour, as the answering process sees them; a project above its cap; credentials that ' +
+          'were refused; subscriptions that run out; an owner who has not verified the e-mail address.',
         response: { 200: listOf(AttentionItem) },
       },
     },
     async ({ caller: { project_id }, db }) => {
       const facts = found(await attentionStore(db).factsOf(project_id), 'project', project_id)
-      return list(attentionOf({ ...facts, left_alone: leftAlone() }, clock.now()))
+      const seen = { left_alone: leftAlone(), departures: departuresOf(project_id) }
+      return list(attentionOf({ ...facts, ...seen }, clock.now()))
     },
   )
 }

@@ -10,6 +10,8 @@ interface ProjectRow {
   verified_at: string | null
   cap_micros: number | null
   used_micros: number
+  spent_micros: number
+  overage_enabled: number
 }
 interface ClusterRow {
   id: string
@@ -28,11 +30,14 @@ type SubscriptionRow = Omit<SubscriptionState, 'period_end_ms' | 'overage_enable
 export function attentionStore(db: Db) {
   const projectOf = async (project_id: string): Promise<AttentionFacts['project'] | undefined> => {
     const [row] = await db.rows<ProjectRow>(sql`
-      SELECT p.name, o.verified_at, p.cap_micros, p.spent_micros + p.held_micros AS used_micros
+      SELECT p.name, o.verified_at, p.cap_micros, p.spent_micros + p.held_micros AS used_micros,
+             p.spent_micros, p.overage_enabled
       FROM project p JOIN person o ON o.id = p.owner_id WHERE p.id = ${project_id}`)
     if (!row) return undefined
-    const { name, cap_micros: limit_micros, used_micros } = row
-    const cap = limit_micros === null ? undefined : { id: project_id, name, limit_micros, used_micros }
+    const { name, cap_micros: limit_micros, used_micros, spent_micros } = row
+    const overage_enabled = row.overage_enabled === 1
+    const spending = { id: project_id, name, used_micros, spent_micros, overage_enabled }
+    const cap = limit_micros === null ? undefined : { limit_micros, ...spending }
     return { id: project_id, name, owner_verified: row.verified_at !== null, cap }
   }
 
@@ -60,7 +65,7 @@ export function attentionStore(db: Db) {
 
   return {
     /** Undefined where there is no such project. */
-    async factsOf(project_id: string): Promise<Omit<AttentionFacts, 'left_alone'> | undefined> {
+    async factsOf(project_id: string): Promise<Omit<AttentionFacts, 'left_alone' | 'departures'> | undefined> {
       const project = await projectOf(project_id)
       if (!project) return undefined
       return {

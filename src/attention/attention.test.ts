@@ -12,7 +12,10 @@ const QUIET: AttentionFacts = {
   credentials: [],
   subscriptions: [],
   left_alone: [],
+  departures: [],
 }
+
+const WITHOUT_OVERAGE = { spent_micros: 96, overage_enabled: false }
 
 const told = (facts: Partial<AttentionFacts>) =>
   attentionOf({ ...QUIET, ...facts }, NOON).map(({ severity, kind, about }) => `${severity} ${kind} ${about.id}`)
@@ -33,7 +36,7 @@ test.each([
 
 test('R6 a limit of 0 was meant to block, and the cap of the project counts like a key’s', () => {
   expect(told({ keys: [{ id: 'key_1', name: 'ci', limit_micros: 0, used_micros: 0 }] })).toEqual([])
-  const cap = { id: 'prj_1', name: 'home', limit_micros: 100, used_micros: 96 }
+  const cap = { id: 'prj_1', name: 'home', limit_micros: 100, used_micros: 96, ...WITHOUT_OVERAGE }
   expect(told({ project: { ...QUIET.project, cap } })).toEqual(['critical project_cap prj_1'])
 })
 
@@ -103,10 +106,46 @@ test('the most urgent first; every item has a sentence', () => {
       ...QUIET,
       project: { ...QUIET.project, owner_verified: false },
       clusters: [cluster({ status: 'draining' })],
-      credentials: [{ id: 'pcr_1', name: 'mine', provider: 'openai', status: 'invalid' }],
+      credentials: [{ id: 'pcr_1', name: 'mine', provider: 'openai', status: 'refused' }],
     },
     NOON,
   )
   expect(items.map(({ kind }) => kind)).toEqual(['credential_refused', 'owner_unverified', 'cluster_draining'])
   expect(items.every(({ sentence }) => /^\S.*\.$/.test(sentence))).toBe(true)
+})
+
+test.each([
+  [79, []],
+  [96, ['warning project_cap prj_1']],
+  [100, ['warning project_cap prj_1']],
+  [101, ['warning project_overage prj_1']],
+])('R72 a project with overage that has spent %d of 100: %j, and nothing is urgent', (spent_micros, expected) => {
+  const cap = { id: 'prj_1', name: 'home', limit_micros: 100, used_micros: spent_micros, spent_micros }
+  const project = { ...QUIET.project, cap: { ...cap, overage_enabled: true } }
+  expect(told({ project })).toEqual(expected)
+})
+
+test('R72 how much a project is above its cap is told', () => {
+  const cap = { id: 'prj_1', name: 'home', limit_micros: 0, used_micros: 1_250_000, spent_micros: 1_250_000 }
+  const project = { ...QUIET.project, cap: { ...cap, overage_enabled: true } }
+  expect(attentionOf({ ...QUIET, project }, NOON)[0]?.sentence).toContain('$1.25 above its cap of $0.00')
+})
+
+test('R73 calls that left own capacity are told with how many, where to and why; of what is gone, nothing', () => {
+  const seen = { went_to: 'provider:openai', reason: 'the cluster is draining', since: NOON }
+  const departures = [
+    { target: 'cluster:byc_1', calls: 3, ...seen },
+    { target: 'credential:pcr_1', calls: 1, ...seen },
+    { target: 'cluster:byc_gone', calls: 1, ...seen },
+  ]
+  const credentials = [{ id: 'pcr_1', name: 'mine', provider: 'openai', status: 'active' }]
+  const items = attentionOf({ ...QUIET, departures, credentials, clusters: [cluster({})] }, NOON)
+  expect(items.map(({ about, sentence }) => [about.type, about.id, sentence])).toEqual([
+    [
+      'byoc_cluster',
+      'byc_1',
+      `3 calls left atlas since ${rfc3339(NOON)}, the last for provider:openai: the cluster is draining.`,
+    ],
+    ['provider_credential', 'pcr_1', expect.stringMatching(/^A call left mine since/)],
+  ])
 })

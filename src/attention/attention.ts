@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { type Autoscaling, type Cluster, SUSPECT_MS } from '../clusters/cluster.ts'
 import type { Telemetry } from '../clusters/cluster-telemetry.ts'
-import { HOUR_MS } from '../core/clock.ts'
+import { HOUR_MS, rfc3339 } from '../core/clock.ts'
 import { orNull } from '../core/shapes.ts'
 
 export const NEAR_PCT = 80
@@ -14,6 +14,7 @@ const ENDING_MS = 7 * 24 * HOUR_MS
 const KINDS = [
   'key_budget',
   'project_cap',
+  'project_overage',
   'cluster_down',
   'cluster_silent',
   'cluster_draining',
@@ -21,6 +22,7 @@ const KINDS = [
   'cluster_short',
   'cluster_never_reported',
   'breaker_open',
+  'own_capacity_left',
   'credential_refused',
   'subscription_past_due',
   'subscription_used_up',
@@ -55,6 +57,11 @@ export interface SpendingFacts {
   used_micros: number
 }
 
+export interface CapFacts extends SpendingFacts {
+  spent_micros: number
+  overage_enabled: boolean
+}
+
 export type ClusterState = Pick<Cluster, 'id' | 'name' | 'status'> & {
   created_ms: number
   last_heartbeat_ms: number | undefined
@@ -63,13 +70,15 @@ export type ClusterState = Pick<Cluster, 'id' | 'name' | 'status'> & {
 }
 
 export interface AttentionFacts {
-  project: { id: string; name: string; owner_verified: boolean; cap: SpendingFacts | undefined }
+  project: { id: string; name: string; owner_verified: boolean; cap: CapFacts | undefined }
   keys: readonly SpendingFacts[]
   clusters: readonly ClusterState[]
   credentials: readonly { id: string; name: string; provider: string; status: string }[]
   subscriptions: readonly SubscriptionState[]
   /** As this process sees them; another may see others. */
   left_alone: readonly string[]
+  /** R73: calls that left a cluster or a credential behind, as this process saw them. */
+  departures: readonly { target: string; reason: string; went_to: string; calls: number; since: number }[]
 }
 
 export interface SubscriptionState {
@@ -89,10 +98,11 @@ type About = AttentionItem['about']
 export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[] {
   const { project, keys, clusters, credentials, subscriptions } = facts
   const items = [
-    ...(project.cap ? spending('project_cap', { type: 'project', ...named(project) }, project.cap) : []),
+    ...(project.cap ? ofCap(project.cap, { type: 'project', ...named(project) }) : []),
     ...keys.flatMap((key) => spending('key_budget', { type: 'api_key', ...named(key) }, key)),
     ...clusters.flatMap((cluster) => ofCluster(cluster, now)),
     ...facts.left_alone.flatMap((target) => ofTarget(target, facts)),
+    ...facts.departures.flatMap((departure) => ofDeparture(departure, facts)),
     ...credentials.flatMap(ofCredential),
     ...subscriptions.flatMap((subscription) => ofSubscription(subscription, now)),
     ...(project.owner_verified ? [] : [unverified({ type: 'project', ...named(project) })]),
@@ -105,6 +115,17 @@ const named = ({ id, name }: { id: string; name: string }) => ({ id, name })
 function item(severity: Severity, kind: AttentionItem['kind'], about: About, sentence: string): AttentionItem {
   return { object: 'attention_item', severity, kind, about, sentence }
 }
+
+/** R72: with overage nothing is refused, so nothing is urgent; but what is above the cap is told. */
+function ofCap(cap: CapFacts, about: About): AttentionItem[] {
+  const { name, limit_micros, spent_micros, overage_enabled } = cap
+  if (!overage_enabled) return spending('project_cap', about, cap)
+  if (spent_micros <= limit_micros) return spending('project_cap', about, cap).map(asWarning)
+  const over = `$${usd(spent_micros - limit_micros)} above its cap of $${usd(limit_micros)}`
+  return [item('warning', 'project_overage', about, `The project ${name} has spent ${over}; overage is enabled.`)]
+}
+
+const asWarning = (told: AttentionItem): AttentionItem => ({ ...told, severity: 'warning' })
 
 /** A limit of 0 was set to block: it needs nobody's attention. */
 function spending(kind: 'key_budget' | 'project_cap', about: About, facts: SpendingFacts): AttentionItem[] {
@@ -162,6 +183,20 @@ function degraded({ name, autoscaling, telemetry }: ClusterState, about: About):
   ]
 }
 
+/** R73: told of clusters and credentials that are still there. */
+function ofDeparture(departure: AttentionFacts['departures'][number], facts: AttentionFacts): AttentionItem[] {
+  const [type, id] = split(departure.target)
+  const cluster = type === 'cluster' && facts.clusters.find((one) => one.id === id)
+  const credential = type === 'credential' && facts.credentials.find((one) => one.id === id)
+  const one = cluster || credential
+  if (!one) return []
+  const about: About = { type: cluster ? 'byoc_cluster' : 'provider_credential', ...named(one) }
+  const { calls, since, went_to, reason } = departure
+  const times = calls === 1 ? 'A call' : `${calls} calls`
+  const sentence = `${times} left ${one.name} since ${rfc3339(since)}, the last for ${went_to}: ${reason}.`
+  return [item('warning', 'own_capacity_left', about, sentence)]
+}
+
 /** A provider is everybody's; a cluster or a credential is told of to its own project only. */
 function ofTarget(target: string, { clusters, credentials }: AttentionFacts): AttentionItem[] {
   const [type, id = ''] = split(target)
@@ -182,14 +217,14 @@ function split(target: string): [type: string, id: string] {
 }
 
 function ofCredential({ id, name, provider, status }: AttentionFacts['credentials'][number]): AttentionItem[] {
-  if (status !== 'invalid') return []
+  if (status !== 'refused') return []
   const about: About = { type: 'provider_credential', id, name }
   return [
     item(
       'critical',
       'credential_refused',
       about,
-      `${provider} refused the credential ${name}: nothing goes through it.`,
+      `${provider} refused the credential ${name}: nothing goes through it until it is verified.`,
     ),
   ]
 }
@@ -203,7 +238,7 @@ function ofSubscription(subscription: SubscriptionState, now: number): Attention
       item('critical', 'subscription_past_due', about, `The subscription ${plan} is past due: it serves nothing.`),
     ]
   const pct = allowance_tokens > 0 ? Math.floor((used_tokens * 100) / allowance_tokens) : 100
-  const beyond = overage_enabled ? 'beyond it the list price holds' : 'beyond it nothing is served'
+  const beyond = overage_enabled ? 'beyond it the list price holds' : 'beyond it only own capacity serves its models'
   const ending = `The subscription ${plan} ends in ${span(period_end_ms - now)}.`
   return [
     ...(pct >= NEAR_PCT

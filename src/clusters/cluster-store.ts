@@ -14,12 +14,20 @@ type Row = Omit<Cluster, 'object' | 'autoscaling'> & {
   autoscaling: string
   sequence: number
   telemetry: string | null
+  served_models: string | null
   previous_status: Status | null
 }
 
 function fromRow(read: Row): Cluster {
-  const { sequence: _sequence, telemetry: _telemetry, previous_status: _previous, autoscaling, ...row } = read
-  return { object: 'byoc_cluster', autoscaling: JSON.parse(autoscaling), ...row }
+  const {
+    sequence: _sequence,
+    telemetry: _telemetry,
+    served_models: _served,
+    previous_status: _previous,
+    ...row
+  } = read
+  const { autoscaling } = row
+  return { object: 'byoc_cluster', ...row, autoscaling: JSON.parse(autoscaling) }
 }
 
 const telemetryFrom = (row: Pick<Row, 'telemetry'>): Telemetry | undefined =>
@@ -29,6 +37,19 @@ export interface Report {
   status: ReportedStatus
   /** Undefined where the heartbeat told nothing more: what was told before then still stands. */
   telemetry?: Telemetry | undefined
+}
+
+export interface ReportedCluster {
+  cluster: Cluster
+  telemetry: Telemetry | undefined
+  /** What it served when it last did. */
+  served_models: string[] | undefined
+}
+
+/** One that leaves may have unloaded its models by then: what it served is still told by the report before. */
+function servedIn(status: ReportedStatus, telemetry: Telemetry | undefined): string | null {
+  const models = telemetry?.models?.map((model) => model.id)
+  return models && (status === 'active' || models.length > 0) ? JSON.stringify(models) : null
 }
 
 export type ClusterStore = ReturnType<typeof clusterStore>
@@ -60,10 +81,14 @@ export function clusterStore(db: Db) {
       ),
 
     /** For whoever routes: each cluster with what it last told of itself. */
-    async listReported(project_id: string): Promise<{ cluster: Cluster; telemetry: Telemetry | undefined }[]> {
+    async listReported(project_id: string): Promise<ReportedCluster[]> {
       const rows = await db.rows<Row>(sql`
         SELECT * FROM byoc_cluster WHERE project_id = ${project_id} ORDER BY sequence DESC`)
-      return rows.map((row) => ({ cluster: fromRow(row), telemetry: telemetryFrom(row) }))
+      return rows.map((row) => ({
+        cluster: fromRow(row),
+        telemetry: telemetryFrom(row),
+        served_models: row.served_models === null ? undefined : JSON.parse(row.served_models),
+      }))
     },
 
     async find(project_id: string, id: string): Promise<Cluster | undefined> {
@@ -88,11 +113,12 @@ export function clusterStore(db: Db) {
     ): Promise<Cluster | undefined> {
       const at = rfc3339(now)
       const told = telemetry === undefined ? null : JSON.stringify(telemetry)
+      const served = servedIn(status, telemetry)
       return db.transaction(async (tx) => {
         const [row] = await tx.rows<Row>(sql`
           UPDATE byoc_cluster
           SET previous_status = status, status = ${status}, updated_at = ${at},
-              telemetry = COALESCE(${told}, telemetry),
+              telemetry = COALESCE(${told}, telemetry), served_models = COALESCE(${served}, served_models),
               last_heartbeat_at = CASE WHEN last_heartbeat_at > ${at} THEN last_heartbeat_at ELSE ${at} END
           WHERE project_id = ${project_id} AND id = ${id}
           RETURNING *`)
@@ -102,6 +128,13 @@ export function clusterStore(db: Db) {
         await raiseRoutingEpoch(tx, project_id)
         return fromRow(row)
       })
+    },
+
+    /** R52: what it listed when it was asked. */
+    async noteServed(project_id: string, id: string, models: readonly string[]): Promise<void> {
+      await db.rows(sql`
+        UPDATE byoc_cluster SET served_models = ${JSON.stringify(models)}
+        WHERE project_id = ${project_id} AND id = ${id}`)
     },
 
     async remove(project_id: string, id: string, now: number): Promise<boolean> {

@@ -111,10 +111,10 @@ describe('POST /v2/provider-credentials/{credential_id}/verify', () => {
     const asked: unknown[] = []
     const { verify, credential, get, clock } = await asking(async (...asking) => {
       asked.push(asking)
-      return asked.length === 1 ? 'invalid' : 'active'
+      return asked.length === 1 ? 'refused' : 'active'
     })
     clock.advance(1_000)
-    for (const status of ['invalid', 'active']) {
+    for (const status of ['refused', 'active']) {
       const { body } = await verify()
       expect(body).toEqual({ ...credential, status, verified_at: clock.rfc3339() })
       expect((await get()).body).toEqual(body)
@@ -124,10 +124,10 @@ describe('POST /v2/provider-credentials/{credential_id}/verify', () => {
 
   test('§11 200: a repeat with the same idempotency key replays the first verdict and asks nobody', async () => {
     let times = 0
-    const { verify } = await asking(async () => (++times === 1 ? 'invalid' : 'active'))
+    const { verify } = await asking(async () => (++times === 1 ? 'refused' : 'active'))
     const key = { 'agent-idempotency-key': 'verify' }
     const [first, second] = [await verify(key), await verify(key)]
-    expect([first.body.status, second.body.status, times]).toEqual(['invalid', 'invalid', 1])
+    expect([first.body.status, second.body.status, times]).toEqual(['refused', 'refused', 1])
     expect(second.headers['agent-idempotent-replay']).toBe('true')
   })
 

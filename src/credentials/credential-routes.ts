@@ -6,7 +6,14 @@ import type { Sealing } from '../core/sealing.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, list, type Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
-import { Credential, enterCredential, NewCredential, RevokedCredential, type VerifyCredential } from './credential.ts'
+import {
+  Credential,
+  enterCredential,
+  NewCredential,
+  noAddress,
+  RevokedCredential,
+  type VerifyCredential,
+} from './credential.ts'
 import { credentialStore } from './credential-store.ts'
 
 const Params = Type.Object({ credential_id: Type.String({ description: 'Begins `pcr_`.' }) })
@@ -19,9 +26,11 @@ interface Needs {
   clock: Clock
   seals: Sealing
   verify: VerifyCredential
+  /** Whether it is known where to call this provider, for credentials that do not say. */
+  hasAddress(provider: string): boolean
 }
 
-export const credentialRoutes: Routes<Needs> = async (app, { clock, seals, verify }) => {
+export const credentialRoutes: Routes<Needs> = async (app, { clock, seals, verify, hasAddress }) => {
   const storeOn = (db: Db) => credentialStore(db, seals)
 
   app.post(
@@ -38,6 +47,8 @@ export const credentialRoutes: Routes<Needs> = async (app, { clock, seals, verif
     },
     async ({ caller, body, db }) => {
       const entered = enterCredential(caller.project_id, body, clock.now())
+      const { base_url, provider } = entered.credential
+      if (base_url === undefined && !hasAddress(provider)) throw noAddress(provider)
       await storeOn(db).insert(entered, clock.now())
       return entered.credential
     },
@@ -88,7 +99,8 @@ export const credentialRoutes: Routes<Needs> = async (app, { clock, seals, verif
       schema: {
         tags,
         summary: 'Ask the provider whether it accepts a credential',
-        description: 'Sets `status` to `active` or `invalid`.',
+        description:
+          'Sets `status` to `active` or `refused`, by what the provider says at the address that calls go to.',
         params: Params,
         response: { 200: Credential },
       },

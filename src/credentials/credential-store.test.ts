@@ -67,8 +67,8 @@ withDb((db) => {
 
   test('R7 a verdict does not bring a revoked credential back', async () => {
     const { project_id, id } = await entered(await projectIn(db()))
-    const invalid = await store().recordVerdict(project_id, id, 'invalid', NOON + 1)
-    expect([invalid?.status, invalid?.verified_at]).toEqual(['invalid', rfc3339(NOON + 1)])
+    const refused = await store().recordVerdict(project_id, id, 'refused', NOON + 1)
+    expect([refused?.status, refused?.verified_at]).toEqual(['refused', rfc3339(NOON + 1)])
     await store().revoke(project_id, id)
     const late = await store().recordVerdict(project_id, id, 'active', NOON + 2)
     expect([late?.status, late?.verified_at]).toEqual(['revoked', rfc3339(NOON + 1)])
@@ -80,8 +80,40 @@ withDb((db) => {
     expect(await store().find(stranger, id)).toBeUndefined()
     expect(await store().secretOf(stranger, id)).toBeUndefined()
     expect(await store().revoke(stranger, id)).toBe(false)
-    expect(await store().recordVerdict(stranger, id, 'invalid', NOON)).toBeUndefined()
+    expect(await store().recordVerdict(stranger, id, 'refused', NOON)).toBeUndefined()
     expect(await store().list(stranger)).toEqual([])
+  })
+
+  test('R73 three refusals in a row refuse it, until it is verified; one that is taken ends the row', async () => {
+    const { project_id, id } = await entered(await projectIn(db()))
+    const status = async () => (await store().find(project_id, id))?.status
+    const refuse = () => store().noteRefused(project_id, id)
+    await refuse()
+    await refuse()
+    await store().noteTaken(project_id, id)
+    await refuse()
+    await refuse()
+    expect(await status()).toBe('active')
+    await Promise.all([refuse(), refuse()])
+    expect(await status()).toBe('refused')
+    await store().noteTaken(project_id, id) // of a call that began before
+    expect(await status()).toBe('refused')
+    await store().recordVerdict(project_id, id, 'active', NOON)
+    await refuse()
+    await refuse()
+    expect(await status()).toBe('active')
+    await store().revoke(project_id, id)
+    await refuse()
+    expect(await status()).toBe('revoked')
+  })
+
+  test('R40, R73 a refusal raises the routing epoch, and so does what ends the row; else nothing is written', async () => {
+    const { project_id, id } = await entered(await projectIn(db()))
+    const raised = (work: () => Promise<unknown>) => epochsRaised(db(), project_id, work)
+    expect(await raised(() => store().noteTaken(project_id, id))).toBe(0)
+    expect(await raised(() => store().noteRefused(project_id, id))).toBe(1)
+    expect(await raised(() => store().noteTaken(project_id, id))).toBe(1)
+    expect(await raised(() => store().noteRefused('prj_other', id))).toBe(0)
   })
 
   test('R40 every change raises the routing epoch', async () => {
@@ -89,7 +121,7 @@ withDb((db) => {
     const raised = (work: () => Promise<unknown>) => epochsRaised(db(), project_id, work)
     expect(await raised(() => entered(project_id))).toBe(1)
     const [made] = await store().list(project_id)
-    expect(await raised(() => store().recordVerdict(project_id, made!.id, 'invalid', NOON))).toBe(1)
+    expect(await raised(() => store().recordVerdict(project_id, made!.id, 'refused', NOON))).toBe(1)
     expect(await raised(() => store().revoke(project_id, made!.id))).toBe(1)
     expect(await raised(() => store().revoke(project_id, 'pcr_unknown'))).toBe(0)
   })

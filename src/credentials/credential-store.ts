@@ -5,7 +5,7 @@ import { nextSequence } from '../core/ids.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
-import type { Credential, EnteredCredential } from './credential.ts'
+import { type Credential, type EnteredCredential, REFUSALS_MAX } from './credential.ts'
 
 type Row = Omit<Credential, 'object' | 'base_url' | 'verified_at'> & {
   base_url: string | null
@@ -64,18 +64,40 @@ export function credentialStore(db: Db, { seal, open }: Sealing) {
     async recordVerdict(
       project_id: string,
       id: string,
-      status: 'active' | 'invalid',
+      status: 'active' | 'refused',
       now: number,
     ): Promise<Credential | undefined> {
       return db.transaction(async (tx) => {
         const [row] = await tx.rows<Row>(sql`
           UPDATE provider_credential
           SET status = CASE WHEN status = 'revoked' THEN status ELSE ${status} END,
-              verified_at = CASE WHEN status = 'revoked' THEN verified_at ELSE ${rfc3339(now)} END
+              verified_at = CASE WHEN status = 'revoked' THEN verified_at ELSE ${rfc3339(now)} END, refusals = 0
           WHERE project_id = ${project_id} AND id = ${id}
           RETURNING id, project_id, provider, name, masked, base_url, status, created_at, verified_at`)
         if (row) await raiseRoutingEpoch(tx, project_id)
         return row && fromRow(row)
+      })
+    },
+
+    /** R73: a call was refused with it. After the third in a row, over all replicas, nothing goes through it. */
+    async noteRefused(project_id: string, id: string): Promise<void> {
+      await db.transaction(async (tx) => {
+        const counted = await tx.rows(sql`
+          UPDATE provider_credential SET refusals = refusals + 1,
+            status = CASE WHEN refusals + 1 >= ${REFUSALS_MAX} THEN 'refused' ELSE status END
+          WHERE project_id = ${project_id} AND id = ${id} AND status = 'active' RETURNING id`)
+        // Whoever routes must know that the next call that is taken ends the row.
+        if (counted.length > 0) await raiseRoutingEpoch(tx, project_id)
+      })
+    },
+
+    /** R73: a call was taken with it, after one or two that were not. */
+    async noteTaken(project_id: string, id: string): Promise<void> {
+      await db.transaction(async (tx) => {
+        const ended = await tx.rows(sql`
+          UPDATE provider_credential SET refusals = 0
+          WHERE project_id = ${project_id} AND id = ${id} AND status = 'active' AND refusals > 0 RETURNING id`)
+        if (ended.length > 0) await raiseRoutingEpoch(tx, project_id)
       })
     },
   }

@@ -19,7 +19,9 @@ export const Credential = Type.Object(
     name: Type.String(),
     masked: Type.String({ description: 'The secret’s first four characters, an ellipsis, its last four.' }),
     base_url: Type.Optional(Type.String()),
-    status: Type.Enum(['active', 'invalid', 'revoked'], { description: '`invalid`: the provider refused it.' }),
+    status: Type.Enum(['active', 'refused', 'revoked'], {
+      description: '`refused`: the provider does not take it. Nothing goes through it until it is verified.',
+    }),
     created_at: time(),
     verified_at: Type.Optional(time()),
   },
@@ -37,7 +39,9 @@ export const NewCredential = Type.Object(
     provider: Label('The id of the provider that it is for, such as `openai`.'),
     name: Label('What people call it.'),
     secret: Type.String({ minLength: 1, maxLength: SECRET_MAX, description: 'Kept sealed and never shown again.' }),
-    base_url: Type.Optional(WebAddress('Where to call, if not where the provider is usually called.')),
+    base_url: Type.Optional(
+      WebAddress('Where to call, if not at the provider’s public address. Required where that is not known.'),
+    ),
   },
   { title: 'NewProviderCredential' },
 )
@@ -48,6 +52,19 @@ export interface EnteredCredential {
   credential: Credential
   secret: string
 }
+
+/** R73: so often in a row, and nothing goes through it any more. */
+export const REFUSALS_MAX = 3
+
+/** What a provider answers to a credential that it does not take. */
+export const isRefusal = (status: number) => status === 401 || status === 403
+
+/** R79: an operator's upstream is nobody's own, unless the operator says so. */
+export const noAddress = (provider: string) =>
+  new Refusal(
+    'invalid_request',
+    `'base_url' must be given for '${provider}': it is not a provider whose public address is known here.`,
+  )
 
 export function enterCredential(project_id: string, asked: NewCredential, now: number): EnteredCredential {
   const secret = headerSafe(asked.secret)
@@ -76,4 +93,4 @@ function headerSafe(secret: string): string {
 }
 
 /** What the provider says of a credential. Rejects with a Refusal where it could not be asked. */
-export type VerifyCredential = (credential: Credential, secret: string) => Promise<'active' | 'invalid'>
+export type VerifyCredential = (credential: Credential, secret: string) => Promise<'active' | 'refused'>

@@ -12,7 +12,7 @@ const PROFILES: Readonly<Record<string, string>> = {
 
 const MODES: Readonly<Record<string, string>> = {
   live: 'The target that was tried first answered.',
-  emergency_fallback: 'An earlier target failed before its first content, and another one answered.',
+  emergency_fallback: 'An earlier target failed, or own capacity could not take the call, and another one answered.',
   placeholder: 'No provider is configured: a deterministic stand-in answered, free of charge.',
 }
 

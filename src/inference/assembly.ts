@@ -5,6 +5,7 @@ import { budgetStore } from '../budgets/budget-store.ts'
 import { slices as slicesOf } from '../budgets/slice-store.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Sealing } from '../core/sealing.ts'
+import { type Credential, noAddress } from '../credentials/credential.ts'
 import { credentialStore } from '../credentials/credential-store.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
 import type { AddressPolicy } from '../providers/address-policy.ts'
@@ -19,6 +20,7 @@ import { dialer } from './dialer.ts'
 import type { Gateway } from './gateway.ts'
 import { inference } from './inference.ts'
 import { listedModels } from './listed-models.ts'
+import { credentialAddress } from './provider-targets.ts'
 import { records } from './records.ts'
 import { routingSnapshots } from './routing-snapshot.ts'
 import { settleTogether } from './settle-together.ts'
@@ -43,7 +45,8 @@ export function inferencePath(parts: PathParts) {
   const slices = slicesOf(db, process_id)
   const written = db.watch && alikeEvents(ROOM_FOR_WRITTEN)
   const usageOn = (on: Db) => usageStore(on, written)
-  const dials = dialer({ policy, clock, secretOf: credentialStore(db, seals).secretOf })
+  const credentials = credentialStore(db, seals)
+  const dials = dialer({ policy, clock, secretOf: credentials.secretOf })
   const deferred = deferredWrites({
     onDefer(err) {
       metrics.deferredWrites.inc()
@@ -57,6 +60,7 @@ export function inferencePath(parts: PathParts) {
     snapshots,
     dialer: dials,
     deferred,
+    credentials,
     records: records({ clock, seals, gateway }),
     chainsOn: (on) => responseStore(on, seals),
     settling: {
@@ -79,7 +83,12 @@ export function inferencePath(parts: PathParts) {
     slices,
     /** Usage that no roll-up has in it yet, where nobody else writes any. */
     written,
-    verifyCredential: dials.verifyCredential,
+    verifyCredential(credential: Credential, secret: string) {
+      const { provider, base_url = null } = credential
+      const address = credentialAddress({ provider, base_url }, gateway)
+      if (!address) throw noAddress(provider)
+      return dials.verifyCredential(address, secret)
+    },
     /** Waits for what is being generated, whoever has left meanwhile, and for what must still be written; for the
      * latter not for ever: the store may be gone for good. */
     async close(): Promise<void> {

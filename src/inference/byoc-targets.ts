@@ -1,5 +1,6 @@
 // BYOC clusters as places to go (§1, R40, R52): which serve a model, which must not be dialled, and in what order.
 import { SUSPECT_MS } from '../clusters/cluster.ts'
+import { SECOND_MS } from '../core/clock.ts'
 import type { Gateway } from './gateway.ts'
 import type { Target } from './target.ts'
 
@@ -29,6 +30,8 @@ export function reasonAgainstCluster({ status, endpoint }: ClusterFacts): string
   if (endpoint === null) return 'the cluster has no endpoint to dial'
   return undefined
 }
+
+export const SILENT = `the cluster has not reported for ${SUSPECT_MS / SECOND_MS} seconds`
 
 export const isSuspect = ({ last_heartbeat_ms = 0 }: ClusterFacts, now: number) => now - last_heartbeat_ms > SUSPECT_MS
 

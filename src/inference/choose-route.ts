@@ -1,9 +1,18 @@
-// R40: where a request goes. Filter, rank, pick over a snapshot; pure, so that route-explain can tell the same story
-// without calling anyone.
+// R40, R73: where a request goes. Filter, rank, pick over a snapshot; pure, so that route-explain can tell the same
+// story without calling anyone.
 import { type AliasTarget, pickTarget } from '../models/alias.ts'
+import type { Boundary } from '../models/boundary.ts'
 import { hasAllowance, isActive, type Subscription } from '../subscriptions/subscription.ts'
-import { type ClusterFacts, clusterTarget, isSuspect, reasonAgainstCluster, servesModel } from './byoc-targets.ts'
-import type { Gateway } from './gateway.ts'
+import {
+  type ClusterFacts,
+  clusterTarget,
+  isSuspect,
+  reasonAgainstCluster,
+  SILENT,
+  servesModel,
+} from './byoc-targets.ts'
+import { type Gateway, isConfigured } from './gateway.ts'
+import { isNearer, type Reach, reachOf } from './own-capacity.ts'
 import {
   type CredentialFacts,
   credentialServes,
@@ -12,19 +21,28 @@ import {
   managedTargets,
   modelAt,
   placeholderTargets,
+  reasonAgainstCredential,
   subscriptionTargets,
 } from './provider-targets.ts'
-import type { Dropped, Route, Target } from './target.ts'
+import type { Dropped, Obstacle, Route, Target } from './target.ts'
 
 /** Everything that is known of a project's routes at one moment. */
 export interface Snapshot {
   gateway: Gateway
-  aliases: ReadonlyMap<string, { release_id: string; targets: readonly AliasTarget[] }>
+  aliases: ReadonlyMap<string, CurrentRelease>
   clusters: readonly ClusterFacts[]
   credentials: readonly CredentialFacts[]
   /** All of the project's: whether one runs is a question of the moment. */
   subscriptions: readonly Subscription[]
   allowed_regions: readonly string[] | undefined
+  boundary: Boundary
+}
+
+export interface CurrentRelease {
+  release_id: string
+  targets: readonly AliasTarget[]
+  /** Undefined where the alias leaves it to the project. */
+  boundary: Boundary | undefined
 }
 
 export interface Question {
@@ -43,88 +61,198 @@ export type Answer =
   | { kind: 'unknown_model' }
   | { kind: 'none_fit'; dropped: readonly Dropped[] }
 
-/** A place that was thought of, with the reason against it where there is one. */
+/** A place that was thought of, with what is against it where something is. */
 interface Thought {
-  target: Target
-  reason: string | undefined
+  id: string
+  reach: Reach
+  /** What the call would be for, as own capacity names it. */
+  model: string
+  /** Undefined where there is no such place any more. */
+  target: Target | undefined
+  against: Against | undefined
+  /** It comes after all others: a cluster that has fallen silent. */
+  is_last: boolean
+}
+
+interface Against {
+  kind: Obstacle
+  reason: string
 }
 
 export function chooseRoute(question: Question, snapshot: Snapshot): Answer {
   const alias = snapshot.aliases.get(question.model)
   const thoughts = alias ? ofRelease(alias.targets, question, snapshot) : ofProfiles(question, snapshot)
   if (thoughts.length === 0) return { kind: 'unknown_model' }
-  const judged = thoughts.map(({ target, reason }) => ({
-    target,
-    reason: reason ?? reasonAgainst(target, question, snapshot),
-  }))
-  const dropped = judged.flatMap(({ target, reason }) => (reason ? [{ target: target.id, reason }] : []))
-  const fit = judged.filter(({ reason }) => !reason).map(({ target }) => target)
+  const kept = keptBy(alias, thoughts, snapshot)
+  for (const thought of thoughts) thought.against = against(thought, kept, question, snapshot)
+  const fit = [...fitting(thoughts, false), ...fitting(thoughts, true)]
+  const dropped = thoughts.flatMap(({ id, against }) => (against ? [{ target: id, ...against }] : []))
   if (fit.length === 0) return { kind: 'none_fit', dropped }
-  return {
-    kind: 'route',
-    route: { candidates: affineFirst(fit, question), dropped, alias_release_id: alias?.release_id },
-  }
+  const candidates = affineFirst(fit, question)
+  const passed_over = passedOver(thoughts, candidates[0] as Target)
+  return { kind: 'route', route: { candidates, dropped, passed_over, alias_release_id: alias?.release_id } }
 }
 
+const fitting = (thoughts: readonly Thought[], is_last: boolean): Target[] =>
+  thoughts.flatMap((one) => (one.target && !one.against && one.is_last === is_last ? one.target : []))
+
+/** R83: those of weight 0 stand by: they come last, when nothing else can take the call. */
 function ofRelease(targets: readonly AliasTarget[], { seed }: Question, snapshot: Snapshot): Thought[] {
   const first = pickTarget(targets, seed)
-  const others = targets.filter((target) => target !== first && target.weight > 0).sort((a, b) => b.weight - a.weight)
-  return [first ?? [], ...others].flat().flatMap((wanted) => thoughtOf(wanted, snapshot))
+  const others = targets.filter((target) => target !== first).sort((a, b) => b.weight - a.weight)
+  return [first ?? [], ...others].flat().map((wanted) => thoughtOf(wanted, snapshot))
 }
 
-function thoughtOf({ provider, cluster_id, credential_id, model }: AliasTarget, snapshot: Snapshot): Thought[] {
+function thoughtOf(wanted: AliasTarget, snapshot: Snapshot): Thought {
+  const { cluster_id, credential_id, model } = wanted
   const { gateway, clusters, credentials } = snapshot
-  if (cluster_id) {
+  if (cluster_id !== undefined) {
     const cluster = clusters.find((one) => one.id === cluster_id)
-    return cluster ? [{ target: clusterTarget(cluster, model, gateway), reason: reasonAgainstCluster(cluster) }] : []
+    if (cluster) return ofCluster(cluster, model, gateway)
+    return gone('cluster', `cluster:${cluster_id}`, model, 'the cluster is not registered any more')
   }
-  if (credential_id) {
+  if (credential_id !== undefined) {
     const credential = credentials.find((one) => one.id === credential_id)
-    const target = credential && credentialTarget(credential, gateway, model)
-    return target ? [{ target, reason: undefined }] : []
+    if (credential) return ofCredential(credential, model, gateway)
+    return gone('credential', `credential:${credential_id}`, model, 'the credential was revoked')
   }
-  const settings = gateway.providers.find((one) => one.id === provider)
-  const entry = settings && modelAt(settings, model)
-  return settings && entry ? [{ target: managedTarget(settings, entry), reason: undefined }] : []
+  return ofProvider(wanted.provider ?? '', model, gateway)
 }
+
+const gone = (reach: Reach, id: string, model: string, reason: string): Thought => ({
+  id,
+  reach,
+  model,
+  target: undefined,
+  against: { kind: 'now', reason },
+  is_last: false,
+})
+
+function ofProvider(id: string, model: string, gateway: Gateway): Thought {
+  const [stand_in] = placeholderTargets(gateway, model)
+  if (stand_in) return elsewhere(stand_in, model)
+  const settings = gateway.providers.find((one) => one.id === id)
+  if (!settings) return gone('elsewhere', `provider:${id}`, model, 'there is no such provider any more')
+  const entry = modelAt(settings, model)
+  if (!entry) return gone('elsewhere', `provider:${id}`, model, `it does not list '${model}' any more`)
+  return elsewhere(managedTarget(settings, entry), model)
+}
+
+const passing = (reason: string | undefined): Against | undefined =>
+  reason === undefined ? undefined : { kind: 'now', reason }
+
+const ofCluster = (cluster: ClusterFacts, model: string, gateway: Gateway): Thought => ({
+  id: `cluster:${cluster.id}`,
+  reach: 'cluster',
+  model,
+  target: clusterTarget(cluster, model, gateway),
+  against: passing(reasonAgainstCluster(cluster)),
+  is_last: false,
+})
+
+const NO_ADDRESS = 'it has no base_url, and no address of its provider is known'
+
+function ofCredential(credential: CredentialFacts, model: string, gateway: Gateway): Thought {
+  const target = credentialTarget(credential, gateway, model)
+  const against = passing(target ? reasonAgainstCredential(credential) : NO_ADDRESS)
+  return { id: `credential:${credential.id}`, reach: 'credential', model, target, against, is_last: false }
+}
+
+const elsewhere = (target: Target, model: string, against?: Against): Thought => ({
+  id: target.id,
+  reach: 'elsewhere',
+  model,
+  target,
+  against,
+  is_last: false,
+})
 
 /**
  * The order of R40: own clusters, own credentials, a subscription, managed providers; a cluster that has fallen silent
  * only after all of them; else the placeholder.
  */
-function ofProfiles(question: Question, { gateway, clusters, credentials, subscriptions }: Snapshot): Thought[] {
+function ofProfiles(question: Question, snapshot: Snapshot): Thought[] {
+  const { gateway, clusters, credentials } = snapshot
   const { model, now, inFlight } = question
   const own = clusters
     .filter((cluster) => servesModel(cluster, model))
-    .map((cluster) => ({
-      target: clusterTarget(cluster, model, gateway),
-      reason: reasonAgainstCluster(cluster),
-      suspect: isSuspect(cluster, now),
-    }))
-    .sort((a, b) => load(a.target) - load(b.target))
+    .map((cluster) => {
+      const thought = ofCluster(cluster, model, gateway)
+      thought.is_last = isSuspect(cluster, now)
+      return thought
+    })
+    .sort((a, b) => load(a) - load(b))
   const byok = credentials
     .filter((credential) => credentialServes(credential, gateway, model))
-    .flatMap((credential) => credentialTarget(credential, gateway, model) ?? [])
-  const running = subscriptions.filter((one) => isActive(one, now) && hasAllowance(one))
-  const prepaid = running.flatMap((subscription) => subscriptionTargets(subscription, gateway, model))
-  const paid = [...prepaid, ...managedTargets(gateway, model)]
-  const others = [...byok, ...paid].map((target) => ({ target, reason: undefined }))
-  const real = [...own.filter(({ suspect }) => !suspect), ...others, ...own.filter(({ suspect }) => suspect)]
-  if (real.length > 0) return real
-  return placeholderTargets(gateway, model).map((target) => ({ target, reason: undefined }))
+    .map((credential) => ofCredential(credential, model, gateway))
+  const real = [...own, ...byok, ...paidFor(question, snapshot)]
+  if (real.length > 0 || isConfigured(gateway)) return real
+  return placeholderTargets(gateway, model).map((target) => elsewhere(target, model))
 
-  function load(target: Target): number {
-    return inFlight(target.id) / target.dialling.max_concurrency
+  function load({ id, target }: Thought): number {
+    return target ? inFlight(id) / target.dialling.max_concurrency : 0
   }
 }
 
-export const LEFT_ALONE = 'it failed repeatedly and is left alone for a while'
+/**
+ * R72: under a subscription while it has allowance, then managed. One that is used up without overage keeps its model
+ * from being billed: then only what another subscription allows is left.
+ */
+function paidFor({ model, now }: Question, { gateway, subscriptions }: Snapshot): Thought[] {
+  const managed = managedTargets(gateway, model)
+  const running = subscriptions.filter(
+    (one) => isActive(one, now) && managed.some(({ provider }) => provider === one.provider),
+  )
+  const prepaid = running
+    .filter(hasAllowance)
+    .flatMap((subscription) => subscriptionTargets(subscription, managed))
+    .map((target) => elsewhere(target, model))
+  const spent = running.find((one) => !hasAllowance(one) && !one.overage_enabled)
+  const open = running.filter((one) => hasAllowance(one) || one.overage_enabled).map(({ provider }) => provider)
+  const used_up: Against | undefined = spent && { kind: 'allowance', reason: usedUp(spent) }
+  const billed = managed.map((target) => elsewhere(target, model, open.includes(target.provider) ? undefined : used_up))
+  return [...prepaid, ...billed]
+}
 
-function reasonAgainst(target: Target, { breakerAllows }: Question, { allowed_regions }: Snapshot): string | undefined {
-  if (allowed_regions && !allowed_regions.includes(target.region))
-    return `the project does not allow region '${target.region}'`
-  if (!breakerAllows(target.id)) return LEFT_ALONE
-  return undefined
+const usedUp = ({ id, plan }: Subscription) =>
+  `the allowance of the subscription '${plan}' (${id}) is used up, and it has no overage`
+
+/** R73: which places the boundary keeps calls from; told by their reason. */
+function keptBy(alias: CurrentRelease | undefined, thoughts: readonly Thought[], snapshot: Snapshot): Keeping {
+  const boundary = alias?.boundary ?? snapshot.boundary
+  if (boundary !== 'own_only') return () => false
+  if (thoughts.some(({ reach }) => reach !== 'elsewhere')) return ({ reach }) => reach === 'elsewhere'
+  const { clusters, credentials, gateway } = snapshot
+  return ({ model }) =>
+    clusters.some((cluster) => servesModel(cluster, model)) ||
+    credentials.some((credential) => credentialServes(credential, gateway, model))
+}
+
+type Keeping = (thought: Thought) => boolean
+
+export const LEFT_ALONE = 'it failed repeatedly and is left alone for a while'
+const KEPT = 'the boundary is own_only: the model is served by the project’s own clusters and credentials alone'
+
+/** What lasts is told before what may pass. */
+function against(thought: Thought, isKept: Keeping, question: Question, snapshot: Snapshot): Against | undefined {
+  const { target } = thought
+  const { allowed_regions } = snapshot
+  if (target && allowed_regions && !allowed_regions.includes(target.region))
+    return { kind: 'region', reason: `the project does not allow region '${target.region}'` }
+  if (isKept(thought)) return { kind: 'boundary', reason: KEPT }
+  if (thought.against) return thought.against
+  return question.breakerAllows(thought.id) ? undefined : { kind: 'now', reason: LEFT_ALONE }
+}
+
+/** R73: own capacity that would have come first, and does not get the call; but for regions that the project chose. */
+function passedOver(thoughts: readonly Thought[], first: Target): Dropped[] {
+  const reach = reachOf(first)
+  const at = thoughts.findIndex(({ target }) => target === first)
+  return thoughts.slice(0, at).flatMap(({ id, reach: nearer, against, is_last }) => {
+    if (!isNearer(nearer, reach) || (against && against.kind !== 'now')) return []
+    if (against) return [{ target: id, ...against }]
+    return is_last ? [{ target: id, kind: 'now', reason: SILENT }] : []
+  })
 }
 
 /** A conversation stays where its cache is, but never at the price of another profile. */

@@ -126,23 +126,31 @@ test('§2 a dial that takes longer than it may is given up', async () => {
   expect(performance.now() - started).toBeLessThan(4_000) // the default would be five seconds
 })
 
-test('R52 models are asked for at the endpoint; one that does not answer has none', async () => {
+test('R52 models are asked for at the endpoint; one that answers with no list is no list of none', async () => {
   const { dials, upstream } = await scene()
   upstream.next({ models: ['a', 'org/b'] })
   expect(await dials.listModels(upstream.base_url)).toEqual(['a', 'org/b'])
   upstream.next({ status: 500, body: '' })
-  expect(await dials.listModels(upstream.base_url)).toEqual([])
+  await expect(dials.listModels(upstream.base_url)).rejects.toThrow('500')
 })
 
 test.each([
   [200, 'active'],
-  [401, 'invalid'],
-  [403, 'invalid'],
-  [500, 'active'],
+  [401, 'refused'],
+  [403, 'refused'],
+  [404, 'active'], // it has no list of models, and did not mind the credential
 ])('§1 a credential that its provider answers with %i is %s', async (status, verdict) => {
   const { dials, upstream } = await scene()
   upstream.behave(status === 200 ? {} : { status, body: '{}' })
-  const credential = { provider: 'openai', base_url: upstream.base_url } as Parameters<typeof dials.verifyCredential>[0]
-  expect(await dials.verifyCredential(credential, 'sk-mine')).toBe(verdict)
+  expect(await dials.verifyCredential(atAddress(upstream.base_url), 'sk-mine')).toBe(verdict)
   expect(upstream.requests[0]?.headers.authorization).toBe('Bearer sk-mine')
 })
+
+test.each([429, 500, 503])('R73 a provider that answers with %i has not verified anything', async (status) => {
+  const { dials, upstream } = await scene()
+  upstream.behave({ status, body: '{}' })
+  const verified = dials.verifyCredential(atAddress(upstream.base_url), 'sk-mine')
+  await expect(verified).rejects.toMatchObject({ kind: 'upstream_failed' })
+})
+
+const atAddress = (base_url: string) => ({ base_url, protocol: 'openai' as const, customer_address: true })

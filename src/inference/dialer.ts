@@ -1,7 +1,7 @@
 // From a target to a provider that can be called, over connections that are the target's own.
 import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { Credential } from '../credentials/credential.ts'
+import { isRefusal } from '../credentials/credential.ts'
 import type { AddressPolicy } from '../providers/address-policy.ts'
 import { anthropic } from '../providers/anthropic/anthropic-provider.ts'
 import type { ModelList } from '../providers/model-list.ts'
@@ -9,11 +9,14 @@ import { openaiCompatible } from '../providers/openai-compatible/openai-provider
 import { placeholder } from '../providers/placeholder.ts'
 import type { Provider } from '../providers/provider.ts'
 import { dialerPools } from './dialer-pools.ts'
-import { KNOWN_PROVIDERS } from './gateway.ts'
+import type { CredentialAddress } from './provider-targets.ts'
 import type { Target } from './target.ts'
 
 const ASK_WITHIN_MS = 3_000 // a question beside a request must not hold it up for long
-const ASKING = { owner: 'asking', stays: false, customer_address: true, connections: 4 }
+const ASKING = { owner: 'asking', stays: false, connections: 4 }
+
+/** Whom to ask, and whether a customer gave the address (R12). */
+type Asked = Pick<CredentialAddress, 'base_url' | 'protocol' | 'customer_address'>
 
 interface Needs {
   policy: AddressPolicy
@@ -47,8 +50,8 @@ export function dialer({ policy, clock, secretOf }: Needs) {
     return openaiCompatible({ upstream, api_key, base_url, responses })
   }
 
-  function ask(base_url: string, protocol: 'openai' | 'anthropic', api_key: string | undefined): Promise<ModelList> {
-    const upstream = pools.poolFor({ base_url, ...ASKING })
+  function ask({ base_url, protocol, customer_address }: Asked, api_key: string | undefined): Promise<ModelList> {
+    const upstream = pools.poolFor({ base_url, customer_address, ...ASKING })
     const asked =
       protocol === 'anthropic'
         ? anthropic({ upstream, api_key, clock })
@@ -69,21 +72,25 @@ export function dialer({ policy, clock, secretOf }: Needs) {
 
     /** R52. */
     async listModels(endpoint: string): Promise<string[]> {
-      const list = await ask(endpoint, 'openai', undefined)
-      return list.kind === 'models' ? list.ids : []
+      const list = await ask({ base_url: endpoint, protocol: 'openai', customer_address: true }, undefined)
+      if (list.kind === 'refused') throw new Error(`the list of models was answered with status ${list.status}`)
+      return list.ids
     },
 
-    async verifyCredential({ provider, base_url }: Credential, secret: string): Promise<'active' | 'invalid'> {
-      const known = KNOWN_PROVIDERS[provider]
-      const address = base_url ?? known?.base_url
-      if (!address) throw new Refusal('invalid_request', `'${provider}' is not a provider whose address is known here.`)
-      const list = await ask(address, known?.protocol ?? 'openai', secret).catch((cause) => {
-        throw new Refusal('upstream_failed', 'The provider could not be asked. Try again later.', { cause })
+    /** R73: at the address that its calls go to. What has no list of models takes the credential all the same. */
+    async verifyCredential(address: Asked, secret: string): Promise<'active' | 'refused'> {
+      const list = await ask(address, secret).catch((cause) => {
+        throw notAsked(cause)
       })
-      const refused = list.kind === 'refused' && (list.status === 401 || list.status === 403)
-      return refused ? 'invalid' : 'active'
+      if (list.kind === 'models') return 'active'
+      if (isRefusal(list.status)) return 'refused'
+      if (list.status === 429 || list.status >= 500) throw notAsked(new Error(`upstream: status ${list.status}`))
+      return 'active'
     },
 
     close: pools.close,
   }
 }
+
+const notAsked = (cause: unknown) =>
+  new Refusal('upstream_failed', 'The provider could not be asked. Try again later.', { cause })

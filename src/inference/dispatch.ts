@@ -4,6 +4,7 @@
 import type { Hold } from '../budgets/budget.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
+import { isRefusal } from '../credentials/credential.ts'
 import type { Provider, ProviderAnswer } from '../providers/provider.ts'
 import type { AttemptTimes } from '../usage/usage-event.ts'
 import type { Slot } from './admission.ts'
@@ -30,6 +31,8 @@ export interface DispatchStages {
   bodyFor(call: Call, target: Target, held: Held): Buffer
   headersFor(call: Call, target: Target): Record<string, string>
   breakers: { allows(target_id: string): boolean; succeeded(target_id: string): void; failed(target_id: string): void }
+  /** R73: what a provider says to a project's own credential. */
+  noteCredential(call: Call, credential_id: string, is_refused: boolean): Promise<void>
   /** Somebody was dialled and nobody answered: the operator is to see it, though there is nothing to settle. */
   noteFailed(call: Call, route: Route, failed: Failed): Promise<void>
 }
@@ -122,6 +125,8 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
       },
       signal,
     )
+    const noted = credentialNews(target, upstream.status)
+    if (noted) await stages.noteCredential(call, noted.credential_id, noted.is_refused)
     const verdict = verdictOn(upstream.status, upstream.retry_after_s)
     if (verdict.kind === 'try_elsewhere') {
       upstream.cancel()
@@ -143,6 +148,13 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
       return { kind: 'failed', dialled, times, status: undefined, failure: error.kind, may_repeat: true, reason: error }
     throw error
   }
+}
+
+/** R73: a refusal is counted, and what is taken after one ends the row. Else there is nothing to note. */
+function credentialNews({ credential_id, refusals }: Target, status: number) {
+  if (credential_id === undefined) return undefined
+  const is_refused = isRefusal(status)
+  return is_refused || (refusals && status < 300) ? { credential_id, is_refused } : undefined
 }
 
 function aborted(reason: unknown, slot: Slot | undefined) {

@@ -3,7 +3,8 @@ import { type Static, Type } from 'typebox'
 import { newId } from '../core/ids.ts'
 import { Label } from '../core/shapes.ts'
 import type { Routes } from '../http/routes.ts'
-import { type Inference, unknownModel } from './inference.ts'
+import type { Inference } from './inference.ts'
+import { unknownModel } from './no-route.ts'
 import type { Target } from './target.ts'
 
 const Question = Type.Object(

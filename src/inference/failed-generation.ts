@@ -12,13 +12,13 @@ import type { Route } from './target.ts'
 const NO_TOKENS = { input: 0, cached: 0, written: 0, output: 0, reasoning: 0, estimated: false }
 const NO_MONEY = { charged_micros: 0, direct_cost_micros: 0, written_off_micros: 0 }
 
-export function failedEvent(call: Call, { alias_release_id }: Route, failed: Failed, now: number): UsageEvent {
+export function failedEvent(call: Call, route: Route, failed: Failed, now: number): UsageEvent {
   const produced = {
     ending: endingOf(failed.reason),
     tokens: NO_TOKENS,
-    mode: modeOf(failed),
+    mode: modeOf(route, failed),
     admission: failed.slot.verdict,
-    alias_release_id,
+    alias_release_id: route.alias_release_id,
     repeated_tokens_est: 0,
   }
   return eventOf(call, { ttft_ms: null, ...failed }, produced, { now, ...NO_MONEY })

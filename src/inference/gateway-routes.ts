@@ -7,6 +7,9 @@ import { orNull } from '../core/shapes.ts'
 import type { Routes } from '../http/routes.ts'
 import { RETENTION_MS } from '../idempotency/idempotency.ts'
 import { type Limits, LimitsShape } from '../limits/policy.ts'
+import { AliasTarget } from '../models/alias.ts'
+import { Boundary } from '../models/boundary.ts'
+import type { OperatorAlias } from '../models/operator-alias.ts'
 import { PRICES_AS_OF } from '../models/price-book.ts'
 import type { ModelSettings, ProviderSettings } from '../providers/provider-config.ts'
 import { KEPT_MS as REFUSALS_KEPT_MS } from '../refusals/refusal-kind.ts'
@@ -36,9 +39,17 @@ const GatewayProvider = Type.Object({
   max_concurrency: Type.Integer({ description: 'Calls at once, for all projects together.' }),
   responses: Type.Boolean({ description: 'It has a Responses API of its own.' }),
   unlisted_models: Type.Boolean({ description: 'It is asked for models that are not listed here as well.' }),
+  byok: Type.Boolean({ description: 'Credentials of projects that give no address of their own come here.' }),
   timeouts: Type.Object({ connect_ms: ms(), first_byte_ms: ms(), idle_ms: ms(), total_ms: ms() }),
   models_total: Type.Integer(),
   models: Type.Array(GatewayModel, { description: `At most ${MODELS_MAX} of them.` }),
+})
+
+const GatewayAlias = Type.Object({
+  name: Type.String(),
+  release_id: Type.String({ description: 'As `Agent-Alias-Release` says it; another where the targets are others.' }),
+  targets: Type.Array(AliasTarget),
+  boundary: Type.Optional(Boundary),
 })
 
 const GatewayView = Type.Object(
@@ -50,6 +61,9 @@ const GatewayView = Type.Object(
     sign_up: Type.Enum(['open', 'invited'], { description: 'Who may make an account.' }),
     prices_as_of: Type.String({ description: 'The day of the built-in price book, YYYY-MM-DD.' }),
     providers: Type.Array(GatewayProvider, { description: 'In the order of preference for a model.' }),
+    aliases: Type.Array(GatewayAlias, {
+      description: 'The operator’s, for all projects. A project’s own alias of the same name wins.',
+    }),
     fees: Type.Object({
       byok_micros: micros('A generation with a credential of your own'),
       byoc_micros: micros('A generation on a cluster of your own'),
@@ -110,6 +124,7 @@ function viewOf({ version, store, sign_up, gateway, limits }: Needs): GatewayVie
     sign_up,
     prices_as_of: PRICES_AS_OF,
     providers: gateway.providers.map(shownProvider),
+    aliases: gateway.aliases.map(shownAlias),
     fees: { byok_micros: gateway.fees.byok_micros, byoc_micros: gateway.fees.byoc_micros },
     limits: { edge, key, project, shadow },
     retention: {
@@ -122,7 +137,7 @@ function viewOf({ version, store, sign_up, gateway, limits }: Needs): GatewayVie
 }
 
 function shownProvider(provider: ProviderSettings): GatewayView['providers'][number] {
-  const { id, protocol, region, max_concurrency, responses, unlisted_models, models } = provider
+  const { id, protocol, region, max_concurrency, responses, unlisted_models, byok, models } = provider
   const { connect_ms, first_byte_ms, idle_ms, total_ms } = provider.timeouts
   return {
     id,
@@ -131,10 +146,15 @@ function shownProvider(provider: ProviderSettings): GatewayView['providers'][num
     max_concurrency,
     responses,
     unlisted_models,
+    byok,
     timeouts: { connect_ms, first_byte_ms, idle_ms, total_ms },
     models_total: models.length,
     models: models.slice(0, MODELS_MAX).map(shownModel),
   }
+}
+
+function shownAlias({ name, release_id, targets, boundary }: OperatorAlias): Static<typeof GatewayAlias> {
+  return { name, release_id, targets: [...targets], ...(boundary && { boundary }) }
 }
 
 function shownModel({ id, price, max_output_tokens, context_length }: ModelSettings): Static<typeof GatewayModel> {

@@ -1,10 +1,14 @@
 // What the operator configured, in the form that routing reads: providers in order of preference, fees, retention.
+
+import type { OperatorAlias } from '../models/operator-alias.ts'
 import { type BookedModel, PRICE_BOOK } from '../models/price-book.ts'
 import type { ProviderSettings } from '../providers/provider-config.ts'
 
 export interface Gateway {
   /** Listed order is the order of preference for a model. */
   providers: readonly ProviderSettings[]
+  /** R83: for all projects; a project's own of the same name wins. */
+  aliases: readonly OperatorAlias[]
   /** R42: what a generation costs on paths that the customer pays for. */
   fees: { byok_micros: number; byoc_micros: number }
   /** Whether input items and session contents are kept for reading back. */
@@ -17,7 +21,7 @@ interface KnownProvider {
   protocol: 'openai' | 'anthropic'
 }
 
-export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
+const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
   openai: { base_url: 'https://api.openai.com/v1', protocol: 'openai' },
   anthropic: { base_url: 'https://api.anthropic.com/v1', protocol: 'anthropic' },
   gemini: { base_url: 'https://generativelanguage.googleapis.com/v1beta/openai', protocol: 'openai' },
@@ -27,6 +31,10 @@ export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
   deepseek: { base_url: 'https://api.deepseek.com/v1', protocol: 'openai' },
   moonshot: { base_url: 'https://api.moonshot.ai/v1', protocol: 'openai' },
 }
+
+/** By its public address. */
+export const knownProvider = (id: string): KnownProvider | undefined =>
+  Object.hasOwn(KNOWN_PROVIDERS, id) ? KNOWN_PROVIDERS[id] : undefined
 
 export const isConfigured = ({ providers }: Gateway) => providers.length > 0
 

@@ -1,8 +1,9 @@
 // The inference path put together: every stage of pipeline.ts with the parts that it needs.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { type Clock, SECOND_MS } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Stop, type StopSignal } from '../core/stop-signal.ts'
+import type { CredentialStore } from '../credentials/credential-store.ts'
 import { asRefusal, tellTrouble } from '../http/answers.ts'
 import { conflict } from '../idempotency/idempotency.ts'
 import { mayNameModel } from '../keys/key-terms.ts'
@@ -16,20 +17,23 @@ import { affinity } from './affinity.ts'
 import { breakers } from './breaker.ts'
 import type { Call } from './call.ts'
 import { readCall } from './call-reading.ts'
-import { type Answer, chooseRoute, LEFT_ALONE, type Question } from './choose-route.ts'
+import { type Answer, chooseRoute, type Question } from './choose-route.ts'
 import { type Client, ClientLeft, clientOf } from './client.ts'
 import { readConversation } from './conversation.ts'
 import { type DeferredWrites, isAway } from './deferred-writes.ts'
+import { departures } from './departures.ts'
 import type { Dialer } from './dialer.ts'
 import { type DispatchStages, dispatch } from './dispatch.ts'
 import { failedEvent } from './failed-generation.ts'
 import { holdFor } from './hold.ts'
+import { noneFits, unknownModel } from './no-route.ts'
+import { leftBehind } from './own-capacity.ts'
 import { generate, type Stages } from './pipeline.ts'
 import type { Records } from './records.ts'
 import { responsesOverChat } from './responses-over-chat.ts'
 import type { Snapshots } from './routing-snapshot.ts'
 import { type Bill, bare, type Money, type SettleNeeds, settle } from './settle.ts'
-import type { Dropped, Route, Target } from './target.ts'
+import type { Route, Target } from './target.ts'
 import { bodyFor, headersFor } from './upstream-request.ts'
 
 /** No generation outlives this, whatever its target says. */
@@ -42,6 +46,7 @@ export interface InferenceNeeds {
   settling: SettleNeeds
   deferred: DeferredWrites
   records: Records
+  credentials: Pick<CredentialStore, 'noteRefused' | 'noteTaken'>
   chainsOn(db: Db): Pick<ResponseStore, 'history' | 'resolved'>
 }
 
@@ -51,10 +56,12 @@ export type Inference = ReturnType<typeof inference>
 
 export function inference(needs: InferenceNeeds) {
   const { clock, snapshots, dialer, settling, deferred, records, chainsOn } = needs
+  const { noteRefused, noteTaken } = needs.credentials
   const { db, slices, idempotencyOn, usageOn } = settling
   const slots = admission(clock)
   const health = breakers(clock)
   const bindings = affinity(clock)
+  const left = departures(clock)
   const idempotency = idempotencyOn(db)
 
   const boundTo = ({ caller, session_id }: Asking) => bindings.targetOf(caller.project_id, session_id)
@@ -80,18 +87,7 @@ export function inference(needs: InferenceNeeds) {
     const answer = await answerTo(call)
     if (answer.kind === 'route') return answer.route
     if (answer.kind === 'unknown_model') throw unknownModel(call)
-    throw noneFits(call.model, answer.dropped)
-  }
-
-  /** Only of a target that is left alone is it known when it will be tried again. */
-  function noneFits(model: string, dropped: readonly Dropped[]): Refusal {
-    const reasons = new Set(dropped.map(({ target, reason }) => `${target}: ${reason}`))
-    const alone = dropped.filter(({ reason }) => reason === LEFT_ALONE)
-    const wait_ms = Math.min(...alone.map(({ target }) => health.openForMs(target) ?? 0))
-    const headers = alone.length > 0 ? { 'retry-after': String(Math.max(1, Math.ceil(wait_ms / SECOND_MS))) } : {}
-    return new Refusal('unavailable', `No target for '${model}' can take calls now (${[...reasons].join('; ')}).`, {
-      headers,
-    })
+    throw noneFits(call.model, answer.dropped, health.openForMs)
   }
 
   function settleLater(bill: Bill): () => Promise<Money> {
@@ -122,7 +118,12 @@ export function inference(needs: InferenceNeeds) {
     bodyFor,
     headersFor,
     breakers: health,
+    async noteCredential({ caller: { project_id } }, credential_id, is_refused) {
+      const note = is_refused ? noteRefused : noteTaken
+      await deferred.surely(() => note(project_id, credential_id))
+    },
     async noteFailed(call, route, failed) {
+      left.note(call.caller.project_id, leftBehind(route, failed), failed.target.id)
       const event = failedEvent(call, route, failed, clock.now())
       await deferred.surely(() => usageOn(db).insert(event))
     },
@@ -141,6 +142,7 @@ export function inference(needs: InferenceNeeds) {
     async dispatch(call, chosen, signal) {
       const got = await dispatch(call, chosen, dispatching, signal)
       bindings.remember(call.caller.project_id, call.session_id, got.target.id)
+      left.note(call.caller.project_id, leftBehind(chosen, got), got.target.id)
       return got
     },
     ...records,
@@ -211,18 +213,13 @@ export function inference(needs: InferenceNeeds) {
     /** Targets that this process leaves alone, because they failed. */
     leftAlone: health.notClosed,
 
+    /** R73: which calls left a project's own capacity. */
+    departuresOf: left.of,
+
     /** What would happen, without calling anyone. */
     explain: answerTo,
   }
 }
-
-export const unknownModel = ({ model, caller }: Pick<Call, 'model' | 'caller'>) =>
-  new Refusal(
-    'not_found',
-    caller.allowed_models
-      ? `There is no model '${model}' here, or this API key may not use it.`
-      : `There is no model '${model}' here.`,
-  )
 
 /** Before the first byte, the error handler answers; after it, only an error event can (R47). */
 function tell(client: Client, error: unknown, request: FastifyRequest): void {

@@ -17,6 +17,7 @@ import type { Ending } from '../usage/usage-event.ts'
 import type { Call } from './call.ts'
 import { type Client, ClientLeft } from './client.ts'
 import type { Answered, Dispatched } from './dispatch.ts'
+import { isFallback } from './own-capacity.ts'
 import { hintsHonored, targetMet } from './qos.ts'
 import type { Money, Produced, Together } from './settle.ts'
 import type { SseFrames } from './sse-frames.ts'
@@ -198,27 +199,29 @@ async function producedOf(
   return {
     ending,
     tokens,
-    mode: modeOf(got),
+    mode: modeOf(route, got),
     admission: got.slot.verdict,
     alias_release_id: route.alias_release_id,
-    fallback_used: got.target !== route.candidates[0],
+    fallback_used: isFallback(route, got),
     keyed: reservation !== undefined,
     repeated_tokens_est: await stages.repeatedTokens(call, got),
   }
 }
 
-export const modeOf = ({ target, attempts }: Pick<Dispatched, 'target' | 'attempts'>): ExecutionMode =>
-  target.dialling.protocol === 'placeholder' ? 'placeholder' : attempts.length > 1 ? 'emergency_fallback' : 'live'
+export function modeOf(route: Route, got: Pick<Dispatched, 'target' | 'attempts'>): ExecutionMode {
+  if (got.target.dialling.protocol === 'placeholder') return 'placeholder'
+  return isFallback(route, got) ? 'emergency_fallback' : 'live'
+}
 
 function factsOf({ call, route, got }: Run): Facts {
   const { target } = got
   const { alias_release_id } = route
   return {
-    route: { trace_id: call.trace_id, mode: modeOf(got), alias_release_id, ...target },
+    route: { trace_id: call.trace_id, mode: modeOf(route, got), alias_release_id, ...target },
     qos: {
       admission: got.slot.verdict,
       target_met: targetMet(call.hints, got.ttft_ms),
-      fallback_used: target !== route.candidates[0],
+      fallback_used: isFallback(route, got),
       hints_honored: hintsHonored(call.hints),
     },
   }

@@ -2,7 +2,7 @@
 import { PRICE_BOOK } from '../models/price-book.ts'
 import type { ModelSettings, ProviderSettings } from '../providers/provider-config.ts'
 import type { Subscription } from '../subscriptions/subscription.ts'
-import { type Gateway, isConfigured, KNOWN_PROVIDERS } from './gateway.ts'
+import { type Gateway, isConfigured, knownProvider } from './gateway.ts'
 import type { Target } from './target.ts'
 
 const DEFAULT_OUTPUT_TOKENS = 32_768
@@ -13,12 +13,18 @@ export interface CredentialFacts {
   id: string
   provider: string
   base_url: string | null
+  status: 'active' | 'refused'
+  /** How often in a row its provider refused it (R73). */
+  refusals: number
 }
 
 /** The provider's entry for a model; for one that takes unlisted models, an entry without a price. */
 export function modelAt(provider: ProviderSettings, model: string): ModelSettings | undefined {
   const listed = provider.models.find((one) => one.id === model)
-  if (listed || !provider.unlisted_models) return listed
+  return listed ?? (provider.unlisted_models ? unlisted(model) : undefined)
+}
+
+function unlisted(model: string): ModelSettings {
   const booked = PRICE_BOOK.get(model)
   const max_output_tokens = booked?.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS
   return { id: model, upstream_id: model, price: booked?.price, max_output_tokens }
@@ -55,50 +61,98 @@ export function managedTarget(provider: ProviderSettings, model: ModelSettings):
   return target
 }
 
+/** R83: those that list the model, in their order; then those that take any. */
 export function managedTargets({ providers }: Gateway, model: string): Target[] {
-  return providers.flatMap((provider) => {
-    const entry = modelAt(provider, model)
-    return entry ? [managedTarget(provider, entry)] : []
-  })
+  const [listing, taking]: [Target[], Target[]] = [[], []]
+  for (const provider of providers) {
+    const listed = provider.models.find((one) => one.id === model)
+    if (listed) listing.push(managedTarget(provider, listed))
+    else if (provider.unlisted_models) taking.push(managedTarget(provider, unlisted(model)))
+  }
+  return taking.length > 0 ? [...listing, ...taking] : listing
 }
 
-export function subscriptionTargets(subscription: Subscription, gateway: Gateway, model: string): Target[] {
+/** Those of these that the subscription is for. */
+export function subscriptionTargets(subscription: Subscription, targets: readonly Target[]): Target[] {
   const { id, provider, input_discount_pct } = subscription
-  return managedTargets(gateway, model)
+  return targets
     .filter((target) => target.provider === provider)
     .map((target) => ({ ...target, profile: 'subscription', subscription: { id, input_discount_pct } }))
 }
 
+/** Where the calls of a credential go. */
+export interface CredentialAddress {
+  base_url: string
+  protocol: 'openai' | 'anthropic'
+  customer_address: boolean
+  region: string
+  /** The operator's provider, where it is the same one: its models, time-outs and slots count. */
+  configured: ProviderSettings | undefined
+}
+
+/**
+ * R79: to its own address; to the operator's, where the operator said so; else to the provider's public one. Whoever
+ * verifies a credential asks there too. Undefined where none is known.
+ */
+export function credentialAddress(
+  { provider, base_url }: Pick<CredentialFacts, 'provider' | 'base_url'>,
+  { providers }: Gateway,
+): CredentialAddress | undefined {
+  const configured = providers.find((one) => one.id === provider)
+  const known = knownProvider(provider)
+  if (base_url !== null) {
+    const protocol = configured?.protocol ?? known?.protocol ?? 'openai'
+    return { base_url, protocol, customer_address: true, region: UNTOLD, configured }
+  }
+  if (configured && (configured.byok || isAddress(configured.base_url, known?.base_url))) {
+    const { protocol, region } = configured
+    return { base_url: configured.base_url, protocol, customer_address: false, region, configured }
+  }
+  return known && { ...known, customer_address: false, region: UNTOLD, configured: undefined }
+}
+
+/** Where nobody has said in which region an address is. */
+const UNTOLD = 'global'
+
+const isAddress = (base_url: string, other: string | undefined) =>
+  base_url.replace(/\/+$/, '') === other?.replace(/\/+$/, '')
+
+/** Why nothing may go through this credential now; undefined where it may. */
+export const reasonAgainstCredential = ({ status }: CredentialFacts): string | undefined =>
+  status === 'refused' ? 'its provider refused the credential; verify it once it is in order' : undefined
+
 /** A credential serves what its provider is configured or known to have. */
-export function credentialServes(credential: CredentialFacts, { providers }: Gateway, model: string): boolean {
-  const configured = providers.find((provider) => provider.id === credential.provider)
+export function credentialServes(credential: CredentialFacts, gateway: Gateway, model: string): boolean {
+  const address = credentialAddress(credential, gateway)
+  // Without an address nothing can be served, but what would be is told, and not silently sent elsewhere.
+  const configured = address ? address.configured : gateway.providers.find(({ id }) => id === credential.provider)
   if (configured) return modelAt(configured, model) !== undefined
   return PRICE_BOOK.get(model)?.provider === credential.provider
 }
 
 /** Undefined where nobody knows the provider's address. */
 export function credentialTarget(credential: CredentialFacts, gateway: Gateway, model: string): Target | undefined {
-  const configured = gateway.providers.find((provider) => provider.id === credential.provider)
-  const known = KNOWN_PROVIDERS[credential.provider]
-  const base_url = credential.base_url ?? configured?.base_url ?? known?.base_url
-  if (!base_url) return undefined
+  const address = credentialAddress(credential, gateway)
+  if (!address) return undefined
+  const { configured, base_url, protocol, customer_address, region } = address
   const entry = configured && modelAt(configured, model)
   return {
     id: `credential:${credential.id}`,
     profile: 'byok',
     provider: credential.provider,
     model: entry?.upstream_id ?? model,
-    region: configured?.region ?? 'global',
+    region,
     pricing: { kind: 'fee', micros: gateway.fees.byok_micros },
     max_output_tokens: entry?.max_output_tokens ?? PRICE_BOOK.get(model)?.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS,
     cluster_id: undefined,
     credential_id: credential.id,
+    refusals: credential.refusals,
     subscription: undefined,
     dialling: {
-      protocol: configured?.protocol ?? known?.protocol ?? 'openai',
+      protocol,
       base_url,
       secret: { kind: 'credential', id: credential.id },
-      customer_address: credential.base_url !== null,
+      customer_address,
       responses_native: configured?.responses ?? credential.provider === 'openai',
       max_concurrency: configured?.max_concurrency ?? DEFAULT_CONCURRENCY,
       timeouts: configured?.timeouts ?? TIMEOUTS,

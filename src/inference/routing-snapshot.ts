@@ -1,14 +1,13 @@
 // What is known of a project's routes, read once and kept for as long as its routing epoch stands still (R40, R52).
 
-import type { Cluster } from '../clusters/cluster.ts'
-import { clusterStore } from '../clusters/cluster-store.ts'
-import type { Telemetry } from '../clusters/cluster-telemetry.ts'
+import { clusterStore, type ReportedCluster } from '../clusters/cluster-store.ts'
 import type { Caller } from '../core/caller.ts'
-import { aliasStore } from '../models/alias-store.ts'
+import { type AliasStore, aliasStore } from '../models/alias-store.ts'
+import type { Boundary } from '../models/boundary.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { subscriptionStore } from '../subscriptions/subscription-store.ts'
 import type { ClusterFacts } from './byoc-targets.ts'
-import type { Snapshot } from './choose-route.ts'
+import type { CurrentRelease, Snapshot } from './choose-route.ts'
 import type { Gateway } from './gateway.ts'
 import type { ListedModels } from './listed-models.ts'
 import type { CredentialFacts } from './provider-targets.ts'
@@ -31,19 +30,51 @@ export function routingSnapshots({ db, gateway, listed }: Needs) {
       aliasStore(db).currentReleases(project_id),
       clusterStore(db).listReported(project_id),
       db.rows<CredentialFacts>(sql`
-        SELECT id, provider, base_url FROM provider_credential
-        WHERE project_id = ${project_id} AND status = 'active' ORDER BY sequence DESC`),
+        SELECT id, provider, base_url, status, refusals FROM provider_credential
+        WHERE project_id = ${project_id} AND status <> 'revoked' ORDER BY sequence DESC`),
       subscriptionStore(db).list(project_id),
-      db.rows<{ allowed_regions: string | null }>(sql`SELECT allowed_regions FROM project WHERE id = ${project_id}`),
+      db.rows<ProjectRow>(sql`SELECT allowed_regions, boundary FROM project WHERE id = ${project_id}`),
     ])
     return {
       gateway,
-      aliases: new Map(releases.map(({ id, alias_name, targets }) => [alias_name, { release_id: id, targets }])),
-      clusters: await Promise.all(reported.map(async ({ cluster, telemetry }) => factsOf(cluster, telemetry, listed))),
+      aliases: aliasesOf(gateway, releases),
+      clusters: await Promise.all(reported.map(factsOf)),
       credentials,
       subscriptions,
       allowed_regions: project?.allowed_regions ? JSON.parse(project.allowed_regions) : undefined,
+      boundary: project?.boundary ?? 'own_first',
     }
+  }
+
+  async function factsOf({ cluster, telemetry, served_models }: ReportedCluster): Promise<ClusterFacts> {
+    const { id, name, region, status, orchestrator, endpoint, last_heartbeat_at } = cluster
+    return {
+      id,
+      name,
+      region,
+      status,
+      orchestrator,
+      endpoint,
+      last_heartbeat_ms: last_heartbeat_at === null ? undefined : Date.parse(last_heartbeat_at),
+      models: await modelsOf({ cluster, telemetry, served_models }),
+      max_concurrency: telemetry?.capacity?.max_concurrency,
+      has_picker: telemetry?.epp !== undefined,
+    }
+  }
+
+  /** R52. R73: one that is away serves what it served last, so that its models do not silently go elsewhere. */
+  async function modelsOf({ cluster, telemetry, served_models = [] }: ReportedCluster): Promise<readonly string[]> {
+    const { id, project_id, status, endpoint } = cluster
+    if (status !== 'active') return served_models
+    const reported = telemetry?.models?.map((model) => model.id)
+    if (reported || endpoint === null) return reported ?? served_models
+    const models = await listed.of(endpoint, served_models)
+    // Where it cannot be written now, the next to read it tries again.
+    if (JSON.stringify(models) !== JSON.stringify(served_models))
+      await clusterStore(db)
+        .noteServed(project_id, id, models)
+        .catch(() => {})
+    return models
   }
 
   return {
@@ -60,23 +91,15 @@ export function routingSnapshots({ db, gateway, listed }: Needs) {
   }
 }
 
-async function factsOf(
-  cluster: Cluster,
-  telemetry: Telemetry | undefined,
-  listed: ListedModels,
-): Promise<ClusterFacts> {
-  const { id, name, region, status, orchestrator, endpoint, last_heartbeat_at } = cluster
-  const reported = telemetry?.models?.map((model) => model.id)
-  return {
-    id,
-    name,
-    region,
-    status,
-    orchestrator,
-    endpoint,
-    last_heartbeat_ms: last_heartbeat_at === null ? undefined : Date.parse(last_heartbeat_at),
-    models: reported ?? (status === 'active' && endpoint !== null ? await listed.of(endpoint) : []),
-    max_concurrency: telemetry?.capacity?.max_concurrency,
-    has_picker: telemetry?.epp !== undefined,
-  }
+interface ProjectRow {
+  allowed_regions: string | null
+  boundary: Boundary
+}
+
+/** R83: the operator's, and over them the project's own. */
+function aliasesOf({ aliases }: Gateway, releases: Awaited<ReturnType<AliasStore['currentReleases']>>) {
+  const current = new Map<string, CurrentRelease>(aliases.map((alias) => [alias.name, alias]))
+  for (const { alias_name, id: release_id, targets, boundary } of releases)
+    current.set(alias_name, { release_id, targets, boundary })
+  return current
 }

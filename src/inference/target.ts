@@ -33,19 +33,31 @@ export interface Target {
   max_output_tokens: number
   cluster_id: string | undefined
   credential_id: string | undefined
+  /** How often in a row the provider refused the credential, as far as is known (R73). */
+  refusals?: number
   subscription: { id: string; input_discount_pct: number } | undefined
   dialling: Dialling
 }
 
+/** A place that a call does not go to, and why. */
 export interface Dropped {
   target: string
   reason: string
+  kind: Obstacle
 }
+
+/**
+ * What is in the way: something that may pass; a region that the project does not allow; an allowance that is used up;
+ * or the boundary, behind which the project's own capacity stays (R73).
+ */
+export type Obstacle = 'now' | 'region' | 'allowance' | 'boundary'
 
 export interface Route {
   /** Best first; the rest are where to go when it fails. Never empty. */
   candidates: readonly Target[]
   dropped: readonly Dropped[]
+  /** R73: the project's own clusters and credentials that would have come before the first candidate. */
+  passed_over: readonly Dropped[]
   alias_release_id: string | undefined
 }
 

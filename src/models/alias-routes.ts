@@ -7,12 +7,14 @@ import { found, list, type Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
 import {
   Alias,
+  AliasBoundary,
   AliasRelease,
   type AliasTarget,
   DeletedAlias,
   foundAlias,
   NewAlias,
   NewAliasRelease,
+  type ProviderProblem,
   releaseOf,
 } from './alias.ts'
 import { aliasStore } from './alias-store.ts'
@@ -23,7 +25,13 @@ const manage = { scope: 'admin', class: 'read' } as const
 const watch = { scope: 'read', class: 'read' } as const
 const tags = ['Aliases']
 
-export const aliasRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
+interface Needs {
+  clock: Clock
+  /** What is wrong with a target that names a provider, if anything is. */
+  providerProblem(target: AliasTarget): ProviderProblem | undefined
+}
+
+export const aliasRoutes: Routes<Needs> = async (app, { clock, providerProblem }) => {
   app.post(
     '/v2/aliases',
     {
@@ -38,6 +46,7 @@ export const aliasRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
     },
     async ({ caller, body, db }) => {
       const founded = foundAlias(caller.project_id, body, clock.now())
+      assertServed(founded.release.targets, providerProblem)
       await assertKnown(db, caller.project_id, founded.release.targets)
       if (!(await aliasStore(db).insert(founded, clock.now()))) throw taken(founded.alias.name)
       return founded.alias
@@ -75,10 +84,29 @@ export const aliasRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
     },
   )
 
-  await app.register(releaseRoutes, { clock })
+  app.post(
+    '/v2/aliases/:name/boundary',
+    {
+      config: manage,
+      schema: {
+        tags,
+        summary: 'Set the boundary of an alias',
+        description: 'For requests through this alias, whatever the project’s is; `null` leaves it to the project.',
+        params: ByName,
+        body: AliasBoundary,
+        response: { 200: Alias },
+      },
+    },
+    async ({ caller, params, body, db }) => {
+      const changed = await aliasStore(db).setBoundary(caller.project_id, params.name, body.boundary, clock.now())
+      return found(changed, 'alias', params.name)
+    },
+  )
+
+  await app.register(releaseRoutes, { clock, providerProblem })
 }
 
-const releaseRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
+const releaseRoutes: Routes<Needs> = async (app, { clock, providerProblem }) => {
   app.post(
     '/v2/aliases/:name/releases',
     {
@@ -94,6 +122,7 @@ const releaseRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
     },
     async ({ caller, params, body, db }) => {
       const release = releaseOf(await aliasNamed(db, caller.project_id, params.name), body, clock.now())
+      assertServed(release.targets, providerProblem)
       await assertKnown(db, caller.project_id, release.targets)
       return found(await aliasStore(db).addRelease(release, clock.now()), 'alias', params.name)
     },
@@ -148,6 +177,14 @@ async function assertKnown(db: Db, project_id: string, targets: readonly AliasTa
   if (field === undefined) return
   const what = field.endsWith('cluster_id') ? 'a cluster' : 'a provider credential, not revoked,'
   throw new Refusal('invalid_request', `'${field}' must name ${what} of this project.`)
+}
+
+/** A name that nobody answers to is told where it is written, not with every request through the alias. */
+function assertServed(targets: readonly AliasTarget[], problemOf: Needs['providerProblem']): void {
+  for (const [at, target] of targets.entries()) {
+    const problem = target.provider === undefined ? undefined : problemOf(target)
+    if (problem) throw new Refusal('invalid_request', `'targets[${at}].${problem.field}' ${problem.must}.`)
+  }
 }
 
 const taken = (name: string) => new Refusal('invalid_request', `'name' must be new: there is an alias '${name}'.`)

@@ -5,8 +5,9 @@ import { nextSequence } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
 import type { Alias, AliasRelease, AliasTarget, FoundedAlias, UnnumberedRelease } from './alias.ts'
+import type { Boundary } from './boundary.ts'
 
-type AliasRow = Omit<Alias, 'object'>
+type AliasRow = Omit<Alias, 'object' | 'boundary'> & { boundary: Boundary | null }
 type ReleaseRow = Omit<AliasRelease, 'object' | 'targets'> & { targets: string }
 
 export type AliasStore = ReturnType<typeof aliasStore>
@@ -17,9 +18,9 @@ export function aliasStore(db: Db) {
     async insert({ alias: a, release }: FoundedAlias, now: number): Promise<boolean> {
       return db.transaction(async (tx) => {
         const [inserted] = await tx.rows(sql`
-          INSERT INTO model_alias (id, project_id, name, current_release_id, created_at, updated_at, sequence)
-          VALUES (${a.id}, ${a.project_id}, ${a.name}, ${a.current_release_id}, ${a.created_at}, ${a.updated_at},
-                  ${nextSequence(now)})
+          INSERT INTO model_alias (id, project_id, name, current_release_id, boundary, created_at, updated_at, sequence)
+          VALUES (${a.id}, ${a.project_id}, ${a.name}, ${a.current_release_id}, ${a.boundary ?? null}, ${a.created_at},
+                  ${a.updated_at}, ${nextSequence(now)})
           ON CONFLICT (project_id, name) DO NOTHING
           RETURNING id`)
         if (!inserted) return false
@@ -31,14 +32,14 @@ export function aliasStore(db: Db) {
 
     async list(project_id: string): Promise<Alias[]> {
       const rows = await db.rows<AliasRow>(sql`
-        SELECT id, project_id, name, current_release_id, created_at, updated_at
+        SELECT id, project_id, name, current_release_id, boundary, created_at, updated_at
         FROM model_alias WHERE project_id = ${project_id} ORDER BY sequence DESC`)
       return rows.map(aliasFrom)
     },
 
     async find(project_id: string, name: string): Promise<Alias | undefined> {
       const [row] = await db.rows<AliasRow>(sql`
-        SELECT id, project_id, name, current_release_id, created_at, updated_at
+        SELECT id, project_id, name, current_release_id, boundary, created_at, updated_at
         FROM model_alias WHERE project_id = ${project_id} AND name = ${name}`)
       return row && aliasFrom(row)
     },
@@ -89,19 +90,36 @@ export function aliasStore(db: Db) {
         const [row] = await tx.rows<AliasRow>(sql`
           UPDATE model_alias SET current_release_id = ${id}, updated_at = ${rfc3339(now)}
           WHERE project_id = ${project_id} AND id = ${alias_id}
-          RETURNING id, project_id, name, current_release_id, created_at, updated_at`)
+          RETURNING id, project_id, name, current_release_id, boundary, created_at, updated_at`)
         if (row) await raiseRoutingEpoch(tx, project_id)
         return row && aliasFrom(row)
       })
     },
 
-    /** For whoever routes: of each alias, the release that it points at. */
-    async currentReleases(project_id: string): Promise<AliasRelease[]> {
-      const rows = await db.rows<ReleaseRow>(sql`
-        SELECT r.id, r.project_id, r.alias_id, r.alias_name, r.version, r.targets, r.created_at
+    /** R73: null leaves it to the project. */
+    async setBoundary(
+      project_id: string,
+      name: string,
+      boundary: Boundary | null,
+      now: number,
+    ): Promise<Alias | undefined> {
+      return db.transaction(async (tx) => {
+        const [row] = await tx.rows<AliasRow>(sql`
+          UPDATE model_alias SET boundary = ${boundary}, updated_at = ${rfc3339(now)}
+          WHERE project_id = ${project_id} AND name = ${name}
+          RETURNING id, project_id, name, current_release_id, boundary, created_at, updated_at`)
+        if (row) await raiseRoutingEpoch(tx, project_id)
+        return row && aliasFrom(row)
+      })
+    },
+
+    /** For whoever routes: of each alias, the release that it points at, and its boundary. */
+    async currentReleases(project_id: string): Promise<(AliasRelease & { boundary?: Boundary })[]> {
+      const rows = await db.rows<ReleaseRow & { boundary: Boundary | null }>(sql`
+        SELECT r.id, r.project_id, r.alias_id, r.alias_name, r.version, r.targets, r.created_at, a.boundary
         FROM model_alias a JOIN alias_release r ON r.id = a.current_release_id
         WHERE a.project_id = ${project_id}`)
-      return rows.map(releaseFrom)
+      return rows.map(({ boundary, ...row }) => Object.assign(releaseFrom(row), boundary && { boundary }))
     },
 
     /** The first target whose cluster or credential the project does not have, by its field. */
@@ -136,7 +154,11 @@ async function hasCredential(db: Db, project_id: string, id: string): Promise<bo
   return rows.length === 1
 }
 
-const aliasFrom = (row: AliasRow): Alias => ({ ...row, object: 'alias' })
+const aliasFrom = ({ boundary, ...row }: AliasRow): Alias => ({
+  ...row,
+  object: 'alias',
+  ...(boundary !== null && { boundary }),
+})
 
 const releaseFrom = ({ targets, ...row }: ReleaseRow): AliasRelease => ({
   ...row,

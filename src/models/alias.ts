@@ -5,11 +5,12 @@ import { type Static, Type } from 'typebox'
 import { rfc3339 } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
 import { Refusal } from '../core/refusal.ts'
-import { Label, label, storable, time } from '../core/shapes.ts'
+import { Label, label, orNull, storable, time } from '../core/shapes.ts'
+import { Boundary } from './boundary.ts'
 
 const NAME_MAX = 64
 const TARGETS_MAX = 32
-const WEIGHT_MAX = 1_000
+export const WEIGHT_MAX = 1_000
 const ID_MAX = 64
 
 const name = Type.String({
@@ -37,6 +38,7 @@ export const Alias = Type.Object(
     project_id: Type.String(),
     name,
     current_release_id: Type.String({ description: 'The release that requests resolve to. Begins `alr_`.' }),
+    boundary: Type.Optional(Boundary),
     created_at: time(),
     updated_at: time(),
   },
@@ -71,18 +73,28 @@ const targets = Type.Array(
     maxItems: TARGETS_MAX,
     description:
       'Each names one of `provider`, `cluster_id` and `credential_id`. A request goes to one of them by `weight` ' +
-      '(0 to 1000, 1 where it is left out).',
+      '(0 to 1000, 1 where it is left out); one of weight 0 stands by for when the others cannot take it.',
   },
 )
 
-export const NewAlias = Type.Object({ name, targets }, { title: 'NewAlias' })
+const boundary = orNull(Boundary)
+
+export const NewAlias = Type.Object({ name, targets, boundary: Type.Optional(boundary) }, { title: 'NewAlias' })
 export type NewAlias = Static<typeof NewAlias>
 
 export const NewAliasRelease = Type.Object({ targets }, { title: 'NewAliasRelease' })
 export type NewAliasRelease = Static<typeof NewAliasRelease>
 
+export const AliasBoundary = Type.Object({ boundary }, { title: 'AliasBoundary' })
+
 /** A release that has no version yet: the store counts them. */
 export type UnnumberedRelease = Omit<AliasRelease, 'version'>
+
+/** Of a target that names a provider: which field, and what it must be. */
+export interface ProviderProblem {
+  field: 'provider' | 'model'
+  must: string
+}
 
 export interface FoundedAlias {
   alias: Alias
@@ -99,6 +111,7 @@ export function foundAlias(project_id: string, asked: NewAlias, now: number): Fo
     project_id,
     name: release.alias_name,
     current_release_id: release.id,
+    ...(asked.boundary && { boundary: asked.boundary }),
     created_at: at,
     updated_at: at,
   }
@@ -121,13 +134,13 @@ export function releaseOf(alias: AliasIdentity, asked: NewAliasRelease, now: num
 
 const NAME = /^[a-z0-9._/-]*[a-z0-9][a-z0-9._/-]*$/
 
+export const NAME_WORDS = "small letters, digits, '.', '_', '/' and '-', with a letter or digit among them"
+
 /** A name of dots and slashes alone would be taken for a path by whatever stands between a client and us. */
+export const isAliasName = (text: string) => NAME.test(text)
+
 function aliasName(text: string): string {
-  if (!NAME.test(text))
-    throw new Refusal(
-      'invalid_request',
-      "'name' must be made of small letters, digits, '.', '_', '/' and '-', with a letter or digit among them.",
-    )
+  if (!isAliasName(text)) throw new Refusal('invalid_request', `'name' must be made of ${NAME_WORDS}.`)
   return text
 }
 

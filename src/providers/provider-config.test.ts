@@ -25,6 +25,7 @@ test('§9 what is left out has its default', () => {
     max_concurrency: 200,
     responses: true,
     unlisted_models: false,
+    byok: false,
     timeouts: { connect_ms: 5_000, first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 },
     models: [
       {

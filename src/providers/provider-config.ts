@@ -40,6 +40,10 @@ export const ProviderShape = Type.Object(
     max_concurrency: Type.Integer({ minimum: 1, maximum: 100_000, default: 200, description: 'Calls at once.' }),
     responses: Type.Optional(Type.Boolean({ description: 'It has a Responses API. Default: only api.openai.com.' })),
     unlisted_models: Type.Boolean({ default: false, description: 'Whether it is asked for models not listed here.' }),
+    byok: Type.Boolean({
+      default: false,
+      description: 'Whether customers’ credentials without an address of their own are sent to this base_url.',
+    }),
     timeouts: Type.Object(
       {
         connect_ms: Milliseconds(5_000, 'Until a connection stands.'),
@@ -65,6 +69,8 @@ export interface ProviderSettings {
   max_concurrency: number
   responses: boolean
   unlisted_models: boolean
+  /** R79: credentials of projects that name this provider, and no address, come here. */
+  byok: boolean
   timeouts: Timeouts & { connect_ms: number; total_ms: number }
   models: readonly ModelSettings[]
 }
@@ -80,7 +86,7 @@ export interface ModelSettings {
 
 /** Throws an error that says what is wrong with which field. */
 export function providerSettings(shape: ProviderShape): ProviderSettings {
-  const { id, protocol, region, max_concurrency, unlisted_models, timeouts } = shape
+  const { id, protocol, region, max_concurrency, unlisted_models, byok, timeouts } = shape
   const url = checkAddress(shape.base_url)
   const twice = shape.models.find((model, index) => shape.models.findIndex((one) => one.id === model.id) !== index)
   if (twice) throw new Error(`models: '${twice.id}' is there twice`)
@@ -93,6 +99,7 @@ export function providerSettings(shape: ProviderShape): ProviderSettings {
     max_concurrency,
     responses: protocol === 'openai' && (shape.responses ?? url.hostname === 'api.openai.com'),
     unlisted_models,
+    byok,
     timeouts: checkTimeouts(timeouts),
     models: shape.models.map(modelSettings),
   }

@@ -4,6 +4,10 @@ import { describe, expect, test } from 'vitest'
 import { rfc3339, SECOND_MS } from '../../src/core/clock.ts'
 import type { ClusterFacts } from '../../src/inference/byoc-targets.ts'
 import { chooseRoute, type Question, type Snapshot } from '../../src/inference/choose-route.ts'
+import type { CredentialFacts } from '../../src/inference/provider-targets.ts'
+import type { Target } from '../../src/inference/target.ts'
+import type { AliasTarget } from '../../src/models/alias.ts'
+import type { Boundary } from '../../src/models/boundary.ts'
 import type { ProviderSettings } from '../../src/providers/provider-config.ts'
 import type { Subscription } from '../../src/subscriptions/subscription.ts'
 import { NOON } from '../support/clock.ts'
@@ -19,6 +23,7 @@ const provider = (id: string, models: string[], more: Partial<ProviderSettings> 
   max_concurrency: 10,
   responses: false,
   unlisted_models: false,
+  byok: true,
   timeouts: { connect_ms: 1, first_byte_ms: 1, idle_ms: 1, total_ms: 1 },
   models: models.map((name) => ({ id: name, upstream_id: name, price, max_output_tokens: 100 })),
   ...more,
@@ -55,16 +60,23 @@ const subscription = (id: string, more: Partial<Subscription> = {}): Subscriptio
   ...more,
 })
 
-const credential = (id: string, name = 'one', base_url: string | null = null) => ({ id, provider: name, base_url })
+const credential = (id: string, name = 'one', base_url: string | null = null): CredentialFacts => ({
+  id,
+  provider: name,
+  base_url,
+  status: 'active',
+  refusals: 0,
+})
 
 function snapshot({ providers = [], ...more }: Partial<Snapshot> & { providers?: ProviderSettings[] } = {}): Snapshot {
   return {
-    gateway: { providers, fees: { byok_micros: 3, byoc_micros: 4 }, full_fidelity: false },
+    gateway: { providers, aliases: [], fees: { byok_micros: 3, byoc_micros: 4 }, full_fidelity: false },
     aliases: new Map(),
     clusters: [],
     credentials: [],
     subscriptions: [],
     allowed_regions: undefined,
+    boundary: 'own_first',
     ...more,
   }
 }
@@ -84,6 +96,15 @@ function dropped(known: Snapshot, more: Partial<Question> = {}): Record<string, 
   const answer = choose(known, more)
   const list = answer.kind === 'route' ? answer.route.dropped : answer.kind === 'none_fit' ? answer.dropped : []
   return Object.fromEntries(list.map(({ target, reason }) => [target, reason]))
+}
+
+const released = (targets: AliasTarget[], boundary?: Boundary) => ({ release_id: 'alr_1', targets, boundary })
+
+/** Own capacity that the first candidate was not, and why. */
+function passedOver(known: Snapshot, more: Partial<Question> = {}): string[] {
+  const answer = choose(known, more)
+  if (answer.kind !== 'route') return [answer.kind]
+  return answer.route.passed_over.map(({ target, reason }) => `${target}: ${reason}`)
 }
 
 const one = provider('one', ['m'])
@@ -137,6 +158,11 @@ describe('R40 profiles', () => {
     expect(order(snapshot({ providers: [one, open] }), { model: 'x' })).toEqual(['provider:open'])
   })
 
+  test('R83 a provider that takes any model comes after all that list it', () => {
+    const open = provider('open', [], { unlisted_models: true })
+    expect(order(snapshot({ providers: [open, one, two] }))).toEqual(['provider:one', 'provider:two', 'provider:open'])
+  })
+
   test('R40 a model may have another name at the provider', () => {
     const renamed = provider('one', [], {
       models: [{ id: 'm', upstream_id: 'org/m-2', price, max_output_tokens: 1 }],
@@ -155,7 +181,7 @@ describe('R40, R52 clusters', () => {
     ['without an endpoint', { endpoint: null }, 'the cluster has no endpoint to dial'],
   ])('R40 one that is %s is never dialled, and it is said why', (_what, more, reason) => {
     const known = snapshot({ clusters: [cluster('byc_1', more)] })
-    expect(choose(known)).toEqual({ kind: 'none_fit', dropped: [{ target: 'cluster:byc_1', reason }] })
+    expect(choose(known)).toEqual({ kind: 'none_fit', dropped: [{ target: 'cluster:byc_1', reason, kind: 'now' }] })
     expect(order(snapshot({ clusters: [cluster('byc_1', more)], providers: [one] }))).toEqual(['provider:one'])
   })
 
@@ -243,9 +269,9 @@ describe('R40 subscriptions', () => {
     ['cancelled', { status: 'canceled' as const }, false],
     ['over', { period_end: rfc3339(NOON) }, false],
     ['not begun', { period_start: rfc3339(NOON + 1_000) }, false],
-    ['used up', { used_tokens: 100 }, false],
     ['used up, though overage is allowed', { used_tokens: 100, overage_enabled: true }, false],
     ['at another provider', { provider: 'elsewhere' }, false],
+    ['used up and over', { used_tokens: 100, period_end: rfc3339(NOON) }, false],
   ])('R40 one that is %s', (_what, more, is_used) => {
     const answer = choose(snapshot({ providers: [one], subscriptions: [subscription('sub_1', more)] }))
     if (answer.kind !== 'route') throw new Error('nowhere')
@@ -260,7 +286,7 @@ describe('R40 subscriptions', () => {
 
 describe('§9.4 aliases', () => {
   const alias = (...targets: { provider?: string; cluster_id?: string; credential_id?: string; weight: number }[]) => ({
-    aliases: new Map([['fast', { release_id: 'alr_1', targets: targets.map((one) => ({ ...one, model: 'm' })) }]]),
+    aliases: new Map([['fast', released(targets.map((one) => ({ ...one, model: 'm' })))]]),
   })
 
   test('§9.4 the release decides, whatever else the project has; and it is named', () => {
@@ -286,7 +312,7 @@ describe('§9.4 aliases', () => {
     for (let n = 0; n < 50; n++) expect(order(known, { model: 'fast', seed: `trc_${n}` })[0]).toBe(firsts[n])
   })
 
-  test('R47 the others are where to go when it fails, the heaviest first; weight 0 is never gone to', () => {
+  test('R47, R83 the others are where to go when it fails, the heaviest first; weight 0 stands by', () => {
     const three = provider('three', ['m'])
     const known = snapshot({
       ...alias(
@@ -298,23 +324,201 @@ describe('§9.4 aliases', () => {
       providers: [one, two, three],
       clusters: [cluster('byc_1')],
     })
-    expect(order(known, { model: 'fast' })).toEqual(['provider:one', 'cluster:byc_1', 'provider:three'])
+    expect(order(known, { model: 'fast' })).toEqual(['provider:one', 'cluster:byc_1', 'provider:three', 'provider:two'])
   })
 
-  test('§9.4 what a release names and the project no longer has is left out; what is down is told', () => {
+  test('§9.4 what a release names and is no longer there is told, with its reason, like what is down', () => {
     const known = snapshot({
       ...alias({ cluster_id: 'gone', weight: 5 }, { credential_id: 'gone', weight: 5 }, { cluster_id: 'c', weight: 1 }),
       clusters: [cluster('c', { status: 'down' })],
     })
-    expect(choose(known, { model: 'fast' })).toMatchObject({ kind: 'none_fit', dropped: [{ target: 'cluster:c' }] })
-    const nothing = snapshot({ ...alias({ provider: 'gone', weight: 1 }) })
-    expect(choose(nothing, { model: 'fast' })).toEqual({ kind: 'unknown_model' })
+    expect(dropped(known, { model: 'fast' })).toEqual({
+      'cluster:gone': 'the cluster is not registered any more',
+      'credential:gone': 'the credential was revoked',
+      'cluster:c': 'the cluster is down',
+    })
+    const nothing = snapshot({ ...alias({ provider: 'gone', weight: 1 }), providers: [one] })
+    expect(dropped(nothing, { model: 'fast' })).toEqual({ 'provider:gone': 'there is no such provider any more' })
+    const unlisted = snapshot({ ...alias({ provider: 'two', weight: 1 }), providers: [provider('two', ['n'])] })
+    expect(dropped(unlisted, { model: 'fast' })).toEqual({ 'provider:two': "it does not list 'm' any more" })
+  })
+
+  test('§9.4, R53 without a gateway the placeholder stands in for a provider', () => {
+    expect(order(snapshot({ ...alias({ provider: 'openai', weight: 1 }) }), { model: 'fast' })).toEqual(['placeholder'])
   })
 
   test('§9.4 an alias may hide a model of the same name', () => {
-    const aliases = new Map([['m', { release_id: 'alr_1', targets: [{ provider: 'two', model: 'n', weight: 1 }] }]])
+    const aliases = new Map([['m', released([{ provider: 'two', model: 'n', weight: 1 }])]])
     const known = snapshot({ aliases, providers: [one, two] })
     expect(choose(known)).toMatchObject({ route: { candidates: [{ provider: 'two', model: 'n' }] } })
+  })
+})
+
+describe('R72 an allowance that is used up', () => {
+  const spent = (more: Partial<Subscription> = {}) => subscription('sub_1', { used_tokens: 100, ...more })
+  const USED_UP = "the allowance of the subscription 'pro' (sub_1) is used up, and it has no overage"
+
+  test('R72 without overage nobody is billed for its model, at no provider', () => {
+    const known = snapshot({ providers: [one, two], subscriptions: [spent()] })
+    expect(choose(known)).toMatchObject({ kind: 'none_fit', dropped: [{ kind: 'allowance' }, { kind: 'allowance' }] })
+    expect(dropped(known)).toEqual({ 'provider:one': USED_UP, 'provider:two': USED_UP })
+    expect(order(known, { model: 'n' })).toEqual(['provider:two']) // which it is not for
+  })
+
+  test('R72 with overage: managed, at the list price', () => {
+    const known = snapshot({ providers: [one, two], subscriptions: [spent({ overage_enabled: true })] })
+    expect(order(known)).toEqual(['provider:one', 'provider:two'])
+  })
+
+  test('R72 own capacity serves all the same', () => {
+    const known = snapshot({ providers: [one], subscriptions: [spent()], clusters: [cluster('byc_1')] })
+    expect(order(known)).toEqual(['cluster:byc_1'])
+    const byok = snapshot({ providers: [one], subscriptions: [spent()], credentials: [credential('pcr_1')] })
+    expect(order(byok)).toEqual(['credential:pcr_1'])
+  })
+
+  test('R72 another subscription that has allowance, or overage, serves at its own provider', () => {
+    const other = (more: Partial<Subscription>) => subscription('sub_2', { provider: 'two', ...more })
+    const running = snapshot({ providers: [one, two], subscriptions: [spent(), other({})] })
+    expect(order(running)).toEqual(['provider:two', 'provider:two'])
+    const over = snapshot({
+      providers: [one, two],
+      subscriptions: [spent(), other({ used_tokens: 100, overage_enabled: true })],
+    })
+    expect(order(over)).toEqual(['provider:two'])
+  })
+})
+
+describe('R73 leaving own capacity', () => {
+  const FRESH = 45 * SECOND_MS
+  const draining = cluster('byc_1', { status: 'draining' })
+  const everywhere = { providers: [one], clusters: [draining] }
+
+  test.each<[string, Partial<Snapshot>, string]>([
+    ['draining', { clusters: [draining] }, 'cluster:byc_1: the cluster is draining'],
+    ['down', { clusters: [cluster('byc_1', { status: 'down' })] }, 'cluster:byc_1: the cluster is down'],
+    [
+      'silent',
+      { clusters: [cluster('byc_1', { last_heartbeat_ms: NOON - FRESH - 1 })] },
+      'cluster:byc_1: the cluster has not reported for 45 seconds',
+    ],
+    [
+      'a refused credential',
+      { credentials: [{ ...credential('pcr_1'), status: 'refused' }] },
+      'credential:pcr_1: its provider refused the credential; verify it once it is in order',
+    ],
+  ])('R73 own_first, %s: it goes elsewhere, and is known to have been passed over', (_what, own, expected) => {
+    const known = snapshot({ providers: [one], ...own })
+    expect([order(known)[0], passedOver(known)]).toEqual(['provider:one', [expected]])
+  })
+
+  test('R73 own_first, a breaker that is open', () => {
+    const known = snapshot({ providers: [one], clusters: [cluster('byc_1')] })
+    const breakerAllows = (id: string) => id !== 'cluster:byc_1'
+    expect(passedOver(known, { breakerAllows })).toEqual([expect.stringContaining('left alone')])
+  })
+
+  test('R73 nothing is passed over where own capacity of the same kind serves, or where the project says so', () => {
+    const two_clusters = snapshot({ providers: [one], clusters: [draining, cluster('byc_2')] })
+    expect([order(two_clusters)[0], passedOver(two_clusters)]).toEqual(['cluster:byc_2', []])
+    const other_region = snapshot({ providers: [one], clusters: [draining], allowed_regions: ['us'] })
+    expect([order(other_region), passedOver(other_region)]).toEqual([['provider:one'], []])
+    const refused = { ...credential('pcr_1'), status: 'refused' as const }
+    expect(passedOver(snapshot({ clusters: [cluster('byc_1')], credentials: [refused] }))).toEqual([])
+  })
+
+  test('R73 from a cluster to a credential is a step out of the cluster', () => {
+    const known = snapshot({ ...everywhere, credentials: [credential('pcr_1')] })
+    expect([order(known)[0], passedOver(known)]).toEqual([
+      'credential:pcr_1',
+      ['cluster:byc_1: the cluster is draining'],
+    ])
+  })
+
+  test('R73 own_only: a model that own capacity serves goes nowhere else, whatever is the matter with it', () => {
+    const known = snapshot({ ...everywhere, boundary: 'own_only' })
+    expect(choose(known)).toMatchObject({ kind: 'none_fit', dropped: [{ kind: 'now' }, { kind: 'boundary' }] })
+    const silent = snapshot({
+      providers: [one],
+      clusters: [cluster('byc_1', { last_heartbeat_ms: 0 })],
+      boundary: 'own_only',
+    })
+    expect(order(silent)).toEqual(['cluster:byc_1'])
+    const refused = snapshot({
+      providers: [one],
+      credentials: [{ ...credential('pcr_1'), status: 'refused' }],
+      boundary: 'own_only',
+    })
+    expect(order(refused)).toEqual(['none_fit'])
+  })
+
+  test('R73 own_only: what own capacity does not serve goes where it always went', () => {
+    const known = snapshot({ providers: [two], clusters: [draining], boundary: 'own_only' })
+    expect(order(known, { model: 'n' })).toEqual(['provider:two'])
+  })
+
+  test('R73 an alias says otherwise for itself, or is bound like the model it stands for', () => {
+    const through = (boundary: Boundary | undefined, ...targets: Omit<AliasTarget, 'model'>[]) => {
+      const aliases = new Map([
+        [
+          'fast',
+          released(
+            targets.map((one) => ({ ...one, model: 'm' })),
+            boundary,
+          ),
+        ],
+      ])
+      return { aliases, ...everywhere }
+    }
+    const both = [
+      { cluster_id: 'byc_1', weight: 1_000 },
+      { provider: 'one', weight: 0 },
+    ]
+    const fast = { model: 'fast' }
+    expect(order(snapshot(through('own_only', ...both)), fast)).toEqual(['none_fit'])
+    expect(order(snapshot({ ...through('own_first', ...both), boundary: 'own_only' }), fast)).toEqual(['provider:one'])
+    expect(passedOver(snapshot(through(undefined, ...both)), fast)).toHaveLength(1)
+    const provider_only = through(undefined, { provider: 'one', weight: 1 })
+    expect(order(snapshot({ ...provider_only, boundary: 'own_only' }), fast)).toEqual(['none_fit'])
+    expect(order(snapshot(provider_only), fast)).toEqual(['provider:one'])
+  })
+
+  test('R73 an alias that splits by weight leaves nothing when its pick is elsewhere', () => {
+    const targets = [
+      { provider: 'one', model: 'm', weight: 1_000 },
+      { cluster_id: 'byc_1', model: 'm', weight: 0 },
+    ]
+    const known = snapshot({ ...everywhere, aliases: new Map([['fast', released(targets)]]) })
+    expect([order(known, { model: 'fast' }), passedOver(known, { model: 'fast' })]).toEqual([['provider:one'], []])
+  })
+})
+
+describe('R79 where a credential without an address of its own goes', () => {
+  const addressOf = (providers: ProviderSettings[], name: string, model: string) => {
+    const answer = choose(snapshot({ providers, credentials: [credential('pcr_1', name)] }), { model })
+    if (answer.kind !== 'route') return answer.kind
+    const [{ profile, dialling, region }] = answer.route.candidates as [Target]
+    return [profile, dialling.base_url, region]
+  }
+  const operators = provider('openai', ['gpt-4o'], { byok: false, region: 'eu' })
+
+  test('R79 to the provider’s public address, never to one that the operator configured', () => {
+    expect(addressOf([operators], 'openai', 'gpt-4o')).toEqual(['byok', 'https://api.openai.com/v1', 'global'])
+  })
+
+  test('R79 to the operator’s, where the operator says so, or where it is the public one', () => {
+    expect(addressOf([{ ...operators, byok: true }], 'openai', 'gpt-4o')).toEqual(['byok', operators.base_url, 'eu'])
+    const is_public = { ...operators, base_url: 'https://api.openai.com/v1/' }
+    expect(addressOf([is_public], 'openai', 'gpt-4o')).toEqual(['byok', is_public.base_url, 'eu'])
+  })
+
+  test('R79 one for a provider that nobody knows serves nothing, and its call is not silently somebody else’s', () => {
+    const up = provider('up', ['m'], { byok: false })
+    const known = snapshot({ providers: [up], credentials: [credential('pcr_1', 'up')] })
+    expect([order(known), passedOver(known)]).toEqual([
+      ['provider:up'],
+      ['credential:pcr_1: it has no base_url, and no address of its provider is known'],
+    ])
   })
 })
 

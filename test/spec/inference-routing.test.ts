@@ -226,9 +226,15 @@ withScene(
     })
 
     describe('subscriptions', () => {
-      test('§10.2 the discount is off the input within the allowance, and told; then the list price', async () => {
+      test('§10.2 the discount is off the input within the allowance, and told; then, with overage, the list price', async () => {
         const stage = await scene().stage({ key: 100_000 })
-        const plan = { plan: 'pro', provider: stage.first, input_discount_pct: 40, allowance_tokens: 15 }
+        const plan = {
+          plan: 'pro',
+          provider: stage.first,
+          input_discount_pct: 40,
+          allowance_tokens: 15,
+          overage_enabled: true,
+        }
         const { body: subscription } = await stage.post('/v2/subscriptions', plan)
         const first = await stage.chat() // 11 tokens in: 11 − 4 + 14
         expect(first.headers).toMatchObject({
@@ -324,8 +330,10 @@ withScene(
           'agent-execution-mode': 'live',
         })
         const refused = await stage.chat()
-        expect(envelope(refused)).toEqual([503, 'server_error', 'unavailable'])
+        expect(envelope(refused)).toEqual([403, 'insufficient_scope', 'insufficient_scope'])
+        expect(refused.headers['x-should-retry']).toBe('false')
         expect(refused.json.error.message).toContain("does not allow region 'us'")
+        expect((await stage.audit()).events).toHaveLength(1)
         expect(stage.one.requests).toHaveLength(0)
       })
     })
@@ -348,8 +356,8 @@ withScene(
     describe('route-explain', () => {
       test('R40 says what then happens, with the reason each candidate was dropped; and calls and stores nothing', async () => {
         const stage = await scene().stage()
-        await stage.post('/v2/project/regions', { allowed_regions: ['eu', 'eu-1'] })
         await clusterOf(stage, stage.two, { report: { models: [{ id: stage.both }] } })
+        await stage.post('/v2/project/regions', { allowed_regions: ['eu', 'eu-1'] })
         const before = stage.two.requests.length
         const told = await scene().storingNothing(() => stage.post('/v2/route-explain', { model: stage.both }))
         expect(told.body).toMatchObject({
@@ -368,7 +376,7 @@ withScene(
       test('R40 an unknown model is 404 there too, and one that nobody can take is explained', async () => {
         const stage = await scene().stage()
         expect((await stage.post('/v2/route-explain', { model: 'nowhere' })).status).toBe(404)
-        await stage.post('/v2/project/regions', { allowed_regions: ['mars'] })
+        await stage.post('/v2/project/regions', { allowed_regions: ['eu'] })
         const { status, body } = await stage.post('/v2/route-explain', { model: stage.model })
         expect([status, body.decision, body.candidates]).toEqual([200, 'none_fit', []])
       })

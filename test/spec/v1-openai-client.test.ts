@@ -40,8 +40,9 @@ function anyUpstream(scene: () => Scene): void {
   }
 
   test('§8.2 models: the list iterates, sorted by code point, and each can be retrieved, slashes and all', async () => {
-    const { client, post, first, model } = await begin()
-    await post('/v2/aliases', { name: 'team/a-fast_one', targets: [{ provider: first, model }] })
+    const { client, post, model } = await begin()
+    const { id: cluster_id } = (await post('/v2/byoc/clusters', { name: 'atlas', region: 'eu' })).body
+    await post('/v2/aliases', { name: 'team/a-fast_one', targets: [{ cluster_id, model }] })
     const ids: string[] = []
     for await (const listed of await client.models.list()) ids.push(listed.id)
     expect(ids).toContain('team/a-fast_one')

@@ -103,7 +103,7 @@ export async function startScene({ stages = 60, config = {}, gateway = true }: S
  */
 function providersOf(n: number, one: TestUpstream, two: TestUpstream): object[] {
   const model = (id: string) => ({ id, ...PRICES, max_output_tokens: MAX_OUTPUT })
-  const common = { api_key: 'sk-upstream', max_concurrency: 2_000 }
+  const common = { api_key: 'sk-upstream', max_concurrency: 2_000, byok: true }
   return [
     { id: `one-${n}`, ...common, base_url: one.base_url, region: 'us', models: [`model-${n}`, `both-${n}`].map(model) },
     { id: `two-${n}`, ...common, base_url: two.base_url, region: 'eu', models: [model(`both-${n}`)] },
@@ -128,9 +128,9 @@ const LIMITS = {
 
 export function settingsFrom(config: object): GatewaySettings {
   const file = parseConfig(JSON.stringify({ limits: LIMITS, ...config }), 'the scene', {})
-  const { providers, fees, full_fidelity, limits } = file
+  const { providers, aliases, fees, full_fidelity, limits } = file
   const policy = { allow_private: true, allow_cidrs: [] }
-  return { ...noGateway(), gateway: { providers, fees, full_fidelity }, policy, limits }
+  return { ...noGateway(), gateway: { providers, aliases, fees, full_fidelity }, policy, limits }
 }
 
 interface Whose {
@@ -181,6 +181,7 @@ export interface BookedEvent {
   charged_micros: number
   direct_cost_micros: number
   written_off_micros: number
+  overage_micros: number
   input_tokens: number
   output_tokens: number
   ttft_ms: number | null
@@ -203,8 +204,8 @@ async function ledgerOf(db: OpenDb, project_id: string): Promise<Ledger> {
   const holds = await db.rows<{ micros: number }>(sql`
     SELECT micros FROM budget_hold WHERE project_id = ${project_id}`)
   const events = await db.rows<Omit<BookedEvent, 'attempts'> & { attempts: string }>(sql`
-    SELECT trace_id, status, charged_micros, direct_cost_micros, written_off_micros, input_tokens, output_tokens,
-           ttft_ms, mode, attempts
+    SELECT trace_id, status, charged_micros, direct_cost_micros, written_off_micros, overage_micros, input_tokens,
+           output_tokens, ttft_ms, mode, attempts
     FROM usage_event WHERE project_id = ${project_id} ORDER BY sequence`)
   return {
     spent: project?.spent_micros ?? 0,

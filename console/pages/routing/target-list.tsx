@@ -13,7 +13,7 @@ export const TargetList = ({ targets, destinations }: TargetListProps) => (
     {sharesOf(targets).map(({ target, share }, at) => (
       // biome-ignore lint/suspicious/noArrayIndexKey: a release never changes, and may name a place twice
       <li key={at}>
-        <span className="targets-share">{share === 0 ? 'none' : wholePercent(share)}</span>
+        <span className="targets-share">{share === 0 ? 'standby' : wholePercent(share)}</span>
         <span>
           <code>{target.model}</code> <span className="muted">at {placeKind(target)}</span>{' '}
           {placeName(target, destinations)}

@@ -13,7 +13,7 @@ import { useMay } from '../../state/session.tsx'
 import { useSubmission } from '../../state/submission.ts'
 import { EnterCredentialDialog, RevokeCredentialDialog } from './credential-dialogs.tsx'
 
-const TONES: Record<Credential['status'], Tone> = { active: 'good', invalid: 'bad', revoked: 'calm' }
+const TONES: Record<Credential['status'], Tone> = { active: 'good', refused: 'bad', revoked: 'calm' }
 
 export default function CredentialsSection() {
   const credentials = useResource<readonly Credential[]>(listCredentials)

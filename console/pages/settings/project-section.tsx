@@ -1,7 +1,7 @@
 // The project itself: its name, what all its keys together may spend, and where its requests may go.
 import { useCallback, useState } from 'react'
 import { theProject } from '../../api/account-calls.ts'
-import { type ProjectState, renameProject, setCap, setRegions } from '../../api/settings-calls.ts'
+import { type ProjectState, renameProject, setBoundary, setCap, setRegions } from '../../api/settings-calls.ts'
 import { money } from '../../parts/amounts.ts'
 import { BudgetBar } from '../../parts/budget-bar.tsx'
 import { Card } from '../../parts/card.tsx'
@@ -10,6 +10,7 @@ import { Field } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
+import { type Option, SelectField } from '../../parts/select-field.tsx'
 import { TextAreaField, typedLines } from '../../parts/text-area-field.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 import { typedNumber } from '../../parts/typed-number.ts'
@@ -32,6 +33,7 @@ export default function ProjectSection() {
       <StaleNotice error={state.stale} onRetry={reload} />
       <NameCard project={state.value} onChanged={put} />
       <CapCard project={state.value} onChanged={put} />
+      <BoundaryCard project={state.value} onChanged={put} />
       <RegionsCard project={state.value} onChanged={put} />
     </>
   )
@@ -73,12 +75,13 @@ function NameCard({ project, onChanged }: CardProps) {
 }
 
 function CapCard({ project, onChanged }: CardProps) {
-  const { cap_micros, spent_micros, held_micros } = project
+  const { cap_micros, overage_enabled, spent_micros, held_micros } = project
+  const [overage, setOverage] = useState(overage_enabled)
   const [text, setText] = useState(cap_micros === undefined ? '' : String(cap_micros / MICROS))
   const may_manage = useMay('admin')
   const say = useToast()
   const sending = useSubmission(async (typed: string) => {
-    const changed = await setCap({ limit_usd: typedNumber('limit_usd', typed) ?? null })
+    const changed = await setCap({ limit_usd: typedNumber('limit_usd', typed) ?? null, overage_enabled: overage })
     onChanged(changed)
     const { cap_micros: cap } = changed
     say(cap === undefined ? 'The cap is lifted.' : `The cap is ${money(cap)}.`)
@@ -104,8 +107,43 @@ function CapCard({ project, onChanged }: CardProps) {
             error={sending.error}
             hint="For all keys and people of the project together. Empty lifts it, 0 blocks every generation."
           />
+          <label className="check">
+            <input type="checkbox" checked={overage} onChange={(event) => setOverage(event.target.checked)} />
+            Allow overage: the cap refuses nothing, and what is above it is counted
+          </label>
           <FormError error={sending.error} fields={['limit_usd']} />
         </Form>
+      )}
+    </Card>
+  )
+}
+
+const BOUNDARIES: readonly Option<ProjectState['boundary']>[] = [
+  { value: 'own_first', label: 'Own first: elsewhere only as a failover' },
+  { value: 'own_only', label: 'Own only: nowhere else' },
+]
+
+function BoundaryCard({ project, onChanged }: CardProps) {
+  const may_manage = useMay('admin')
+  const say = useToast()
+  const sending = useSubmission(async (boundary: ProjectState['boundary']) => {
+    onChanged(await setBoundary({ boundary }))
+    say(boundary === 'own_only' ? 'Calls stay on own capacity.' : 'Calls may leave own capacity, as a failover.')
+  })
+  return (
+    <Card title="Boundary">
+      {may_manage ? (
+        <SelectField
+          label="Own clusters and credentials"
+          name="boundary"
+          value={project.boundary}
+          options={BOUNDARIES}
+          onChange={(boundary) => void sending.submit(boundary)}
+          error={sending.error}
+          hint="Whether models that they serve may go elsewhere when they cannot take a call."
+        />
+      ) : (
+        <p>{BOUNDARIES.find(({ value }) => value === project.boundary)?.label}</p>
       )}
     </Card>
   )

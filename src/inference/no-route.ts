@@ -1,0 +1,36 @@
+// What a client is told whose request nothing can take, or that names what nobody has (R40, R72, R73). Pure.
+import type { Caller } from '../core/caller.ts'
+import { SECOND_MS } from '../core/clock.ts'
+import { Refusal } from '../core/refusal.ts'
+import { LEFT_ALONE } from './choose-route.ts'
+import type { Dropped } from './target.ts'
+
+export const unknownModel = ({ model, caller }: { model: string; caller: Caller }) =>
+  new Refusal(
+    'not_found',
+    caller.allowed_models
+      ? `There is no model '${model}' here, or this API key may not use it.`
+      : `There is no model '${model}' here.`,
+  )
+
+/** R45: what stays as it is until somebody changes it is not to be tried again. */
+const FOR_GOOD = { headers: { 'x-should-retry': 'false' } }
+
+/** `openForMs`: how long a target is still left alone. */
+export function noneFits(
+  model: string,
+  dropped: readonly Dropped[],
+  openForMs: (target: string) => number | undefined,
+): Refusal {
+  const reasons = [...new Set(dropped.map(({ target, reason }) => `${target}: ${reason}`))].join('; ')
+  const has = (kind: Dropped['kind']) => dropped.some((one) => one.kind === kind)
+  if (!has('now') && has('allowance'))
+    return new Refusal('quota_exceeded', `Nothing is left that may serve '${model}' (${reasons}).`, FOR_GOOD)
+  if (!has('now') && has('region'))
+    return new Refusal('insufficient_scope', `The project's regions do not allow '${model}' (${reasons}).`, FOR_GOOD)
+  // Only of a target that is left alone is it known when it will be tried again.
+  const alone = dropped.filter(({ reason }) => reason === LEFT_ALONE)
+  const wait_ms = Math.min(...alone.map(({ target }) => openForMs(target) ?? 0))
+  const headers = alone.length > 0 ? { 'retry-after': String(Math.max(1, Math.ceil(wait_ms / SECOND_MS))) } : {}
+  return new Refusal('unavailable', `No target for '${model}' can take calls now (${reasons}).`, { headers })
+}

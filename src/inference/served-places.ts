@@ -1,0 +1,44 @@
+// What other rooms ask of the operator's settings: which providers there are, where they are, and what they serve.
+import type { AliasTarget, ProviderProblem } from '../models/alias.ts'
+import { bookedModels, type Gateway, isConfigured, knownProvider } from './gateway.ts'
+import { credentialAddress, modelAt } from './provider-targets.ts'
+
+const NAMED_MAX = 20
+
+export type ServedPlaces = ReturnType<typeof servedPlaces>
+
+export function servedPlaces(gateway: Gateway) {
+  const { providers } = gateway
+  /** R53: without a gateway the placeholder stands in for whatever is known. */
+  const stand_ins = [...new Set(bookedModels().map(({ provider }) => provider))].sort()
+
+  return {
+    /** Of the providers; of the placeholder where there are none. */
+    regions: isConfigured(gateway) ? providers.map(({ region }) => region) : ['local'],
+
+    regionOf: (credential: { provider: string; base_url: string | null }) =>
+      credentialAddress(credential, gateway)?.region,
+
+    hasAddress: (provider: string) => credentialAddress({ provider, base_url: null }, gateway) !== undefined,
+
+    /** What is wrong with a target that names a provider, if anything is. */
+    providerProblem({ provider = '', model }: AliasTarget): ProviderProblem | undefined {
+      if (!isConfigured(gateway))
+        return stand_ins.includes(provider) || knownProvider(provider) ? undefined : unknown(stand_ins)
+      const settings = providers.find(({ id }) => id === provider)
+      if (!settings) return unknown(providers.map(({ id }) => id))
+      if (modelAt(settings, model)) return undefined
+      return { field: 'model', must: `must be a model that '${provider}' lists: ${named(settings.models)}` }
+    },
+  }
+}
+
+const unknown = (ids: readonly string[]): ProviderProblem => ({
+  field: 'provider',
+  must: `must be a provider of this gateway: ${named(ids.map((id) => ({ id })))}`,
+})
+
+function named(all: readonly { id: string }[]): string {
+  const names = all.slice(0, NAMED_MAX).map(({ id }) => `'${id}'`)
+  return `${names.join(', ') || 'it lists none'}${all.length > names.length ? ', …' : ''}`
+}
