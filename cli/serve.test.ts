@@ -1,7 +1,9 @@
 // `switchyard serve` as a process: first and later starts, bad settings, and how it stops.
+import { execFile } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, test as sequential, type TestContext } from 'vitest'
 import { compiledCommand, type Ended, type Workplace } from '../test/support/command.ts'
 
@@ -24,25 +26,45 @@ const keysIn = (text: string) => [...new Set(text.match(/svc_live_\w+/g))]
 
 test('§5 the first start prints one key and a request that works; the next prints none; §4 two servers never share a folder', async (context) => {
   const place = newWorkplace(context)
-  const first = await place.serve({}, /docs/)
+  const first = await place.serve({}, /Say hello/)
   const [key = '', ...others] = keysIn(first.said.stdout)
   expect([key, others]).toEqual([expect.stringMatching(/^svc_live_\w{42}$/), []])
 
-  const curl = /curl -s (\S+) [\s\S]*?-d '(.*)'/.exec(first.said.stdout)
-  const headers = Object.fromEntries(
-    [...(curl?.[0] ?? '').matchAll(/-H "(.*?): (.*?)"/g)].map(([, name, value]) => [name, value]),
-  )
-  const answer = await fetch(curl?.[1] ?? '', { method: 'POST', headers, body: curl?.[2] ?? '' })
-  expect([answer.status, ((await answer.json()) as { name: string }).name]).toEqual([200, 'atlas'])
+  expect(first.said.stdout).toContain('It is shown this once')
+  expect(await pasted(first.said.stdout)).toMatchObject({ object: 'chat.completion', choices: [{ index: 0 }] })
+  const [owner_link = ''] = /\S+become-owner#token=\w{43}/.exec(first.said.stdout) ?? []
+  expect(owner_link.startsWith(`${first.url}/console/`)).toBe(true)
   await refusesASecondServer(place, first.url)
   expect(await first.stop()).toMatchObject({ code: 0, stderr: '' })
 
+  // 0160: the link of before outlives the restart, so no other is printed; the log holds no link.
   const second = await place.serve()
   expect(await statusOf(second.url, key)).toBe(200)
-  expect(keysIn((await second.stop('SIGINT')).stdout)).toEqual([])
+  expect((await becomeOwner(second.url, owner_link)).status).toBe(200)
+  const { stdout } = await second.stop('SIGINT')
+  expect([keysIn(stdout), stdout.includes('become-owner')]).toEqual([[], false])
+  expect(stdout).toContain('nobody can sign in to the first project yet')
   for (const file of ['secret', 'switchyard.db'])
     expect((statSync(join(place.folder, 'data', file)).mode & 0o777).toString(8)).toBe('600')
 })
+
+/** The printed request, as a shell runs it. */
+async function pasted(stdout: string, env: Record<string, string> = {}) {
+  const [command = ''] = /curl -s [\s\S]*?-d '.*'\n/.exec(stdout) ?? []
+  const { stdout: answer } = await promisify(execFile)('sh', ['-c', command], { env: { ...process.env, ...env } })
+  return JSON.parse(answer)
+}
+
+const becomeOwner = (url: string, link: string) =>
+  fetch(`${url}/auth/become-owner`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      token: link.split('#token=')[1],
+      email: 'ada@example.com',
+      password: 'correct horse battery',
+    }),
+  })
 
 /** §4: neither on the same folder nor on the same port, and told so in one line. */
 async function refusesASecondServer({ run }: Workplace, url: string): Promise<void> {
@@ -64,9 +86,13 @@ async function refusesASecondServer({ run }: Workplace, url: string): Promise<vo
 
 test('R5 a bootstrap key is never printed, and works on a later start without the setting; §2 SIGTERM drains', async (context) => {
   const { serve } = newWorkplace(context)
-  const first = await serve({ SWITCHYARD_BOOTSTRAP_KEY: CHOSEN })
+  const first = await serve({ SWITCHYARD_BOOTSTRAP_KEY: CHOSEN }, /Say hello/)
   expect(await statusOf(first.url, CHOSEN)).toBe(200)
-  expect((await first.stop()).stdout).not.toContain(CHOSEN)
+  const answer = await pasted(first.said.stdout, { SWITCHYARD_BOOTSTRAP_KEY: CHOSEN })
+  expect(answer).toMatchObject({ object: 'chat.completion' })
+  const { stdout } = await first.stop()
+  expect(stdout).toContain('The admin key is the one in SWITCHYARD_BOOTSTRAP_KEY.')
+  for (const untrue of [CHOSEN, 'shown this once', '#token=']) expect(stdout).not.toContain(untrue)
 
   const second = await serve({ SWITCHYARD_DRAIN_MS: '1500' })
   expect(await statusOf(second.url, `${CHOSEN}x`)).toBe(401)
@@ -122,11 +148,13 @@ test('§2 a data folder that is a file, a database that is away: one line, and t
 
 test('§2 --dev prints the same key at each start, keeps to a folder of its own, and wants no PostgreSQL', async (context) => {
   const { serve, run, folder } = newWorkplace(context)
-  const first = await serve({}, /docs/, '--dev')
+  const first = await serve({}, /Say hello/, '--dev')
   const [key = ''] = keysIn(first.said.stdout)
+  expect(await pasted(first.said.stdout)).toMatchObject({ object: 'chat.completion' })
+  expect(first.said.stdout).toMatch(/become-owner#token=\w{43}/)
   expect(await statusOf(first.url, key)).toBe(200)
   await first.stop()
-  const second = await serve({}, /docs/, '--dev')
+  const second = await serve({}, /Say hello/, '--dev')
   expect(keysIn(second.said.stdout)).toEqual([key])
   expect(await statusOf(second.url, key)).toBe(200)
   const file = join(folder, 'data/dev/admin-key')

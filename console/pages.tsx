@@ -11,6 +11,7 @@ export const OPEN_PAGES: readonly Page[] = [
   { path: '/sign-in', Page: lazy(() => import('./pages/accounts/sign-in-page.tsx')) },
   { path: '/sign-up', Page: lazy(() => import('./pages/accounts/sign-up-page.tsx')) },
   { path: '/forgot-password', Page: lazy(() => import('./pages/accounts/forgot-password-page.tsx')) },
+  { path: '/become-owner', Page: lazy(() => import('./pages/accounts/become-owner-page.tsx')) },
   // These three are where the links in mails lead.
   { path: '/verify-email', Page: lazy(() => import('./pages/accounts/verify-email-page.tsx')) },
   { path: '/password-reset', Page: lazy(() => import('./pages/accounts/password-reset-page.tsx')) },

@@ -102,7 +102,7 @@ function ProjectChoice() {
       <select value={project?.id} disabled={switching.busy} onChange={(event) => void change(event.target.value)}>
         {projects.map(({ id, name }) => (
           <option key={id} value={id}>
-            {name}
+            {projects.some((other) => other.id !== id && other.name === name) ? `${name} (${id.slice(-4)})` : name}
           </option>
         ))}
       </select>

@@ -6,6 +6,7 @@ import { randomBase62 } from './core/ids.ts'
 import { KEY_PREFIX } from './keys/key.ts'
 import { startServer } from './main.ts'
 import { FolderError, openDataFolder, storeFile } from './storage/data-folder.ts'
+import { accessLines, indented, type Notice, tryIt } from './welcome.ts'
 
 /** Serves until SIGTERM or SIGINT. Resolves with the exit code. */
 export async function serveForDevelopment(config: Config): Promise<number> {
@@ -13,8 +14,7 @@ export async function serveForDevelopment(config: Config): Promise<number> {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
   })
   const development = developmentConfig(config)
-  const { address, stop } = await startServer(development.config, { print: () => {} })
-  process.stdout.write(notice(address, development))
+  const { stop } = await startServer(development.config, { notice: noticeOf(development) })
   await signalled
   await stop(0) // nobody balances load onto a developer's machine
   return 0
@@ -47,15 +47,20 @@ function developmentKey(dir: string, chosen: string | undefined): string {
   return readFileSync(path, 'utf8').trim()
 }
 
-const notice = (address: string, { config, key }: Development) => `
-  Switchyard for development at ${address}, data in ${config.data_dir}
-
-    export SWITCHYARD_URL=${address}
-    export SWITCHYARD_KEY=${key}
-
-    curl -s ${address}/v2/byoc/clusters -H "Authorization: Bearer ${key}"
-
-  Console: ${address}/console
-  Reference: ${address}/docs
-
-`
+/** The key is shown at every start, and so is a link while one is due: both open nothing but this folder. */
+const noticeOf = ({ config, key }: Development): Notice => ({
+  shows_secrets: true,
+  textOf: (start) =>
+    indented([
+      `Switchyard for development at ${start.address}, data in ${config.data_dir}`,
+      '',
+      `  export SWITCHYARD_URL=${start.address}`,
+      `  export SWITCHYARD_KEY=${key}`,
+      '',
+      ...(start.access.kind === 'link' ? accessLines(start) : []),
+      `Console:   ${start.public_url}/console`,
+      `Reference: ${start.public_url}/docs`,
+      '',
+      ...tryIt(start.address, key, start.gateway),
+    ]),
+})

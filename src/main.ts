@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Logger, pino } from 'pino'
 import { buildService, type Service } from './app.ts'
-import { foundFirstProject } from './bootstrap.ts'
+import { foundFirstProject, ownerAccess } from './bootstrap.ts'
 import type { Config } from './config.ts'
 import { builtConsole } from './console/built-console.ts'
 import { type Clock, systemClock } from './core/clock.ts'
@@ -21,7 +21,7 @@ import { checkIntegrity, lockFolder, openDataFolder, runningMark, storeFile } fr
 import type { OpenDb } from './storage/db.ts'
 import { usageTasks } from './usage-tasks.ts'
 import { version } from './version.ts'
-import { firstKeyNotice } from './welcome.ts'
+import { type Notice, welcome } from './welcome.ts'
 
 export interface Running {
   address: string
@@ -34,8 +34,11 @@ export interface Replaceable {
   clock?: Clock
   open?: typeof openStore
   print?: (text: string) => void
+  /** What people are told at the start. */
+  notice?: Notice
 }
 
+const NOBODY_YET = 'nobody can sign in to the first project yet: `switchyard owner-link` prints a link for its owner'
 const BOOTSTRAP_POLL_MS = 100 // while another replica founds the first project
 
 export async function startServer(config: Config, replaceable: Replaceable = {}): Promise<Running> {
@@ -73,7 +76,10 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
       metrics.housekeepingFailures.inc({ task })
       logger.error({ err, task }, 'housekeeping failed')
     })
-    if (typeof founded === 'object') print(firstKeyNotice(founded, address, config.bootstrap_key !== undefined))
+    const { shows_secrets, textOf } = replaceable.notice ?? welcome(config)
+    const access = await ownerAccess(db, { founded, shows_secrets }, clock.now())
+    print(textOf({ address, public_url: config.public_url ?? address, founded, access, gateway: settings.gateway }))
+    if (!founded && access.kind === 'on_request') logger.info(NOBODY_YET)
 
     const stop = async (drain_ms: number) => {
       readiness.drain()
@@ -134,7 +140,7 @@ function mailDelivery({ smtp_url, public_url, data_dir }: Config, clock: Clock, 
 async function foundOnce(db: OpenDb, clock: Clock, raw_key: string | undefined) {
   for (;;) {
     const founded = await foundFirstProject(db, clock.now(), raw_key)
-    if (founded !== 'busy') return founded
+    if (founded !== 'busy') return founded === 'exists' ? undefined : founded
     await sleep(BOOTSTRAP_POLL_MS)
   }
 }

@@ -49,7 +49,7 @@ describe(ENGINE, () => {
   test('§4.1 an owner who was verified before stays verified', async () => {
     const config = await newSettings()
     const first = await createProject(config, ADA)
-    const second = await createProject(config, { ...ADA, verified: false })
+    const second = await createProject(config, { ...ADA, name: 'work', verified: false })
     expect(second.owner).toEqual(first.owner)
     expect(second.project.id).not.toBe(first.project.id)
   })

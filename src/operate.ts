@@ -1,6 +1,6 @@
 // What an operator does to the store by hand: found a project beside a running server, and go on with another secret.
 import { existsSync } from 'node:fs'
-import type { Person, Project } from './accounts/account.ts'
+import { emailAddress, type Person, type Project } from './accounts/account.ts'
 import { type Founding, foundProject } from './bootstrap.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './core/clock.ts'
@@ -30,6 +30,7 @@ export async function createProject(config: Config, founding: Founding, clock = 
     throw new Refusal('invalid_request', `'name' must have at most ${LABEL_MAX} characters.`)
   const { db } = await openStore(config, clock)
   try {
+    await assertNameFree(db, founding)
     const { project, key } = await foundProject(db, founding, clock.now())
     // Read back rather than assumed: an address that was verified before stays verified.
     const [owner] = await db.rows<CreatedProject['owner']>(sql`
@@ -39,6 +40,14 @@ export async function createProject(config: Config, founding: Founding, clock = 
   } finally {
     await db.close()
   }
+}
+
+/** 0162: what is called alike and belongs to the same person cannot be told apart. */
+async function assertNameFree(db: Db, { name, owner_email }: Founding): Promise<void> {
+  const [taken] = await db.rows<{ id: string }>(sql`
+    SELECT p.id FROM project p JOIN person o ON o.id = p.owner_id
+    WHERE o.email = ${emailAddress(owner_email)} AND p.name = ${name.trim()} LIMIT 1`)
+  if (taken) throw new OperationError(`${owner_email} owns a project '${name}' already: ${taken.id}.`)
 }
 
 export interface Adoption {

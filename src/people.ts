@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type AccountNeeds, accountRequestStore } from './accounts/account-request-store.ts'
 import { attemptStore } from './accounts/attempt-store.ts'
 import { memberStore } from './accounts/member-store.ts'
+import { ownerLinkStore } from './accounts/owner-link-store.ts'
 import { boundedPasswords, type PasswordHashing } from './accounts/password.ts'
 import { signIns } from './accounts/sign-in-hooks.ts'
 import { signInStore } from './accounts/sign-in-store.ts'
@@ -65,5 +66,6 @@ async function sweep(db: Db, needs: AccountNeeds, now: number): Promise<void> {
   await accountRequestStore(db, needs).sweep(now)
   await tokenStore(db).sweep(now)
   await memberStore(db).sweep(now)
+  await ownerLinkStore(db).sweep(now)
   await signInStore(db).sweep(now)
 }

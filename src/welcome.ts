@@ -1,25 +1,98 @@
-// What the first start prints: the one key, once, and a request to paste.
-import type { Founded } from './bootstrap.ts'
+// What a start prints for people: where the service is, the first key, who may sign in, and a request to paste. It goes
+// to standard output by itself and never through the logger.
+import { linkTo } from './accounts/letters.ts'
+import type { MintedLink } from './accounts/owner-link.ts'
+import type { Founded, OwnerAccess } from './bootstrap.ts'
+import type { Config } from './config.ts'
+import { rfc3339 } from './core/clock.ts'
+import { type Gateway, isConfigured } from './inference/gateway.ts'
 
-export function firstKeyNotice({ project, key }: Founded, address: string, chosen: boolean): string {
-  const raw = chosen ? '$SWITCHYARD_BOOTSTRAP_KEY' : key.raw
-  const lines = [
-    '',
-    `  Switchyard is ready at ${address}`,
-    `  Project ${project.id}, admin key (shown once, store it now):`,
-    '',
-    `    ${chosen ? 'as given in SWITCHYARD_BOOTSTRAP_KEY' : raw}`,
-    '',
-    '  Try it:',
-    '',
-    `    curl -s ${address}/v2/byoc/clusters \\`,
-    `      -H "Authorization: Bearer ${raw}" \\`,
-    `      -H "Content-Type: application/json" \\`,
-    `      -d '{"name": "atlas", "region": "eu-west-1"}'`,
-    '',
-    `  Console: ${address}/console`,
-    `  Reference: ${address}/docs`,
-    '',
-  ]
-  return `${lines.join('\n')}\n`
+/** A start, as far as people are told of it. */
+export interface Start {
+  /** Where it listens. */
+  address: string
+  /** Where people reach it. */
+  public_url: string
+  /** Only at the first start. */
+  founded: Founded | undefined
+  access: OwnerAccess
+  gateway: Gateway
 }
+
+export interface Notice {
+  /** Whether standard output may show a secret. */
+  shows_secrets: boolean
+  /** Empty where there is nothing to say. */
+  textOf(start: Start): string
+}
+
+/** Who chose the key keeps it elsewhere: then neither it nor a link is printed, which logs would keep. */
+export function welcome({ bootstrap_key }: Pick<Config, 'bootstrap_key'>): Notice {
+  const given = bootstrap_key !== undefined
+  return { shows_secrets: !given, textOf: (start) => indented(start.founded ? first(start, given) : later(start)) }
+}
+
+function first(start: Start, given: boolean): string[] {
+  const { address, public_url, founded, gateway } = start
+  return [
+    `Switchyard is ready at ${address}`,
+    '',
+    ...(given
+      ? ['The admin key is the one in SWITCHYARD_BOOTSTRAP_KEY.']
+      : ['Your admin key. It is shown this once: store it now.', '', `  ${founded?.key.raw}`]),
+    '',
+    ...accessLines(start),
+    `Console:   ${public_url}/console`,
+    `Reference: ${public_url}/docs`,
+    '',
+    ...tryIt(address, given ? '$SWITCHYARD_BOOTSTRAP_KEY' : (founded?.key.raw ?? ''), gateway),
+  ]
+}
+
+const later = (start: Start) => (start.access.kind === 'link' ? accessLines(start) : [])
+
+/** How somebody comes to own the project in the console. */
+export function accessLines({ access, public_url }: Start): string[] {
+  if (access.kind === 'owned') return []
+  if (access.kind === 'on_request')
+    return ['To own the project in the console, run `switchyard owner-link` and open what it prints.', '']
+  return [...ownerLinkLines(access.link, public_url), '']
+}
+
+export function ownerLinkLines(link: MintedLink, public_url: string): string[] {
+  const until = rfc3339(link.expires_at)
+    .replace('T', ' ')
+    .replace(/:\d\d\.\d+Z$/, ' UTC')
+  return [
+    `Open this to own the project in the console. It works once, until ${until}:`,
+    '',
+    `  ${linkTo(public_url, 'become-owner', link.secret)}`,
+  ]
+}
+
+/** A first generation, ready to be pasted. */
+export function tryIt(address: string, key: string, gateway: Gateway): string[] {
+  const placeholder = isConfigured(gateway) ? '' : ' (no provider is configured yet: a placeholder answers)'
+  return [
+    `Try it${placeholder}:`,
+    '',
+    `  curl -s ${address}/v1/chat/completions \\`,
+    `    -H "Authorization: Bearer ${key}" \\`,
+    '    -H "Content-Type: application/json" \\',
+    `    -d '{"model": "${modelOf(gateway)}", "messages": [{"role": "user", "content": "Say hello."}]}'`,
+  ]
+}
+
+const USUAL_MODEL = 'gpt-4o-mini'
+const PASTEABLE = /^[\w.:/@+-]+$/
+
+/** One that generates, and that a provider has: the usual one where possible. */
+function modelOf({ providers }: Gateway): string {
+  const models = providers.flatMap((provider) => provider.models).filter(({ id }) => PASTEABLE.test(id))
+  if (models.length === 0 || models.some(({ id }) => id === USUAL_MODEL)) return USUAL_MODEL
+  const generating = models.find(({ price }) => !price || price.output > 0)
+  return (generating ?? models[0])?.id ?? USUAL_MODEL
+}
+
+export const indented = (lines: readonly string[]) =>
+  lines.length === 0 ? '' : `\n${lines.map((line) => (line === '' ? '' : `  ${line}`)).join('\n')}\n\n`

@@ -1,5 +1,6 @@
 // /auth and /v2/project as the pages use them. The shapes are those that the service validates with.
 import type { Static } from 'typebox'
+import type { OwnerClaim as OwnerClaimShape } from '../../src/accounts/owner-link-routes.ts'
 import type { ProjectState } from '../../src/accounts/project.ts'
 import type { SignedIn } from '../../src/accounts/sign-in.ts'
 import type { Credentials, Ended, InView } from '../../src/accounts/sign-in-routes.ts'
@@ -17,6 +18,7 @@ import type {
 import { get, post } from './api-client.ts'
 
 export type { ProjectState, SignedIn }
+export type OwnerClaim = Static<typeof OwnerClaimShape>
 
 export const whoAmI = () => get<SignedIn>('/auth/me')
 export const signIn = (body: Static<typeof Credentials>) => post<SignedIn>('/auth/login', body)
@@ -30,5 +32,7 @@ export const choosePassword = (body: Static<typeof NewPassword>) =>
   post<Static<typeof Changed>>('/auth/password-reset/confirm', body)
 export const acceptInvitation = (body: Static<typeof Acceptance>) =>
   post<Static<typeof Joined>>('/auth/accept-invitation', body)
+
+export const becomeOwner = (body: OwnerClaim) => post<SignedIn>('/auth/become-owner', body)
 
 export const theProject = (signal?: AbortSignal) => get<ProjectState>('/v2/project', signal)

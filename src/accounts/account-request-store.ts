@@ -3,13 +3,13 @@
 import { HOUR_MS } from '../core/clock.ts'
 import { nextSequence, randomBase62 } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
-import { FIRST_PROJECT_NAME, newPerson, newProject } from './account.ts'
+import { newPerson, newProject, projectNameFor } from './account.ts'
 import { accountStore } from './account-store.ts'
 import { attemptStore } from './attempt-store.ts'
 import { MAILS_TO_ONE } from './attempts.ts'
 import { knownAddressLetter, type Letter, linkTo, resetLetter, verificationLetter } from './letters.ts'
 import { TOKEN_LIFE_MS } from './secret-token.ts'
-import { tokenStore } from './token-store.ts'
+import { linkOf, tokenStore } from './token-store.ts'
 
 /** Puts a letter into the outbox, within the transaction of what it tells of. */
 export type PostLetter = (tx: Db, letter: Letter, now: number) => Promise<void>
@@ -34,6 +34,8 @@ export interface NewAccountRequest {
   email: string
   password_hash?: string
   project_name?: string
+  /** Of the browser that asks. */
+  browser_hash?: string
   request_id: string
 }
 
@@ -42,6 +44,7 @@ interface AccountRequest {
   email: string
   password_hash: string | null
   project_name: string | null
+  browser_hash: string | null
   request_id: string
 }
 
@@ -56,7 +59,7 @@ export function accountRequestStore(db: Db, needs: AccountNeeds) {
     await db.transaction(async (tx) => {
       const [request] = await tx.rows<AccountRequest>(sql`
         DELETE FROM account_request WHERE id = ${id}
-        RETURNING kind, email, password_hash, project_name, request_id`)
+        RETURNING kind, email, password_hash, project_name, browser_hash, request_id`)
       if (!request) return
       if (!(await attemptStore(tx).take(MAILS_TO_ONE[request.kind], request.email, now))) return
       const letter = await (request.kind === 'sign_up' ? signUp : reset)(tx, request, needs, now)
@@ -65,11 +68,12 @@ export function accountRequestStore(db: Db, needs: AccountNeeds) {
   }
 
   return {
-    async insert({ kind, email, password_hash, project_name, request_id }: NewAccountRequest, now: number) {
+    async insert(asked: NewAccountRequest, now: number) {
+      const { kind, email, password_hash = null, project_name = null, browser_hash = null, request_id } = asked
       await db.rows(sql`
-        INSERT INTO account_request (id, kind, email, password_hash, project_name, request_id, sequence, tried_at,
-                                     expires_at)
-        VALUES (${randomBase62(20)}, ${kind}, ${email}, ${password_hash ?? null}, ${project_name ?? null},
+        INSERT INTO account_request (id, kind, email, password_hash, project_name, browser_hash, request_id, sequence,
+                                     tried_at, expires_at)
+        VALUES (${randomBase62(20)}, ${kind}, ${email}, ${password_hash}, ${project_name}, ${browser_hash},
                 ${request_id}, ${nextSequence(now)}, 0, ${now + LIFE_MS})`)
     },
 
@@ -100,18 +104,19 @@ export function accountRequestStore(db: Db, needs: AccountNeeds) {
 }
 
 async function signUp(tx: Db, request: AccountRequest, needs: AccountNeeds, now: number): Promise<Letter> {
-  const { email, password_hash, project_name, request_id } = request
+  const { email, password_hash, project_name, browser_hash, request_id } = request
   const accounts = accountStore(tx)
   const newcomer = newPerson(email, false, now)
   if (await accounts.insertPerson(newcomer, password_hash)) {
-    await accounts.insertProject(newProject(project_name ?? FIRST_PROJECT_NAME, newcomer, now), now)
+    await accounts.insertProject(newProject(project_name ?? projectNameFor(email), newcomer, now), now)
     await needs.note(tx, { person_id: newcomer.id, action: 'POST /auth/signup', request_id }, now)
   }
   const person = await accounts.findByEmail(email)
   if (!person) throw new Error(`nobody has the address that was just written down for ${request_id}`)
   if (person.verified_at !== null) return knownAddressLetter(email, now)
   // Several may sign up with an address before its owner confirms one of them: what counts is what that one asked for.
-  const secret = await tokenStore(tx).issue('verification', { person_id: person.id, password_hash, project_name }, now)
+  const asked = { person_id: person.id, password_hash, project_name, browser_hash }
+  const secret = await tokenStore(tx).issue('verification', asked, now)
   return verificationLetter({
     to: email,
     link: linkTo(needs.publicUrl(), 'verify-email', secret),
@@ -125,7 +130,7 @@ async function reset(tx: Db, { email }: AccountRequest, needs: AccountNeeds, now
   if (!person) return undefined
   const tokens = tokenStore(tx)
   await tokens.revoke('reset', person.id)
-  const secret = await tokens.issue('reset', { person_id: person.id, password_hash: null, project_name: null }, now)
+  const secret = await tokens.issue('reset', linkOf(person.id), now)
   return resetLetter({
     to: email,
     link: linkTo(needs.publicUrl(), 'password-reset', secret),

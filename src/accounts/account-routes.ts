@@ -5,6 +5,7 @@ import type { Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
 import type { SignUpMode } from './account.ts'
 import type { AccountNeeds, AccountRequestStore } from './account-request-store.ts'
+import { ownerLinkRoutes } from './owner-link-routes.ts'
 import type { Passwords } from './password.ts'
 import type { SignIns } from './sign-in-hooks.ts'
 import { signInRoutes } from './sign-in-routes.ts'
@@ -28,4 +29,5 @@ export const accountRoutes: Routes<AuthNeeds> = async (app, needs) => {
   })
   await app.register(signUpRoutes, needs)
   await app.register(signInRoutes, needs)
+  await app.register(ownerLinkRoutes, needs)
 }

@@ -3,8 +3,17 @@ import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
 import { rfc3339 } from '../core/clock.ts'
-import { emailAddress, newPerson, newProject } from './account.ts'
+import { emailAddress, newPerson, newProject, projectNameFor } from './account.ts'
 import { accountStore } from './account-store.ts'
+
+test.each([
+  ['ada@example.com', 'ada'],
+  ['ada+work@example.com', 'ada'],
+  ['+@example.com', 'My project'],
+  ['default@example.com', 'My project'],
+])('0162 a project of %s without a name is called %s', (email, name) => {
+  expect(projectNameFor(email)).toBe(name)
+})
 
 test.each([
   ['ada@example.com', 'ada@example.com'],

@@ -32,6 +32,12 @@ export function newPerson(email: string, verified: boolean, now: number): Person
 
 export const FIRST_PROJECT_NAME = 'default'
 
+/** What a project is called whose owner did not say: never like the one that the first start makes (0162). */
+export function projectNameFor(email: string): string {
+  const [name = ''] = email.split(/[+@]/)
+  return name === '' || name === FIRST_PROJECT_NAME ? 'My project' : name
+}
+
 export function newProject(name: string, owner: Person, now: number): Project {
   return {
     id: newId('prj'),

@@ -2,12 +2,12 @@
 import { rfc3339 } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Db } from '../storage/db.ts'
-import { FIRST_PROJECT_NAME, newPerson, newProject, type Person } from './account.ts'
+import { newPerson, newProject, type Person, projectNameFor } from './account.ts'
 import type { AccountNeeds } from './account-request-store.ts'
 import { accountStore, type PersonWithPassword } from './account-store.ts'
 import { changedPasswordLetter } from './letters.ts'
 import { type Invitation, memberStore } from './member-store.ts'
-import { deadLink } from './secret-token.ts'
+import { deadLink, hashSecret } from './secret-token.ts'
 import { signInStore } from './sign-in-store.ts'
 import { tokenStore } from './token-store.ts'
 import { mayBeAStrangers, takeAddressFrom } from './unconfirmed-store.ts'
@@ -18,12 +18,23 @@ export interface Use {
   request_id: string
 }
 
+/** What the browser that uses a link already had. */
+export interface FromBrowser {
+  /** From its sign-up. */
+  sign_up: string | undefined
+  /** Its session. */
+  before: string | undefined
+}
+
 export type ConfirmationStore = ReturnType<typeof confirmationStore>
 
 export function confirmationStore(db: Db, { post, note }: AccountNeeds) {
   return {
-    /** By the link of one sign-up: an account that another one opened stays with that one, without the address. */
-    async confirmAddress({ secret, request_id }: Use, now: number): Promise<Person> {
+    /**
+     * By the link of one sign-up: an account that another one opened stays with that one, without the address. Where
+     * the browser is the one that signed up, it is signed in (0161): elsewhere the link alone shows no password.
+     */
+    async confirmAddress({ secret, request_id }: Use, { sign_up, before }: FromBrowser, now: number) {
       return db.transaction(async (tx) => {
         const used = await tokenStore(tx).use('verification', secret, now)
         if (!used) throw deadLink()
@@ -34,7 +45,11 @@ export function confirmationStore(db: Db, { post, note }: AccountNeeds) {
         else await foundFor(tx, person, project_name, now)
         await tokenStore(tx).revoke('verification', known.id)
         await note(tx, { person_id: person.id, action: 'POST /auth/verify-email', request_id }, now)
-        return person
+        const { id: person_id, email } = person
+        if (sign_up === undefined || hashSecret(sign_up) !== used.browser_hash) return { email }
+        const sessions = signInStore(tx)
+        const project_id = await sessions.firstProjectOf(person_id)
+        return { email, begun: await sessions.beginInsteadOf(before, { person_id, project_id }, now) }
       })
     },
 
@@ -76,20 +91,25 @@ async function theirs(tx: Db, person_id: string) {
 }
 
 /** Who has the mailbox, as it turns out now: whoever has the account or, where that may be a stranger, a new person. */
-async function ownerOf(tx: Db, known: PersonWithPassword, password_hash: string | null, now: number): Promise<Person> {
+export async function ownerOf(
+  tx: Db,
+  known: PersonWithPassword,
+  password_hash: string | null,
+  now: number,
+): Promise<Person> {
   if (!mayBeAStrangers(known)) return known
   await takeAddressFrom(tx, known)
   return newcomer(tx, known.email, password_hash, now)
 }
 
-async function newcomer(tx: Db, email: string, password_hash: string | null, now: number): Promise<Person> {
+export async function newcomer(tx: Db, email: string, password_hash: string | null, now: number): Promise<Person> {
   const person = newPerson(email, true, now)
   if (await accountStore(tx).insertPerson(person, password_hash)) return person
   throw new Refusal('unavailable', 'Somebody signed up with this address at the same moment. Try again.')
 }
 
 const foundFor = (tx: Db, person: Person, name: string | null, now: number) =>
-  accountStore(tx).insertProject(newProject(name ?? FIRST_PROJECT_NAME, person, now), now)
+  accountStore(tx).insertProject(newProject(name ?? projectNameFor(person.email), person, now), now)
 
 /** A confirmed account stays as it is. Any other gets the password of now. */
 async function invited(tx: Db, email: string, password_hash: string | undefined, now: number): Promise<Person> {

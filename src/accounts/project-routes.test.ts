@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { epochsRaised } from '../../test/support/projects.ts'
 import { type Answer, withService } from '../../test/support/service.ts'
+import { foundProject } from '../bootstrap.ts'
 
 const PROJECT = '/v2/project'
 const identity = ({ status, body }: Answer) => [status, body.error?.type, body.error?.code]
@@ -35,6 +36,21 @@ withService((service) => {
     expect(await set({ limit_usd: -0 })).toEqual([200, 0])
     expect(await set({ limit_usd: null })).toEqual([200, undefined])
     expect((await get(PROJECT)).body).not.toHaveProperty('cap_micros')
+  })
+
+  test('0162 400: a name that another project of the same owner has; other people’s do not count', async () => {
+    const { post, project } = await service().newProject()
+    await service().newProject() // somebody else's, also called home
+    const own = { name: 'quay', owner_email: 'quay@example.com', verified: true }
+    const one = await foundProject(service().db, own, service().clock.now())
+    const two = await foundProject(service().db, { ...own, name: 'dock' }, service().clock.now())
+    const rename = (name: string) => service().as(two.key.raw).post(`${PROJECT}/name`, { name })
+    const refused = await service().storingNothing(() => rename(' quay '))
+    expect(identity(refused)).toEqual([400, 'invalid_request_error', undefined])
+    expect(refused.body.error.message).toMatch(/^'name' must be another one/)
+    expect([(await rename('dock')).status, (await rename('home')).body.name]).toEqual([200, 'home'])
+    expect((await post(`${PROJECT}/name`, { name: 'quay' })).status).toBe(200)
+    expect([one.project.name, project.name]).toEqual(['quay', 'home'])
   })
 
   test('R8 200: a project is renamed, trimmed, and its people see it', async () => {

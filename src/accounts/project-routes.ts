@@ -6,6 +6,7 @@ import type { Db } from '../storage/db.ts'
 import {
   allowedRegions,
   assertRegionsExist,
+  nameTaken,
   ProjectBoundary,
   ProjectCap,
   ProjectName,
@@ -42,7 +43,8 @@ export const projectRoutes: Routes<{ places: Places }> = async (app, { places })
       schema: { tags, summary: 'Rename the project', body: ProjectName, response: { 200: ProjectState } },
     },
     async ({ caller, body, db }) => {
-      await projectStore(db).rename(caller.project_id, label('name', body.name))
+      const name = label('name', body.name)
+      if (!(await projectStore(db).rename(caller.project_id, name))) throw nameTaken(name)
       return projectWith(db, caller.project_id)
     },
   )

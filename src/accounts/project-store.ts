@@ -36,8 +36,13 @@ export function projectStore(db: Db) {
       return row && fromRow(row)
     },
 
-    async rename(project_id: string, name: string): Promise<void> {
-      await db.rows(sql`UPDATE project SET name = ${name} WHERE id = ${project_id}`)
+    /** False where another project of the same owner has the name (0162). */
+    async rename(project_id: string, name: string): Promise<boolean> {
+      const renamed = await db.rows(sql`
+        UPDATE project SET name = ${name} WHERE id = ${project_id} AND NOT EXISTS (
+          SELECT o.id FROM project o WHERE o.owner_id = project.owner_id AND o.id <> ${project_id} AND o.name = ${name})
+        RETURNING id`)
+      return renamed.length === 1
     },
 
     /** Lowering it below what is spent is accepted: it then blocks, or counts. */

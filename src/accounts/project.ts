@@ -46,6 +46,10 @@ export type ProjectState = Static<typeof ProjectState>
 
 export const ProjectName = Type.Object({ name: Label('What people call it.') }, { title: 'ProjectName' })
 
+/** 0162: of the owner's own projects alone. Other people's names are not for everybody to know. */
+export const nameTaken = (name: string) =>
+  new Refusal('invalid_request', `'name' must be another one: the owner has a project '${name}' already.`)
+
 export const RegionPolicy = Type.Object(
   {
     allowed_regions: orNull(

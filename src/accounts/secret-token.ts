@@ -1,5 +1,6 @@
 // What opens a door without a password: the id of a session in a cookie, a link in a mail. Only its hash is stored.
 import { hash } from 'node:crypto'
+import { Type } from 'typebox'
 import { HOUR_MS } from '../core/clock.ts'
 import { randomBase62 } from '../core/ids.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -9,6 +10,12 @@ const SECRET_LENGTH = 43 // 256 bits
 export const newSecret = () => randomBase62(SECRET_LENGTH)
 
 export const hashSecret = (secret: string) => hash('sha256', secret, 'base64url')
+
+export const LinkToken = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: 'What the link holds behind `#token=`.',
+})
 
 export type TokenKind = 'verification' | 'reset'
 

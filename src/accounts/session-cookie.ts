@@ -3,12 +3,15 @@
 const NAME = 'switchyard'
 const SECRET = /^[0-9A-Za-z]{43}$/
 
-export const cookieName = (secure: boolean) => (secure ? `__Host-${NAME}` : NAME)
+/** Of a browser that signed up: it may confirm the address that it signed up with, and is signed in by that (0161). */
+export const SIGN_UP_COOKIE = 'switchyard-sign-up'
+
+export const cookieName = (secure: boolean, name = NAME) => (secure ? `__Host-${name}` : name)
 
 /** The secret, where the browser sent it once and in our form. Two of a name mean that somebody else set one. */
-export function readCookie(header: string | undefined, secure: boolean): string | undefined {
+export function readCookie(header: string | undefined, secure: boolean, name = NAME): string | undefined {
   if (header === undefined) return undefined
-  const start = `${cookieName(secure)}=`
+  const start = `${cookieName(secure, name)}=`
   const values = header
     .split(';')
     .map((pair) => pair.trim())
@@ -18,9 +21,9 @@ export function readCookie(header: string | undefined, secure: boolean): string 
   return values.length === 1 && value !== undefined && SECRET.test(value) ? value : undefined
 }
 
-export function setCookie(secret: string, max_age_ms: number, secure: boolean): string {
+export function setCookie(secret: string, max_age_ms: number, secure: boolean, name = NAME): string {
   const max_age_s = Math.floor(max_age_ms / 1_000)
-  const parts = [`${cookieName(secure)}=${secret}`, 'Path=/', 'HttpOnly', 'SameSite=Lax', `Max-Age=${max_age_s}`]
+  const parts = [`${cookieName(secure, name)}=${secret}`, 'Path=/', 'HttpOnly', 'SameSite=Lax', `Max-Age=${max_age_s}`]
   return [...parts, ...(secure ? ['Secure'] : [])].join('; ')
 }
 

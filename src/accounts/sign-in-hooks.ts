@@ -4,7 +4,8 @@ import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Db } from '../storage/db.ts'
 import { isOfThisMachine, mustBeOurs, mustNotBeAnothers, type Told } from './cross-site.ts'
-import { clearCookie, readCookie, setCookie } from './session-cookie.ts'
+import { newSecret, TOKEN_LIFE_MS } from './secret-token.ts'
+import { clearCookie, readCookie, SIGN_UP_COOKIE, setCookie } from './session-cookie.ts'
 import { isDueForRenewal, SIGN_IN_LIFE_MS } from './sign-in.ts'
 import { type SignIn, signInStore } from './sign-in-store.ts'
 
@@ -52,6 +53,16 @@ export function signIns({ db, clock, public_url, local_only = false }: Needs) {
   return {
     cookieOf,
     secretOf,
+
+    /** What tells the browser that signed up from any other that opens its link. */
+    signUpCookieOf: (request: FastifyRequest) => readCookie(request.headers.cookie, isSecure(request), SIGN_UP_COOKIE),
+
+    /** Always a new one: what a browser sends was perhaps put there by somebody else. */
+    handSignUp(request: FastifyRequest, reply: FastifyReply): string {
+      const secret = newSecret()
+      reply.header('set-cookie', setCookie(secret, TOKEN_LIFE_MS.verification, isSecure(request), SIGN_UP_COOKIE))
+      return secret
+    },
 
     refuseOtherSites: (request: FastifyRequest) => mustNotBeAnothers(told(request)),
 

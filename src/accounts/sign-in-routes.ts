@@ -9,7 +9,7 @@ import { attemptStore, type Slot } from './attempt-store.ts'
 import { FAILED_LOGINS } from './attempts.ts'
 import { Email } from './member.ts'
 import { Busy, Password } from './password.ts'
-import { notSignedIn, SIGN_IN_LIFE_MS, SignedIn, wrongCredentials } from './sign-in.ts'
+import { notSignedIn, SignedIn, wrongCredentials } from './sign-in.ts'
 import { signInStore } from './sign-in-store.ts'
 
 const open = { public: true, class: 'auth' } as const
@@ -53,11 +53,9 @@ export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
         // It may have been changed while it was looked at, which ended all sessions: none must begin after that.
         if (!(await accountStore(tx).holdPassword(person_id, password_hash))) throw wrongCredentials()
         await attemptStore(tx).giveBack(slot)
-        if (before !== undefined) await sessions.end(before)
         const project_id = await sessions.firstProjectOf(person_id)
-        const { id, secret } = await sessions.begin(person_id, project_id, now)
         await note(tx, { person_id, action: 'POST /auth/login', request_id: request.id }, now)
-        return { secret, sign_in: { id, person_id, project_id, expires_at: now + SIGN_IN_LIFE_MS } }
+        return sessions.beginInsteadOf(before, { person_id, project_id }, now)
       })
       signIns.hand(request, reply, begun.secret)
       return signInStore(db).describe(begun.sign_in)
@@ -109,7 +107,7 @@ export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
 }
 
 /** §8: the failure is counted before the password is looked at, and given back only where it was none (T-70). */
-async function whoKnows(
+export async function whoKnows(
   credentials: { email: string; password: string },
   address: string,
   { db, clock, passwords, requests }: AuthNeeds,

@@ -16,6 +16,8 @@ export interface SignIn {
   expires_at: number
 }
 
+type Begun = Pick<SignIn, 'person_id' | 'project_id'>
+
 export type SignInStore = ReturnType<typeof signInStore>
 
 export function signInStore(db: Db) {
@@ -27,6 +29,13 @@ export function signInStore(db: Db) {
         INSERT INTO sign_in (id, hash, person_id, project_id, created_at, expires_at)
         VALUES (${id}, ${hashSecret(secret)}, ${person_id}, ${project_id}, ${rfc3339(now)}, ${now + SIGN_IN_LIFE_MS})`)
       return { secret, id }
+    },
+
+    /** Ends the session that the browser had, if any: what a stranger may have planted there is void (T-101). */
+    async beginInsteadOf(before: string | undefined, { person_id, project_id }: Begun, now: number) {
+      if (before !== undefined) await this.end(before)
+      const { id, secret } = await this.begin(person_id, project_id, now)
+      return { secret, sign_in: { id, person_id, project_id, expires_at: now + SIGN_IN_LIFE_MS } }
     },
 
     async find(secret: string, now: number): Promise<SignIn | undefined> {

@@ -13,23 +13,24 @@ import { Email } from './member.ts'
 import { memberStore } from './member-store.ts'
 import { acceptable, Busy, Password } from './password.ts'
 import { Role } from './roles.ts'
-import { deadLink } from './secret-token.ts'
+import { deadLink, hashSecret, LinkToken } from './secret-token.ts'
+import { SignedIn } from './sign-in.ts'
+import { signInStore } from './sign-in-store.ts'
 import { tokenStore } from './token-store.ts'
 
 const open = { public: true, class: 'auth' } as const
 const tags = ['Accounts']
 const security: [] = []
 
-const Token = Type.String({ minLength: 1, maxLength: 128, description: 'What the link holds behind `#token=`.' })
 export const SignUp = Type.Object(
   { email: Email, password: Password, project_name: Type.Optional(Label('What the first project is called.')) },
   { title: 'SignUp' },
 )
 export const Reset = Type.Object({ email: Email }, { title: 'PasswordReset' })
-export const Verification = Type.Object({ token: Token }, { title: 'EmailVerification' })
-export const NewPassword = Type.Object({ token: Token, password: Password }, { title: 'NewPassword' })
+export const Verification = Type.Object({ token: LinkToken }, { title: 'EmailVerification' })
+export const NewPassword = Type.Object({ token: LinkToken, password: Password }, { title: 'NewPassword' })
 export const Acceptance = Type.Object(
-  { token: Token, password: Type.Optional(Password) },
+  { token: LinkToken, password: Type.Optional(Password) },
   { title: 'InvitationAcceptance' },
 )
 
@@ -38,7 +39,14 @@ export const Mailed = Type.Object(
   { title: 'Mailed', description: 'The same, whether the address is known or not.' },
 )
 export const Verified = Type.Object(
-  { object: Type.Literal('email_verification'), email: Type.String(), verified: Type.Literal(true) },
+  {
+    object: Type.Literal('email_verification'),
+    email: Type.String(),
+    verified: Type.Literal(true),
+    session: Type.Optional(
+      Type.Object(SignedIn.properties, { description: 'Only in the browser that signed up: it is signed in.' }),
+    ),
+  },
   { title: 'VerifiedEmail' },
 )
 export const Changed = Type.Object(
@@ -57,7 +65,7 @@ const ASKED =
 const CLOSED = 'Where the operator closed sign-up, 403 for everybody: then people join by invitation.'
 
 export const signUpRoutes: Routes<AuthNeeds> = async (app, needs) => {
-  const { db, clock, passwords, requests, addressOf, sign_up } = needs
+  const { db, clock, passwords, requests, signIns, addressOf, sign_up } = needs
   const attempts = attemptStore(db)
   const confirmations = confirmationStore(db, needs)
 
@@ -75,7 +83,7 @@ export const signUpRoutes: Routes<AuthNeeds> = async (app, needs) => {
         response: { 200: Mailed },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { password, project_name: name } = request.body
       const email = emailAddress(request.body.email)
       const named = name === undefined ? {} : { project_name: label('project_name', name) }
@@ -85,7 +93,8 @@ export const signUpRoutes: Routes<AuthNeeds> = async (app, needs) => {
         if (error instanceof Busy) await attempts.giveBack(slot)
         throw error
       })
-      const asked = { kind: 'sign_up', email, password_hash, ...named, request_id: request.id } as const
+      const browser_hash = hashSecret(signIns.handSignUp(request, reply))
+      const asked = { kind: 'sign_up', email, password_hash, ...named, browser_hash, request_id: request.id } as const
       await requests.insert(asked, clock.now())
       return { object: 'sign_up' as const, email, status: 'mailed' as const }
     },
@@ -120,13 +129,19 @@ export const signUpRoutes: Routes<AuthNeeds> = async (app, needs) => {
         tags,
         security,
         summary: 'Confirm an e-mail address',
+        description: 'In the browser that signed up it signs in as well: its cookie of the sign-up tells.',
         body: Verification,
         response: { 200: Verified },
       },
     },
-    async ({ body: { token: secret }, id: request_id }) => {
-      const { email } = await confirmations.confirmAddress({ secret, request_id }, clock.now())
-      return { object: 'email_verification' as const, email, verified: true as const }
+    async (request, reply) => {
+      const use = { secret: request.body.token, request_id: request.id }
+      const browser = { sign_up: signIns.signUpCookieOf(request), before: signIns.cookieOf(request) }
+      const { email, begun } = await confirmations.confirmAddress(use, browser, clock.now())
+      const confirmed = { object: 'email_verification' as const, email, verified: true as const }
+      if (!begun) return confirmed
+      signIns.hand(request, reply, begun.secret)
+      return { ...confirmed, session: await signInStore(db).describe(begun.sign_in) }
     },
   )
 

@@ -7,18 +7,26 @@ interface Row {
   /** Of a sign-up: what it asked for. */
   password_hash: string | null
   project_name: string | null
+  /** Of the browser that signed up. */
+  browser_hash: string | null
 }
+
+const NOTHING_ASKED = { password_hash: null, project_name: null, browser_hash: null }
+
+/** Of a link that says no more than whose it is. */
+export const linkOf = (person_id: string): Row => ({ person_id, ...NOTHING_ASKED })
 
 export type TokenStore = ReturnType<typeof tokenStore>
 
 export function tokenStore(db: Db) {
   return {
     /** The secret of a new link: known here, once. */
-    async issue(kind: TokenKind, { person_id, password_hash, project_name }: Row, now: number): Promise<string> {
+    async issue(kind: TokenKind, asked: Row, now: number): Promise<string> {
+      const { person_id, password_hash, project_name, browser_hash } = asked
       const secret = newSecret()
       await db.rows(sql`
-        INSERT INTO mail_token (hash, kind, person_id, password_hash, project_name, expires_at)
-        VALUES (${hashSecret(secret)}, ${kind}, ${person_id}, ${password_hash}, ${project_name},
+        INSERT INTO mail_token (hash, kind, person_id, password_hash, project_name, browser_hash, expires_at)
+        VALUES (${hashSecret(secret)}, ${kind}, ${person_id}, ${password_hash}, ${project_name}, ${browser_hash},
                 ${now + TOKEN_LIFE_MS[kind]})`)
       return secret
     },
@@ -36,7 +44,7 @@ export function tokenStore(db: Db) {
       const [used] = await db.rows<Row>(sql`
         DELETE FROM mail_token
         WHERE hash = ${hashSecret(secret)} AND kind = ${kind} AND expires_at > ${now}
-        RETURNING person_id, password_hash, project_name`)
+        RETURNING person_id, password_hash, project_name, browser_hash`)
       return used
     },
 

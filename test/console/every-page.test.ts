@@ -14,6 +14,7 @@ const FIRST_LOAD_MAX_BYTES = 200 * 1024 // of all pages together, though each is
 
 const OPEN = ['sign-in', 'sign-up', 'forgot-password', 'verify-email#token=x', 'password-reset#token=x'].concat(
   'accept-invitation#token=x',
+  'become-owner#token=x',
   'password-reset',
 )
 const DIALOGS: [path: string, button: string][] = [

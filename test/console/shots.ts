@@ -40,6 +40,7 @@ const shotsOf = ({ key_id, cluster_id, trace_id }: Record<'key_id' | 'cluster_id
   { name: 'verify-email', path: '/verify-email#token=x', ready: 'Confirm' },
   { name: 'password-reset', path: '/password-reset#token=x', ready: 'Change password' },
   { name: 'accept-invitation', path: '/accept-invitation#token=x', ready: 'Accept' },
+  { name: 'become-owner', path: '/become-owner#token=x', ready: 'Become the owner' },
   {
     name: 'start',
     path: '/start',

@@ -38,13 +38,16 @@ withService((service) => {
     const [email, home, elsewhere] = [newEmail(), browser(), browser()]
     const signed = await home.post('/auth/signup', { email: ` ${email.toUpperCase()}`, password: PASSWORD })
     expect([signed.status, signed.body]).toEqual([200, { object: 'sign_up', email, status: 'mailed' }])
-    expect(signed.headers['set-cookie']).toBeUndefined()
+    expect(signed.headers['set-cookie']).toMatch(
+      /^switchyard-sign-up=\w{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=86400$/,
+    )
+    expect(home.jar.cookie).toBeUndefined() // nobody is signed in by that
 
     const session = await logIn(home, email)
     expect(session.body).toMatchObject({
       object: 'session',
       person: { email, email_verified: false },
-      project: { name: 'default', role: 'owner' },
+      project: { name: email.split('@')[0], role: 'owner' },
     })
     expect(identity(await home.post('/v2/api-keys', { name: 'ci' }))).toEqual([
       403,
@@ -88,6 +91,43 @@ withService((service) => {
     expect((await home.post('/auth/logout')).body).toEqual({ object: 'session.ended', ended: true })
     expect(home.jar.cookie).toBeUndefined()
     expect((await home.get('/auth/me')).status).toBe(401)
+  })
+
+  describe('0161 confirming signs in, in the browser that signed up', () => {
+    const signedUp = async (at: Browser) => {
+      const email = newEmail()
+      await signUp(at, email)
+      await settle(service())
+      return { email, token: tokenIn(lastTo(email)) }
+    }
+
+    test('T-101 there, with a new session that ends the one before; the answer says so', async () => {
+      const home = browser()
+      const { email, token } = await signedUp(home)
+      await logIn(home, email)
+      const planted = home.jar.cookie ?? ''
+      const { status, body } = await home.post('/auth/verify-email', { token })
+      expect(status).toBe(200)
+      expect(body.session).toMatchObject({ object: 'session', person: { email, email_verified: true } })
+      expect(body.session.project).toMatchObject({ role: 'owner' })
+      expect(home.jar.cookie).not.toBe(planted)
+      expect((await home.get('/auth/me')).body).toEqual(body.session)
+      expect((await browser().get('/auth/me', { cookie: planted })).status).toBe(401)
+      expect((await home.post('/v2/api-keys', { name: 'ci' })).status).toBe(200)
+    })
+
+    // Who opens a link that a stranger sent, or confirms what a stranger signed up, must not end up in their account.
+    test('T-101 nowhere else: a link alone begins no session, nor with the cookie of another sign-up', async () => {
+      const [home, elsewhere] = [browser(), browser()]
+      const { email, token } = await signedUp(home)
+      await signedUp(elsewhere)
+      const { status, headers, body } = await elsewhere.post('/auth/verify-email', { token })
+      expect([status, body]).toEqual([200, { object: 'email_verification', email, verified: true }])
+      expect(headers['set-cookie']).toBeUndefined()
+      expect((await elsewhere.get('/auth/me')).status).toBe(401)
+      expect((await home.post('/auth/verify-email', { token })).status).toBe(400)
+      expect((await home.get('/auth/me')).status).toBe(401)
+    })
   })
 
   describe('links', () => {
@@ -204,7 +244,8 @@ withService((service) => {
     /** What an outsider sees of an answer. */
     const seen = ({ status, headers, bytes }: Answer, email: string) => {
       const { 'x-request-id': _id, date: _date, ...told } = headers
-      return [status, told, bytes.toString().replaceAll(email, 'X')]
+      const answer = JSON.stringify([status, told, bytes.toString().replaceAll(email, 'X')])
+      return answer.replace(/(sign-up=)\w{43}/, '$1…') // chance, of the same length
     }
 
     interface Watching {
@@ -328,7 +369,7 @@ withService((service) => {
             await settle(service())
             const use = { token: tokenIn(lastTo(email)), password: PASSWORD }
             await browser().post('/auth/password-reset/confirm', use)
-            return 'default'
+            return email.split('@')[0]
           },
         ],
         [

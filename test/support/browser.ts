@@ -20,7 +20,9 @@ export type Browser = ReturnType<typeof browserOn>
 
 export function browserOn(service: Pick<TestService, 'app'>, address = newAddress()) {
   const conforms = conformanceWith(service.app.swagger() as unknown as OpenApi)
-  const jar: { cookie: string | undefined } = { cookie: undefined }
+  /** `cookie` is the session's; `others` are sent along with it. */
+  const jar: { cookie: string | undefined; others: Map<string, string> } = { cookie: undefined, others: new Map() }
+  const cookies = () => [jar.cookie, ...jar.others.values()].filter((one) => one !== undefined)
 
   async function send(method: string, url: string, body?: unknown, headers: Record<string, string> = {}) {
     const reply = await service.app.inject({
@@ -29,14 +31,13 @@ export function browserOn(service: Pick<TestService, 'app'>, address = newAddres
       remoteAddress: address,
       headers: {
         'sec-fetch-site': 'same-origin',
-        ...(jar.cookie !== undefined && { cookie: jar.cookie }),
+        ...(cookies().length > 0 && { cookie: cookies().join('; ') }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
       ...(body !== undefined && { payload: JSON.stringify(body) }),
     })
-    const set = reply.headers['set-cookie']
-    if (typeof set === 'string') jar.cookie = set.includes('Max-Age=0') ? undefined : set.split(';')[0]
+    for (const set of [reply.headers['set-cookie'] ?? []].flat()) keep(jar, set)
     const answer: Answer = {
       status: reply.statusCode,
       headers: reply.headers as Record<string, string>,
@@ -56,6 +57,13 @@ export function browserOn(service: Pick<TestService, 'app'>, address = newAddres
     post: (url: string, body?: unknown, headers?: Record<string, string>) => send('POST', url, body, headers),
     del: (url: string, headers?: Record<string, string>) => send('DELETE', url, undefined, headers),
   }
+}
+
+function keep(jar: { cookie: string | undefined; others: Map<string, string> }, set: string): void {
+  const [pair = ''] = set.split(';')
+  const [name = ''] = pair.split('=')
+  if (name.endsWith('sign-up')) jar.others.set(name, pair)
+  else jar.cookie = set.includes('Max-Age=0') ? undefined : pair
 }
 
 /** Real hashing, counted: how many passwords were looked at. */

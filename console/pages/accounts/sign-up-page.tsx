@@ -57,13 +57,13 @@ export default function SignUpPage() {
 }
 
 const Mailed = ({ email }: { email: string }) => (
-  <AccountFrame title="Look into your mail">
+  <AccountFrame title="Check your mail">
     <p role="status">
-      A link is on its way to <strong>{email}</strong>. It confirms your address, once, within 24 hours.
+      A link is on its way to <strong>{email}</strong>. Open it in this browser within 24 hours, and you are signed in.
     </p>
     <p className="muted">
-      A server without SMTP writes mails into the folder <code>outbox</code> of its data folder, and their links into
-      its log.
+      A server without SMTP writes mails to the folder <code>outbox</code> in its data folder, and their links to its
+      log.
     </p>
     <LinkButton to="/sign-in">Sign in</LinkButton>
   </AccountFrame>

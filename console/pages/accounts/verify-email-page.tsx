@@ -4,6 +4,7 @@ import { verifyEmail } from '../../api/account-calls.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { MailedLink } from '../../parts/mailed-link.tsx'
+import { navigate } from '../../state/navigation.tsx'
 import { useSession } from '../../state/session.tsx'
 import { useSubmission } from '../../state/submission.ts'
 
@@ -12,11 +13,14 @@ export default function VerifyEmailPage() {
 }
 
 function Confirm({ token }: { token: string }) {
-  const { state, refresh } = useSession()
+  const { state, enter, refresh } = useSession()
   const [confirmed, setConfirmed] = useState<string>()
   const sending = useSubmission(async (body: { token: string }) => {
-    setConfirmed((await verifyEmail(body)).email)
-    await refresh()
+    const { email, session } = await verifyEmail(body)
+    setConfirmed(email)
+    if (!session) return refresh()
+    enter(session) // this browser signed up: it is signed in
+    navigate('/', { replace: true })
   })
   if (confirmed !== undefined)
     return (
