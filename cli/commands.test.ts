@@ -1,4 +1,4 @@
-// project, key, cluster and plan against a running server: output for people, JSON for programs, exit codes.
+// project, key, alias, usage, limits, credential, cluster and plan against a running server: output for people, JSON for programs, exit codes.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test as sequential } from 'vitest'
@@ -144,6 +144,7 @@ test('§4.5–4.8 cluster register, list, heartbeat and deregister; --json is th
   expect(shown).toMatch(/^Replicas +2–8, first token within 250 ms$/m)
 
   expect(await json(`cluster heartbeat ${plain.id} --status active`)).toMatchObject({ status: 'active' })
+  expect(await run(`cluster show ${plain.id}`)).toEqual(done(expect.stringMatching(/^Status +active$/m)))
   const { stdout: listed } = await run('cluster list')
   expect(listed.split('\n').map((line) => line.split(/ {2,}/)[1])).toEqual([
     'NAME',
@@ -161,6 +162,113 @@ test('§4.5–4.8 cluster register, list, heartbeat and deregister; --json is th
   expect(again).toEqual(
     failed(1, /^switchyard: No cluster 'byc_\w+' in this project\. \(404 invalid_request_error\)\n$/),
   )
+})
+
+test('0163 project list, and a key added to a project as its operator, by id or name; it is on record there', async () => {
+  const { project, key } = await json('project create --name harbour --owner-email bea@example.com --verified')
+  const { stdout } = await run('project list')
+  expect(stdout).toMatch(/^ID +NAME +OWNER +KEYS +SPENT +CAP +CREATED\nprj_\w+ +default +owner@switchyard\.local +\d+ /)
+  expect(stdout).toMatch(new RegExp(`^${project.id} +harbour +bea@example\\.com +1 +\\$0\\.00 +- +\\d{4}-`, 'm'))
+  const listed: { id: string }[] = (await json('project list')).data
+  expect(listed.map(({ id }) => id)).toContain(project.id)
+
+  // The last admin key is lost: the operator makes another, without a key.
+  const nobody = { SWITCHYARD_URL: 'http://127.0.0.1:1' }
+  const line = ['key', 'create', '--project', 'harbour', '--name', 'rescue', '--scope', 'admin', '--json']
+  const made = JSON.parse((await place.run(line, nobody)).stdout)
+  expect(made).toMatchObject({ project_id: project.id, name: 'rescue', scopes: ['admin'] })
+  expect((await as(made.key, 'key list')).stdout).toContain('rescue')
+  expect(await ask('/v2/audit-log?actor=operator', key)).toContain('"action":"switchyard key create"')
+  expect(await run(`key create --project ${project.id} --name plain`)).toEqual(
+    done(expect.stringMatching(/^ {2}svc_live_\w{42}$/m)),
+  )
+
+  const unknown = await run('key create --project nowhere --name x')
+  expect(unknown).toEqual(failed(1, /^switchyard: There is no project 'nowhere'\. .*project list.*\n$/))
+  await json('project create --name harbour --owner-email carl@example.com --verified')
+  const twice = await run('key create --project harbour --name x')
+  expect(twice).toEqual(failed(1, /^switchyard: Several projects are called 'harbour'\. .*prj_\w+, prj_\w+\.\n$/))
+  const again = await run('project create --name harbour --owner-email carl@example.com')
+  expect(again).toEqual(failed(1, /^switchyard: carl@example\.com owns a project 'harbour' already: prj_\w+\.\n$/))
+})
+
+test('0160 owner-link prints a link for a project without an owner who signs in', async () => {
+  await json('project create --name pier --owner-email dora@example.com')
+  const printed = await json('owner-link --project pier')
+  expect(printed).toMatchObject({
+    project_name: 'pier',
+    url: expect.stringMatching(/^http:.*become-owner#token=\w{43}$/),
+  })
+  const { stdout } = await run('owner-link --project pier')
+  expect(stdout).toMatch(/^Open this to own the project pier\. It works once, until \d{4}-.* UTC\./)
+  expect(stdout).not.toContain(printed.url)
+})
+
+test('§9.4 alias create, list, release, releases, activate and delete', async () => {
+  const created = await json('alias create team/fast --target openai=gpt-4o-mini')
+  const second = await json('alias release team/fast --target openai=gpt-4o,90 openai=gpt-4o-mini,10')
+  expect(second).toMatchObject({
+    version: 2,
+    targets: [
+      { provider: 'openai', model: 'gpt-4o', weight: 90 },
+      { provider: 'openai', model: 'gpt-4o-mini', weight: 10 },
+    ],
+  })
+  expect((await run('alias releases team/fast')).stdout).toMatch(
+    new RegExp(`^${second.id} +2 +openai=gpt-4o,90 openai=gpt-4o-mini,10 +\\d{4}-`, 'm'),
+  )
+  expect(await json(`alias activate ${second.id}`)).toMatchObject({ current_release_id: second.id })
+  expect(await json(`alias activate ${created.current_release_id}`)).toMatchObject({ id: created.id })
+  const third = await json('alias release team/fast --target openai=gpt-4o --activate')
+  expect((await run('alias list')).stdout).toMatch(new RegExp(`^team/fast +${third.current_release_id} `, 'm'))
+  expect(await run('alias delete team/fast')).toEqual(done('Deleted team/fast.\n'))
+  expect(await run('alias delete team/fast')).toEqual(failed(1, /\(404 /))
+})
+
+test('§8.2 usage as a table, added up, as JSON and as CSV', async () => {
+  const { id, key } = await json('key create --name spender')
+  const chat = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Say hello.' }] }
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  for (let n = 0; n < 2; n++) {
+    const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(chat) })
+    expect([answer.status, await answer.json()]).toMatchObject([200, { object: 'chat.completion' }])
+  }
+  const { stdout } = await run(`usage --key ${id}`)
+  expect(stdout).toMatch(/^TIME +TRACE +KEY +MODEL +PROVIDER +STATUS +MS +INPUT +OUTPUT +CHARGED\n/)
+  expect(stdout.match(/ completed +\d+ +\d+ +\d+ +\$0\.00$/gm)).toHaveLength(2)
+  expect((await run(`usage --key ${id} --limit 1`)).stdout).toMatch(/^There are more: --after trc_\w+\n$/m)
+  expect((await run(`usage --key ${id} --group-by model,day --from 2020-01-01`)).stdout).toMatch(
+    /^DAY +MODEL +REQUESTS +INPUT +OUTPUT +CHARGED\n\d{4}-\d\d-\d\d +gpt-4o-mini +2 +\d+ +\d+ +\$0\.00\n$/,
+  )
+  expect((await json(`usage --key ${id}`)).data).toHaveLength(2)
+  const csv = (await run(`usage --key ${id} --csv`)).stdout.trimEnd().split('\n')
+  expect([csv[0], csv.length]).toEqual([expect.stringContaining('trace_id'), 3])
+})
+
+test('§8.1 limits of every key, and of one', async () => {
+  const { id } = await json('key create --name limited')
+  expect((await run('limits show')).stdout).toMatch(/^each key +tokens per minute +\d+$/m)
+  const set = await run(`limits set ${id} --requests 600`)
+  expect(set).toEqual(done(expect.stringMatching(/^Requests a minute +600\nTokens a minute +\d+ \(as every key\)$/m)))
+  expect(await json(`limits show ${id}`)).toMatchObject({ requests_per_minute: 600, tokens_per_minute: null })
+  expect(await json(`limits set ${id} --clear`)).toMatchObject({ requests_per_minute: null })
+  expect(await run(`limits set ${id} --requests 0`)).toEqual(failed(1, /requests_per_minute.*\(400 /))
+})
+
+test('R20 credentials: the secret comes from standard input or a variable, and is never shown', async () => {
+  const secret = 'sk-a-secret-of-some-length'
+  const entered = await run('credential add --provider openai --name piped', `${secret}\n`)
+  expect(entered).toEqual(done(expect.stringMatching(/^Secret +sk-a…ngth$/m)))
+  const line = 'credential add --provider openai --name named --secret-env MINE --json'.split(' ')
+  const named = await place.run(line, { SWITCHYARD_URL: url, SWITCHYARD_KEY: KEY, MINE: secret })
+  const { id } = JSON.parse(named.stdout)
+  const { stdout } = await run('credential list')
+  expect(stdout).toMatch(new RegExp(`^${id} +openai +named +sk-a…ngth +active +- +-$`, 'm'))
+  expect([entered.stdout, named.stdout, stdout].join()).not.toContain(secret)
+  expect(await run('credential add --provider openai --name none')).toEqual(failed(2, /holds no secret/))
+  expect(await run('credential add --provider openai --name none --secret-env NONE')).toEqual(failed(2, /NONE is not/))
+  expect(await run(`credential revoke ${id}`)).toEqual(done(`Revoked ${id}.\n`))
+  expect(await run(`credential verify ${id}`)).toEqual(failed(1, /is revoked\. \(400 /))
 })
 
 test('§4.9 plan reads a file or standard input, and says what it means', async () => {

@@ -5,10 +5,12 @@ import type * as Development from '../src/development.ts'
 import type * as Gateway from '../src/gateway-settings.ts'
 import type * as Server from '../src/main.ts'
 import type * as Operate from '../src/operate.ts'
+import type * as OperateProjects from '../src/operate-projects.ts'
 
 export const backup = (): Promise<typeof Backup> => import('../src/backup.ts')
 export const configuration = (): Promise<typeof Configuration> => import('../src/config.ts')
 export const development = (): Promise<typeof Development> => import('../src/development.ts')
 export const gateway = (): Promise<typeof Gateway> => import('../src/gateway-settings.ts')
 export const operate = (): Promise<typeof Operate> => import('../src/operate.ts')
+export const operateProjects = (): Promise<typeof OperateProjects> => import('../src/operate-projects.ts')
 export const server = (): Promise<typeof Server> => import('../src/main.ts')

@@ -28,6 +28,15 @@ test.each([
   ['key budget key_1 --usd 1 --clear', ".*'--clear' cannot be used with option '--usd <amount>'"],
   ['key budget key_1 --usd 0.0000001', '.*at most six decimals.'],
   ['cluster register --name x --region y --max-replicas 1.5', '.*It must be a whole number.'],
+  ['alias create fast', "required option '--target <where=model.*>' not specified"],
+  ['alias create fast --target gpt-4o', '.*It must have the form openai=gpt-4o or openai=gpt-4o,90.'],
+  ['alias activate als_1', '.*It must begin with alr_.'],
+  ['usage --group-by week', '.*It must be one or more of day, model, .*'],
+  ['usage --from yesterday', '.*It must be a time such as .*'],
+  ['usage --csv --json', ".*'--csv' cannot be used with option '--json'"],
+  ['limits set key_1', 'give --requests, --tokens or --streams, or --clear'],
+  ['limits set key_1 --clear --tokens 5', ".*'--clear' cannot be used with option '--tokens <count>'"],
+  ['credential add --provider openai --name x --secret sk-pasted', "unknown option '--secret'.*"],
   ['restore nowhere', '.*There is no such file.'],
 ])('§2 wrong usage is told in one line, with exit code 2: %s', async (line, message) => {
   const { complaints, ending } = await parse(line)

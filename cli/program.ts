@@ -1,19 +1,31 @@
 // What can be typed after `switchyard`, and the help on it.
 import { Command, type OutputConfiguration } from 'commander'
 import { version } from '../src/version.ts'
+import { addAlias } from './commands/aliases.ts'
 import { addCluster } from './commands/clusters.ts'
+import { addCredential } from './commands/credentials.ts'
 import { addConfig } from './commands/file-check.ts'
+import { addOwnerLink } from './commands/first-owner.ts'
 import { addKey } from './commands/keys.ts'
+import { addLimits } from './commands/limits.ts'
 import { addPlan } from './commands/plan.ts'
 import { addProject } from './commands/projects.ts'
 import { addServe } from './commands/serve.ts'
 import { addUpkeep } from './commands/upkeep.ts'
+import { addUsage } from './commands/usage.ts'
 import { EXIT_CODES } from './failure.ts'
 
-const SETTINGS = `Settings of key, cluster, plan and project cap, which speak to a service:
+const SETTINGS = `Settings of key, alias, credential, limits, usage, cluster, plan and project cap, which
+speak to a service:
   SWITCHYARD_URL  where it is (default: http://127.0.0.1:8080)
   SWITCHYARD_KEY  an API key of the project
-The other commands read the settings of the server: SWITCHYARD_DATA_DIR, DATABASE_URL and the like.`
+The other commands, and key create --project, work on the store by the settings of the server: SWITCHYARD_DATA_DIR,
+DATABASE_URL and the like.`
+
+const COMMANDS = [
+  ...[addServe, addOwnerLink, addProject, addKey, addAlias, addCredential, addLimits, addUsage, addCluster, addPlan],
+  ...[addConfig, addUpkeep],
+]
 
 /** `complain` is told of wrong usage, in one line; parsing then rejects with a CommanderError. */
 export function commandLine(complain: (text: string) => void, output: OutputConfiguration = {}): Command {
@@ -32,6 +44,6 @@ export function commandLine(complain: (text: string) => void, output: OutputConf
             .replace(/\s*\n\s*/g, ' '),
         ),
     })
-  for (const add of [addServe, addProject, addKey, addCluster, addPlan, addConfig, addUpkeep]) add(program)
+  for (const add of COMMANDS) add(program)
   return program
 }

@@ -25,13 +25,17 @@ export function clientFrom(env: NodeJS.ProcessEnv, pause: (ms: number) => Promis
   const target = targetFrom(env)
 
   async function call<Body>(method: string, path: string, payload?: string): Promise<Answer<Body>> {
-    const request = { method, path, payload, idempotency_key: randomUUID() }
+    const text = await textOf({ method, path, payload, accept: undefined, idempotency_key: randomUUID() })
+    return { body: bodyOf<Body>(text, target), text }
+  }
+
+  async function textOf(request: Request): Promise<string> {
     let brokeOff = false
     for (let tries = 1; ; tries++) {
       const outcome = await attempt(target, request)
-      if (outcome.kind === 'answered') return { body: bodyOf<Body>(outcome.text, target), text: outcome.text }
+      if (outcome.kind === 'answered') return outcome.text
       const { failure, wait_s } = outcome
-      if (brokeOff && outcome.status === 404 && method === 'DELETE')
+      if (brokeOff && outcome.status === 404 && request.method === 'DELETE')
         throw new Failure(failure.exit_code, `${failure.message} An earlier try broke off, and may have done it.`)
       if (wait_s === undefined || wait_s > RETRY_AFTER_MAX_S || tries === TRIES_MAX) throw failure
       brokeOff ||= outcome.status === undefined
@@ -42,6 +46,9 @@ export function clientFrom(env: NodeJS.ProcessEnv, pause: (ms: number) => Promis
 
   return {
     get: <Body>(path: string) => call<Body>('GET', path),
+    /** In another form than JSON. */
+    getText: (path: string, accept: string) =>
+      textOf({ method: 'GET', path, payload: undefined, accept, idempotency_key: randomUUID() }),
     delete: <Body>(path: string) => call<Body>('DELETE', path),
     post: <Body>(path: string, body: unknown) => call<Body>('POST', path, JSON.stringify(body)),
     patch: <Body>(path: string, body: unknown) => call<Body>('PATCH', path, JSON.stringify(body)),
@@ -70,6 +77,7 @@ interface Request {
   method: string
   path: string
   payload: string | undefined
+  accept: string | undefined
   idempotency_key: string
 }
 
@@ -79,12 +87,13 @@ type Outcome =
   | { kind: 'failed'; failure: Failure; status?: number; wait_s?: number }
 
 async function attempt({ base, key }: Target, request: Request): Promise<Outcome> {
-  const { method, path, payload, idempotency_key } = request
+  const { method, path, payload, accept, idempotency_key } = request
   try {
     const response = await fetch(base + path, {
       method,
       headers: {
         authorization: `Bearer ${key}`,
+        ...(accept !== undefined && { accept }),
         ...(payload !== undefined && { 'content-type': 'application/json' }),
         ...(method === 'POST' && { 'agent-idempotency-key': idempotency_key }),
       },

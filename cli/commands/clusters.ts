@@ -47,6 +47,12 @@ export function addCluster(program: Command): void {
   const listing = withJson(cluster.command('list')).description('list all clusters, newest first').action(list)
   withExample(listing, 'switchyard cluster list')
 
+  const showing = withJson(cluster.command('show'))
+    .description('show a cluster')
+    .argument('<id>', 'begins byc_', idOf('byc'))
+    .action(show)
+  withExample(showing, 'switchyard cluster show byc_1b2c3d4e5f6g7h8i9j0k')
+
   const beating = withJson(cluster.command('heartbeat'))
     .description('report the health of a cluster; one that is silent for 90 s is taken for down')
     .argument('<id>', 'begins byc_', idOf('byc'))
@@ -100,6 +106,11 @@ async function list({ json }: Printing): Promise<void> {
     cluster.endpoint ?? '-',
   ])
   print(table(['ID', 'NAME', 'REGION', 'STATUS', 'RUNTIME', 'REPLICAS', 'LAST HEARTBEAT', 'ENDPOINT'], rows))
+}
+
+async function show(id: string, { json }: Printing): Promise<void> {
+  const { body, text } = await service().get<Cluster>(`/v2/byoc/clusters/${id}`)
+  print(json ? text : describe(body))
 }
 
 async function heartbeat(id: string, { status, json }: Printing & { status: ReportedStatus }): Promise<void> {

@@ -1,8 +1,9 @@
 // `switchyard key`: §4.1–4.4 over HTTP, and the limits by the calendar beside them (R65).
 import { type Command, Option } from 'commander'
 import type { Scope } from '../../src/core/scopes.ts'
-import type { ApiKey } from '../../src/keys/key.ts'
+import type { ApiKey, NewKey } from '../../src/keys/key.ts'
 import { idOf, type Printing, print, service, usdAmount, withExample, withJson } from '../command-line.ts'
+import { configuration, operateProjects } from '../on-demand.ts'
 import { dollars, table, when } from '../table.ts'
 import { describe, limitOf, withSecret } from './key-card.ts'
 import { addKeyLifecycle, type KeyTerms, termsOf } from './key-lifecycle.ts'
@@ -19,10 +20,12 @@ export function addKey(program: Command): void {
     .option('--expires <time>', 'when it ends, such as 2027-01-01T00:00:00Z')
     .option('--models <name...>', 'the only models it may name; gpt-4o* stands for all that begin so')
     .option('--cidrs <network...>', 'the only networks it works from, such as 203.0.113.0/24')
+    .option('--project <id or name>', 'a project of the store, as its operator: needs no key, and no running service')
     .action(create)
   withExample(
     creation,
     'switchyard key create --name worker --scope inference',
+    'switchyard key create --project default --name admin --scope admin',
     'switchyard key create --name ci --expires 2027-01-01T00:00:00Z --models fast gpt-4o* --cidrs 203.0.113.0/24',
   )
 
@@ -62,12 +65,21 @@ export function addKey(program: Command): void {
   addKeyLifecycle(key)
 }
 
-type Creating = Printing & KeyTerms & { name: string; scope?: Scope[] }
+type Creating = Printing & KeyTerms & { name: string; scope?: Scope[]; project?: string }
 
-async function create({ name, scope, json, ...terms }: Creating): Promise<void> {
+async function create({ name, scope, json, project, ...terms }: Creating): Promise<void> {
   const asked = { name, ...(scope && { scopes: scope }), ...termsOf(terms) }
+  if (project !== undefined) return createInStore(project, asked, json)
   const { body, text } = await service().post<ApiKey & { key: string }>('/v2/api-keys', asked)
   print(json ? text : withSecret(body))
+}
+
+/** Also the way back in where the last admin key is lost. */
+async function createInStore(project: string, asked: NewKey, json = false): Promise<void> {
+  const { readConfig } = await configuration()
+  const { createKeyIn } = await operateProjects()
+  const created = await createKeyIn(readConfig(), project, asked)
+  print(json ? JSON.stringify(created) : withSecret(created))
 }
 
 type Listing = Printing & { limit?: string; after?: string; parent?: string }

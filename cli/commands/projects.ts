@@ -1,9 +1,10 @@
-// `switchyard project`: created on the store itself, with or without a server beside it; its cap is set over HTTP.
+// `switchyard project`: created and listed on the store itself, with or without a server beside it; its cap is set over
+// HTTP.
 import { type Command, Option } from 'commander'
 import type { CreatedProject } from '../../src/operate.ts'
 import { type Printing, print, service, usdAmount, withExample, withJson } from '../command-line.ts'
-import { configuration, operate } from '../on-demand.ts'
-import { card, dollars, when } from '../table.ts'
+import { configuration, operate, operateProjects } from '../on-demand.ts'
+import { card, dollars, table, when } from '../table.ts'
 
 interface Creation extends Printing {
   name: string
@@ -14,7 +15,7 @@ interface Creation extends Printing {
 export function addProject(program: Command): void {
   const project = program
     .command('project')
-    .description('create a project in the store that the settings name; cap its spending')
+    .description('create and list projects in the store that the settings name; cap the spending of one')
   const creation = project
     .command('create')
     .description('create a project, its owner and its admin key, which is printed once')
@@ -25,12 +26,36 @@ export function addProject(program: Command): void {
     .action(create)
   withExample(creation, 'switchyard project create --name atlas --owner-email ada@example.com --verified')
 
+  const listing = project
+    .command('list')
+    .description('list all projects of the store, oldest first')
+    .option('--json', 'print JSON: a list in data')
+    .action(list)
+  withExample(listing, 'switchyard project list', "switchyard project list --json | jq -r '.data[].id'")
+
   const capping = withJson(project.command('cap'))
     .description('set or clear the spending cap of the project that SWITCHYARD_KEY belongs to')
     .option('--usd <amount>', 'cap in US dollars over all keys; 0 blocks every generation', usdAmount)
     .addOption(new Option('--clear', 'no cap').conflicts('usd'))
     .action(cap)
   withExample(capping, 'switchyard project cap --usd 500', 'switchyard project cap --clear')
+}
+
+async function list({ json }: Printing): Promise<void> {
+  const { readConfig } = await configuration()
+  const { listProjects } = await operateProjects()
+  const data = await listProjects(readConfig())
+  if (json) return print(JSON.stringify({ object: 'list', data, has_more: false }))
+  const rows = data.map((one) => [
+    one.id,
+    one.name,
+    one.owner_email,
+    String(one.keys),
+    dollars(one.spent_micros),
+    one.cap_micros === null ? '-' : dollars(one.cap_micros),
+    when(one.created_at),
+  ])
+  print(table(['ID', 'NAME', 'OWNER', 'KEYS', 'SPENT', 'CAP', 'CREATED'], rows))
 }
 
 interface Spending {

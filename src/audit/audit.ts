@@ -11,7 +11,9 @@ export const AuditEntry = Type.Object(
   {
     id: Type.String({ description: 'Opaque, begins `aud_`.' }),
     object: Type.Literal('audit_entry'),
-    actor: Type.String({ description: 'The key (`key_…`) or the person (`usr_…`) who did it.' }),
+    actor: Type.String({
+      description: 'The key (`key_…`) or the person (`usr_…`) who did it, or `operator` for the command line.',
+    }),
     action: Type.String({ description: 'The endpoint: `POST /v2/api-keys/{key_id}/budget`.' }),
     target: Type.Optional(Type.String({ description: 'The id of what it was done to.' })),
     request_id: Type.String({ description: 'The `x-request-id` of the answer.' }),

@@ -1,0 +1,70 @@
+// `switchyard limits`: §8.1 over HTTP. What holds for every key and project comes from switchyard.yaml.
+import { type Command, Option } from 'commander'
+import type { GatewayView } from '../../src/inference/gateway-routes.ts'
+import type { ApiKeyLimits } from '../../src/limits/key-limits.ts'
+import { idOf, type Printing, print, service, wholeNumber, withExample, withJson } from '../command-line.ts'
+import { card, table } from '../table.ts'
+
+export function addLimits(program: Command): void {
+  const limits = program.command('limits').description('rate limits of the project that SWITCHYARD_KEY belongs to')
+
+  const showing = withJson(limits.command('show'))
+    .description('show what a key may do, or what holds for every address, key and project')
+    .argument('[key]', 'begins key_', idOf('key'))
+    .action(show)
+  withExample(showing, 'switchyard limits show', 'switchyard limits show key_1b2c3d4e5f6g7h8i9j0k')
+
+  const setting = withJson(limits.command('set'))
+    .description('set the rate limits of one key; what is not given stays as it is')
+    .argument('<key>', 'begins key_', idOf('key'))
+    .option('--requests <count>', 'requests in a minute', wholeNumber)
+    .option('--tokens <count>', 'tokens in a minute', wholeNumber)
+    .option('--streams <count>', 'streams that may be open at once', wholeNumber)
+    .addOption(new Option('--clear', 'what holds for every key').conflicts(['requests', 'tokens', 'streams']))
+    .action(set)
+  withExample(
+    setting,
+    'switchyard limits set key_1b2c3d4e5f6g7h8i9j0k --requests 600 --tokens 100000',
+    'switchyard limits set key_1b2c3d4e5f6g7h8i9j0k --clear',
+  )
+}
+
+async function show(key: string | undefined, { json }: Printing): Promise<void> {
+  if (key !== undefined) {
+    const { body, text } = await service().get<ApiKeyLimits>(`/v2/api-keys/${key}/limits`)
+    return print(json ? text : describe(body))
+  }
+  const { body } = await service().get<GatewayView>('/v2/gateway')
+  if (json) return print(JSON.stringify(body.limits))
+  const { edge, key: ofKey, project, shadow } = body.limits
+  const rows = Object.entries({ 'each address': edge, 'each key': ofKey, 'each project': project }).flatMap(
+    ([whom, counts]) => Object.entries(counts).map(([what, count]) => [whom, what.replaceAll('_', ' '), String(count)]),
+  )
+  print(table(['OF', 'LIMIT', 'AT MOST'], rows))
+  if (shadow.length > 0) print(`Counted and never refused: ${shadow.join(', ')}.`)
+}
+
+type Setting = Printing & { requests?: number; tokens?: number; streams?: number; clear?: true }
+
+async function set(key: string, asked: Setting, command: Command): Promise<void> {
+  const { requests, tokens, streams, clear, json } = asked
+  const changes = {
+    ...((clear || requests !== undefined) && { requests_per_minute: requests ?? null }),
+    ...((clear || tokens !== undefined) && { tokens_per_minute: tokens ?? null }),
+    ...((clear || streams !== undefined) && { concurrent_streams: streams ?? null }),
+  }
+  if (Object.keys(changes).length === 0) command.error('give --requests, --tokens or --streams, or --clear')
+  const { body, text } = await service().post<ApiKeyLimits>(`/v2/api-keys/${key}/limits`, changes)
+  print(json ? text : describe(body))
+}
+
+function describe({ key_id, effective, ...own }: ApiKeyLimits): string {
+  const line = (name: 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_streams') =>
+    `${effective[name]}${own[name] === null ? ' (as every key)' : ''}`
+  return card({
+    Key: key_id,
+    'Requests a minute': line('requests_per_minute'),
+    'Tokens a minute': line('tokens_per_minute'),
+    'Streams at once': line('concurrent_streams'),
+  })
+}
