@@ -33,6 +33,10 @@ export async function listKeys(signal?: AbortSignal, tell?: (keys: readonly ApiK
   return keys
 }
 
+/** Whether the project has one that works. */
+export const anyKey = async (signal?: AbortSignal) =>
+  (await get<List<ApiKey>>(`${KEYS}?${asked({ limit: '100' })}`, signal)).data.some(({ status }) => status === 'active')
+
 export const findKey = (id: string, signal?: AbortSignal) => get<ApiKey>(`${KEYS}/${encodeURIComponent(id)}`, signal)
 
 /** A key with those it belongs together with: its parent, or its children, newest first (R64). */

@@ -81,6 +81,8 @@ async function starting(scene: ConsoleScene) {
   const { cookie } = await seedOwner(scene.db())
   const visit = await scene.visit('/start', { cookie })
   const { page } = visit
+  await page.getByRole('button', { name: 'Make a key' }).waitFor()
+  await page.waitForLoadState('networkidle') // how far the project has come is asked for once
   const asked: string[] = []
   const ended: string[] = []
   const noteIn = (urls: string[]) => (request: Request) =>

@@ -1,4 +1,5 @@
-// The first steps, which end in a working request: confirm the address, make a key, send something, see it arrive.
+// The first steps, which end in a working request: confirm the address, make a key, send something, see it arrive, and
+// put a provider in the place of the placeholder.
 import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import { createKey, type NewKey } from '../../api/key-calls.ts'
 import { type UsageEvent, usageEvents } from '../../api/usage-calls.ts'
@@ -8,10 +9,12 @@ import { CodeBlock } from '../../parts/code-block.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
+import { TimeAgo } from '../../parts/time-ago.tsx'
 import { useResource } from '../../state/resource.ts'
 import { type Secret, secretOf } from '../../state/secret.ts'
 import { useMay, useMe, useSession } from '../../state/session.tsx'
 import { useSubmission } from '../../state/submission.ts'
+import { firstProgress, type Progress } from './first-progress.ts'
 import { FIRST_REQUESTS } from './first-requests.ts'
 
 const NEW_KEY: NewKey = { name: 'first key', scopes: ['inference'] }
@@ -28,6 +31,8 @@ export default function StartPage() {
   const { person } = useMe()
   const [made, setMade] = useState<MadeKey>()
   const [arrived, setArrived] = useState<UsageEvent>()
+  const { state } = useResource(firstProgress)
+  const { has_key, latest, is_live } = state.kind === 'ready' ? state.value : NOTHING_YET
   useAddressWatch(person.email_verified)
   // Who leaves the page has seen the key for the last time.
   useEffect(() => () => made?.secret.forget(), [made])
@@ -38,28 +43,34 @@ export default function StartPage() {
   }
 
   const raw = made?.secret.read()
+  const answered = arrived ?? latest
   return (
     <>
-      <PageHeader title="Get started" lead="Four steps to the first request. It takes a minute." />
+      <PageHeader title="Get started" lead="From nothing to the first answer in a minute." />
       <ol className="steps">
         <Step title="Confirm your e-mail address" done={person.email_verified}>
           <Confirmation {...person} />
         </Step>
-        <Step title="Make a key" done={made !== undefined}>
-          {made ? <Made raw={raw} onStored={() => forget(made)} /> : <MakeKey onMade={setMade} />}
+        <Step title="Make a key" done={made !== undefined || has_key}>
+          {made ? <Made raw={raw} onStored={() => forget(made)} /> : <MakeKey another={has_key} onMade={setMade} />}
         </Step>
-        <Step title="Send a request" done={arrived !== undefined}>
+        <Step title="Send a request" done={answered !== undefined}>
           <Tabs label="How to send it" tabs={[request(0, raw), request(1, raw), request(2, raw)]} />
         </Step>
-        <Step title="See it arrive" done={arrived !== undefined}>
+        <Step title="See it arrive" done={answered !== undefined}>
           {arrived && <Arrived event={arrived} />}
           {!arrived && made && <Wait key_id={made.id} onArrived={setArrived} />}
-          {!arrived && !made && <p className="muted">Once you have a key, this page watches for its first request.</p>}
+          {!arrived && !made && <Before latest={latest} />}
+        </Step>
+        <Step title="Connect a provider" done={is_live}>
+          {is_live ? <p className="muted">A provider answers.</p> : <Connect />}
         </Step>
       </ol>
     </>
   )
 }
+
+const NOTHING_YET: Progress = { has_key: false, latest: undefined, is_live: false }
 
 const Step = ({ title, done, children }: { title: string; done: boolean; children: ReactNode }) => (
   <li className="step" data-done={done || undefined}>
@@ -103,7 +114,7 @@ function Confirmation({ email, email_verified }: { email: string; email_verified
   )
 }
 
-function MakeKey({ onMade }: { onMade(made: MadeKey): void }) {
+function MakeKey({ another, onMade }: { another: boolean; onMade(made: MadeKey): void }) {
   const { person } = useMe()
   const may_create = useMay('admin')
   const making = useSubmission(async (body: NewKey, idempotency_key) => {
@@ -113,11 +124,14 @@ function MakeKey({ onMade }: { onMade(made: MadeKey): void }) {
   if (!may_create) return <p>Only owners of a project make keys. Ask one for a key of yours.</p>
   return (
     <div className="stack">
-      <p>It may generate and read, and change nothing. You can give it a budget later.</p>
+      <p>
+        {another ? 'The project has a key. Make one for each agent: it' : 'It'} may generate and read, and change
+        nothing. You can give it a budget later.
+      </p>
       <FormError error={making.error} fields={[]} />
       <span>
         <Button
-          look="primary"
+          {...(!another && { look: 'primary' as const })}
           busy={making.busy}
           disabled={!person.email_verified}
           onClick={() => void making.submit(NEW_KEY)}
@@ -133,7 +147,7 @@ function Made({ raw, onStored }: { raw: string | undefined; onStored(): void }) 
   if (raw === undefined) return <p className="muted">The key is made, and no longer on this page.</p>
   return (
     <div className="stack">
-      <p>It stands in the request below, this once. Store it if you want to keep it: here, only its hash is kept.</p>
+      <p>It is in the request below, and shown only now. To keep it, store it: the server keeps its hash.</p>
       <div className="secret">
         <code>{raw}</code>
         <Button onClick={onStored}>I have stored it</Button>
@@ -141,6 +155,31 @@ function Made({ raw, onStored }: { raw: string | undefined; onStored(): void }) 
     </div>
   )
 }
+
+/** What came before somebody looked at this page, such as the request that the server printed. */
+function Before({ latest }: { latest: UsageEvent | undefined }) {
+  if (!latest) return <p className="muted">Once you have a key, this page watches for its first request.</p>
+  return (
+    <p className="row">
+      <span>
+        The latest was answered by {latest.resolved_model} <TimeAgo at={latest.created_at} />.
+      </span>
+      <LinkButton to={`/traces/${latest.trace_id}`}>Look at it</LinkButton>
+    </p>
+  )
+}
+
+const Connect = () => (
+  <div className="stack">
+    <p>
+      A placeholder answers, at no charge. For real answers, start the server with <code>OPENAI_API_KEY</code> or a{' '}
+      <code>switchyard.yaml</code>, or enter a credential of this project.
+    </p>
+    <span>
+      <LinkButton to="/settings/credentials">Enter a credential</LinkButton>
+    </span>
+  </div>
+)
 
 function Wait({ key_id, onArrived }: { key_id: string; onArrived(event: UsageEvent): void }) {
   const { state } = useResource(
