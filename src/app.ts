@@ -20,6 +20,7 @@ import type { VerifyCredential } from './credentials/credential.ts'
 import { credentialRoutes } from './credentials/credential-routes.ts'
 import { type GatewaySettings, noGateway } from './gateway-settings.ts'
 import { hintsRoutes } from './hints/hints-routes.ts'
+import type { ArrivalLimits } from './http/arrival.ts'
 import { authenticate, authorize } from './http/auth-hooks.ts'
 import { buildFastify } from './http/fastify.ts'
 import { serveReference } from './http/reference.ts'
@@ -82,6 +83,8 @@ export interface Parts {
   deliverMail?: Deliver
   /** What passwords are hashed with; without it, Argon2id. */
   passwordHashing?: PasswordHashing
+  /** How long bodies may take to arrive, where that is not as usual. */
+  arrival?: ArrivalLimits
   /** The pages for people; without them, only the API. */
   console?: ConsoleFiles | undefined
 }
@@ -118,7 +121,7 @@ export async function buildService(parts: Parts) {
   const { path, snapshots } = inference
   const places = servedPlaces(gateway)
 
-  const app = buildFastify(logger, settings.trusted_proxies)
+  const app = buildFastify(logger, { trusted_proxies: settings.trusted_proxies, clock, arrival: parts.arrival })
   measureRequests(app, counts)
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (readiness.isDraining()) reply.header('connection', 'close')

@@ -1,7 +1,8 @@
 // Whatever goes wrong, the caller gets the one envelope (§7, R2) and the standard security headers (§10.2): also from
 // the router, the parser, Node's HTTP server, and before any of them could read the request.
-import { type OutgoingMessage, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type OutgoingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, type RefusalName, refusalNameFor } from '../core/refusal.ts'
 import { describeInvalid } from './validation-messages.ts'
@@ -87,10 +88,23 @@ export function answerClientError(
   const unasked = socket.bytesRead === 0
   if (error.code === 'ECONNRESET' || !socket.writable || answering || unasked) return void socket.destroy()
   const [name, message] = NODE_CLIENT_ERRORS[error.code ?? ''] ?? ['invalid_request', 'This is not well-formed HTTP.']
-  const { status, body } = new Refusal(name, message)
+  answerOn(socket, new Refusal(name, message))
+}
+
+/** CONNECT asks for a tunnel, and never reaches the router. */
+export function answerTunnel(_request: IncomingMessage, socket: Duplex): void {
+  const headers = { allow: 'GET, HEAD, POST, PATCH, DELETE' }
+  answerOn(socket, new Refusal('method_not_allowed', 'This is no proxy: CONNECT is not taken.', { headers }))
+}
+
+const LINGER_MS = 2_000
+
+function answerOn(socket: Duplex, refusal: Refusal): void {
+  const { status, body } = refusal
   const payload = JSON.stringify(body)
   const headers = {
     ...SECURITY_HEADERS,
+    ...refusal.headers,
     'content-type': JSON_TYPE,
     'content-length': Buffer.byteLength(payload),
     connection: 'close',
@@ -98,5 +112,8 @@ export function answerClientError(
   const head = Object.entries(headers)
     .map(([header, value]) => `${header}: ${value}\r\n`)
     .join('')
+  socket.on('error', () => {})
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${payload}`)
+  // Who goes on sending has had their answer by then. Closed at once, it could be lost with what they sent.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }

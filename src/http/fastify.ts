@@ -1,27 +1,32 @@
 // A Fastify instance with the service's manners: strict JSON in, one error shape out, no undeclared route.
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyRequest,
-  LogController,
-  type RouteOptions,
-} from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from 'fastify'
+import { type Clock, SECOND_MS, systemClock } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
 import { type Cidr, canonicalAddress, isIn } from '../core/ip-address.ts'
 import { Refusal } from '../core/refusal.ts'
-import { answerClientError, answerError, answerRefusal, JSON_TYPE, SECURITY_HEADERS } from './answers.ts'
+import { answerClientError, answerError, answerRefusal, answerTunnel, JSON_TYPE, SECURITY_HEADERS } from './answers.ts'
+import { type ArrivalLimits, watchArrivals } from './arrival.ts'
+import { readEncodedBodies } from './encoded-bodies.ts'
 import { closeGracefully } from './graceful-close.ts'
 import { parseJsonBodies } from './json-body.ts'
 import { RequestLog } from './request-log.ts'
 import './routes.ts'
+import { answerUnknownRoutes } from './unknown-routes.ts'
 
 export const BODY_MAX_BYTES = 64 * 1024 // control-plane bodies are small; inference routes say their own bound
 const PARAM_MAX = 4_096 // longer ids simply do not exist: 404, not the router's 414
 
 export type App = ReturnType<typeof buildFastify>
 
-export function buildFastify(logger: FastifyBaseLogger, trusted_proxies: readonly Cidr[] = []) {
+interface Manners {
+  trusted_proxies?: readonly Cidr[] | undefined
+  clock?: Clock
+  arrival?: ArrivalLimits | undefined
+}
+
+export function buildFastify(logger: FastifyBaseLogger, manners: Manners = {}) {
+  const { trusted_proxies = [], clock = systemClock, arrival } = manners
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }), // metrics count requests; logs tell of trouble
@@ -30,7 +35,7 @@ export function buildFastify(logger: FastifyBaseLogger, trusted_proxies: readonl
     // For scheme and host. Whom a request counts for is `request.address`, which also reads what proxies garble.
     trustProxy: trusted_proxies.length > 0 && ((address) => isAmong(address, trusted_proxies)),
     bodyLimit: BODY_MAX_BYTES,
-    requestTimeout: 15_000, // a body that drips is cut off
+    requestTimeout: 0, // how long a body may take is watched below: Node knows one time for bodies of any size
     connectionTimeout: 0, // streams may be silent for long; their own time-outs bound them
     keepAliveTimeout: 72_000, // above the usual 60 s of a proxy in front, so that the proxy closes first
     maxRequestsPerSocket: 0,
@@ -53,6 +58,9 @@ export function buildFastify(logger: FastifyBaseLogger, trusted_proxies: readonl
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   closeGracefully(app.server)
+  const arrivals = setInterval(watchArrivals(app.server, clock, arrival), SECOND_MS).unref()
+  app.addHook('onClose', async () => clearInterval(arrivals))
+  app.server.on('connect', answerTunnel)
   app.server.on('checkExpectation', (_request, response) => {
     const { status, body } = new Refusal('expectation_failed', "Only 'Expect: 100-continue' is understood.")
     const payload = JSON.stringify(body)
@@ -66,43 +74,32 @@ export function buildFastify(logger: FastifyBaseLogger, trusted_proxies: readonl
     request.route = request.routeOptions
     reply.headers(SECURITY_HEADERS)
     reply.header('x-request-id', request.id)
-    done(hostless(request))
+    done(misaddressed(request))
   })
   app.addHook('preValidation', (request, _reply, done) => done(unnameable(request)))
+  readEncodedBodies(app)
   parseJsonBodies(app)
   app.setErrorHandler(answerError)
   answerUnknownRoutes(app)
   return app
 }
 
-/** Routes are noted as they are declared: one without scope and class stops the start; the rest tell 404 from 405. */
-function answerUnknownRoutes(app: FastifyInstance): void {
-  const known: { route: RouteOptions; path: RegExp }[] = []
-  app.addHook('onRoute', (route) => void known.push({ route, path: pathPattern(route.url) }))
-  app.addHook('onReady', async () => {
-    for (const { route } of known) assertDeclared(route)
-  })
-  app.setNotFoundHandler((request, reply) => {
-    const path = decodedPath(request.url)
-    const allowed = known.filter((one) => one.path.test(path)).flatMap((one) => one.route.method)
-    const headers = { allow: [...new Set(allowed)].join(', ') }
-    return answerRefusal(
-      allowed.length === 0
-        ? new Refusal(
-            'not_found',
-            `There is no ${request.method} ${path.slice(0, 200)}. GET /docs lists what there is.`,
-          )
-        : new Refusal('method_not_allowed', `This address takes ${headers.allow}, not ${request.method}.`, { headers }),
-      reply,
-    )
-  })
+/** RFC 9112: exactly one Host. With two, a proxy in front may have gone by the other. */
+function misaddressed({ raw }: FastifyRequest): Refusal | undefined {
+  if (raw.headers.host === undefined) return raw.httpVersion === '1.1' ? badHost('needs a Host header') : undefined
+  return hosts(raw.rawHeaders) > 1 ? badHost('has one Host header') : undefined
 }
 
-function hostless({ raw }: FastifyRequest): Refusal | undefined {
-  if (raw.headers.host !== undefined || raw.httpVersion !== '1.1') return undefined
-  return new Refusal('invalid_request', 'An HTTP/1.1 request needs a Host header.', {
-    headers: { connection: 'close' },
-  })
+const badHost = (what: string) =>
+  new Refusal('invalid_request', `An HTTP/1.1 request ${what}.`, { headers: { connection: 'close' } })
+
+function hosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
 }
 
 function isAmong(text: string, ranges: readonly Cidr[]): boolean {
@@ -116,26 +113,3 @@ function unnameable({ url, params }: FastifyRequest): Refusal | undefined {
   const named = Object.values(params as Record<string, string>).some((value) => value.includes('\0'))
   return named ? new Refusal('not_found', 'Nothing has an id with a NUL character.') : undefined
 }
-
-function assertDeclared({ method, url, config }: RouteOptions): void {
-  if (config?.public || (config?.scope && config.class)) return
-  throw new Error(`${String(method)} ${url} declares no scope and class, and is not public`)
-}
-
-/** As the router sees it: without scheme, host and query, and with its percent signs read. */
-function decodedPath(url: string): string {
-  const path = url.replace(/^https?:\/\/[^/?]*/i, '').replace(/\?.*$/, '')
-  try {
-    return decodeURI(path)
-  } catch {
-    return path
-  }
-}
-
-const pathPattern = (url: string) =>
-  new RegExp(
-    `^${url
-      .replace(/[.+?^${}()|[\]\\]/g, '\\$&')
-      .replace(/:\w+/g, '[^/]+')
-      .replace(/\*$/, '.*')}$`,
-  )
