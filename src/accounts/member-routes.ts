@@ -1,6 +1,7 @@
 // /v2/members: who belongs to the project, and as what.
 import { Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
+import { allows } from '../core/scopes.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, list, type Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
@@ -19,6 +20,7 @@ import {
   NewRole,
   RemovedMember,
   tooManyInvitations,
+  withoutAddress,
 } from './member.ts'
 import { memberStore } from './member-store.ts'
 import { projectStore } from './project-store.ts'
@@ -35,9 +37,17 @@ export const memberRoutes: Routes<Needs> = async (app, { clock, ...needs }) => {
     '/v2/members',
     {
       config: { scope: 'read', class: 'read' },
-      schema: { tags, summary: 'List members and open invitations, newest first', response: { 200: listOf(Member) } },
+      schema: {
+        tags,
+        summary: 'List members and open invitations, newest first',
+        description: 'With their addresses for those who have the `admin` scope.',
+        response: { 200: listOf(Member) },
+      },
     },
-    async ({ caller, db }) => list(await memberStore(db).list(caller.project_id, clock.now())),
+    async ({ caller: { project_id, scopes }, db }) => {
+      const members = await memberStore(db).list(project_id, clock.now())
+      return list(allows(scopes, 'admin') ? members : members.map(withoutAddress)) // R74
+    },
   )
 
   app.post(
@@ -60,9 +70,18 @@ export const memberRoutes: Routes<Needs> = async (app, { clock, ...needs }) => {
     '/v2/members/:person_id/role',
     {
       config: manage,
-      schema: { tags, summary: 'Change a role', params: Params, body: NewRole, response: { 200: Member } },
+      schema: {
+        tags,
+        summary: 'Change a role',
+        description: 'Of a member, from the next request on; of an invitation, what accepting it gives.',
+        params: Params,
+        body: NewRole,
+        response: { 200: Member },
+      },
     },
     async ({ caller: { project_id }, params: { person_id: id }, body: { role }, db }) => {
+      const invited = await memberStore(db).setInvitedRole(project_id, id, role, clock.now())
+      if (invited) return invited
       const { is_founder, ...member } = found(await memberStore(db).find(project_id, id), 'member', id)
       if (is_founder) throw foundersStay()
       await memberStore(db).setRole(project_id, id, role)

@@ -75,6 +75,15 @@ export function memberStore(db: Db) {
       return gone.length === 1
     },
 
+    /** What accepting an open invitation gives; undefined where there is none of that id. */
+    async setInvitedRole(project_id: string, id: string, role: Role, now: number): Promise<Member | undefined> {
+      const [row] = await db.rows<Row>(sql`
+        UPDATE invitation SET role = ${role}
+        WHERE project_id = ${project_id} AND id = ${id} AND expires_at > ${now}
+        RETURNING id, email, role, created_at`)
+      return row && asInvited(row)
+    },
+
     async setRole(project_id: string, person_id: string, role: Role): Promise<void> {
       await db.rows(sql`
         UPDATE membership SET role = ${role} WHERE project_id = ${project_id} AND person_id = ${person_id}`)

@@ -14,7 +14,7 @@ export const Member = Type.Object(
   {
     id: Type.String({ description: 'Begins `usr_`, or `inv_` while the invitation is open.' }),
     object: Type.Literal('member'),
-    email: Type.String(),
+    email: Type.Optional(Type.String({ description: 'Only for those with the `admin` scope.' })),
     role: Role,
     status: Type.Enum(['active', 'invited']),
     created_at: time(),
@@ -22,6 +22,9 @@ export const Member = Type.Object(
   { title: 'Member' },
 )
 export type Member = Static<typeof Member>
+
+/** R74. */
+export const withoutAddress = ({ email: _theirs, ...member }: Member): Member => member
 
 export const NewInvitation = Type.Object({ email: Email, role: Role }, { title: 'NewInvitation' })
 export const NewRole = Type.Object({ role: Role }, { title: 'NewRole' })

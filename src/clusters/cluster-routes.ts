@@ -1,9 +1,11 @@
 // §4.5–4.8: /v2/byoc/clusters.
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, type Routes } from '../http/routes.ts'
 import { sendList } from '../http/whole-list.ts'
+import { forbiddenToReport } from '../keys/key-terms.ts'
 import { Cluster, DeregisteredCluster, NewCluster, registerCluster } from './cluster.ts'
 import { clusterStore } from './cluster-store.ts'
 import { ClusterTelemetry, Heartbeat, telemetryOf } from './cluster-telemetry.ts'
@@ -12,7 +14,13 @@ import { transitionStore } from './transition-store.ts'
 
 const Params = Type.Object({ cluster_id: Type.String({ description: 'Begins `byc_`.' }) })
 const manage = { scope: 'admin', class: 'read' } as const
-const report = { scope: 'inference', class: 'read' } as const // R3: a data plane must not carry an admin key
+// R3, R74: a data plane must not carry an admin key, and not every agent's key may speak for a cluster.
+const report = {
+  scope: 'inference',
+  class: 'read',
+  forbidden: (caller: Caller, params: unknown) =>
+    forbiddenToReport(caller, (params as Static<typeof Params>).cluster_id),
+} as const
 const watch = { scope: 'read', class: 'read' } as const
 const tags = ['BYOC clusters']
 
@@ -44,7 +52,16 @@ export const clusterRoutes: Routes<{ clock: Clock }> = async (app, { clock }) =>
     '/v2/byoc/clusters/:cluster_id/heartbeat',
     {
       config: report,
-      schema: { tags, summary: 'Report health', params: Params, body: Heartbeat, response: { 200: Cluster } },
+      schema: {
+        tags,
+        summary: 'Report health',
+        description:
+          'Needs the `admin` scope, a key whose `allowed_clusters` names the cluster, or an `inference` key that is ' +
+          'no child and is bound to no time, models or networks.',
+        params: Params,
+        body: Heartbeat,
+        response: { 200: Cluster },
+      },
     },
     async ({ caller, params, body, db }) => {
       const { cluster_id } = params

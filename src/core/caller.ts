@@ -23,6 +23,10 @@ export interface Caller {
   /** R62, R63: what the key, and its parent where it has one, may name and come from; absent where anything goes. */
   allowed_models?: readonly (readonly string[])[]
   allowed_cidrs?: readonly (readonly string[])[]
+  /** R74: for which clusters alone it reports. Of a child only where it has a list of its own, and its parent's too. */
+  allowed_clusters?: readonly (readonly string[])[]
+  /** R74: it is a child, or bound to a time, to models or to networks. */
+  has_terms?: true
   /** R60, R61: absent where the key, or this secret of it, has no end of its own. */
   works_until?: number
   /** What is known of the project's routes is good for as long as this number stands still. */

@@ -3,7 +3,7 @@ import { newId } from '../core/ids.ts'
 import { keptInput } from '../responses/response-items.ts'
 import type { ResponseIds, ResponseObject } from '../responses/response-object.ts'
 import { type Item, isObject, type ResponseRequest, readResponseRequest } from '../responses/response-request.ts'
-import type { ResponseStore } from '../responses/response-store.ts'
+import type { MayUse, ResponseStore } from '../responses/response-store.ts'
 import type { JsonBody } from './call.ts'
 
 export interface Conversation {
@@ -21,14 +21,16 @@ interface Asking {
   surface: Conversation['surface']
   project_id: string
   now: number
+  /** R74: what another key made is no conversation of the caller's to go on with. */
+  mayUse: MayUse
 }
 
 export async function readConversation(json: unknown, chains: Chains, asking: Asking): Promise<Conversation> {
-  const { surface, project_id, now } = asking
+  const { surface, project_id, now, mayUse } = asking
   const asked = readResponseRequest(json, surface)
   const { previous_response_id } = asked
-  const history = previous_response_id === null ? [] : await chains.history(project_id, previous_response_id)
-  const request = { ...asked, input: await chains.resolved(project_id, asked.input) }
+  const history = previous_response_id === null ? [] : await chains.history(project_id, previous_response_id, mayUse)
+  const request = { ...asked, input: await chains.resolved(project_id, asked.input, mayUse) }
   return { surface, request, history, ids: { response_id: newId('resp'), created_at_s: Math.floor(now / 1_000) } }
 }
 

@@ -1,6 +1,7 @@
 // The inference path put together: every stage of pipeline.ts with the parts that it needs.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../core/clock.ts'
+import { maySee } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Stop, type StopSignal } from '../core/stop-signal.ts'
 import type { CredentialStore } from '../credentials/credential-store.ts'
@@ -165,6 +166,7 @@ export function inference(needs: InferenceNeeds) {
         surface: route.url?.startsWith('/v2') ? 'v2' : 'v1',
         project_id: caller.project_id,
         now: clock.now(),
+        mayUse: (maker) => maySee(caller, maker),
       })
 
   /** Those under way: a keyed one goes on after its client has left, so no connection tells of it. */

@@ -2,6 +2,7 @@
 // stored response, and the memory of the prompt's prefixes.
 import type { Clock } from '../core/clock.ts'
 import { jsonIn } from '../core/json-bytes.ts'
+import { makerOf } from '../core/maker.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { nativeBlocks } from '../responses/native-response.ts'
 import { responseStore } from '../responses/response-store.ts'
@@ -54,6 +55,7 @@ export function records({ clock, seals, gateway }: Needs): Records {
       ...contents,
       input_tokens: tokens.input,
       cached_tokens: tokens.cached,
+      maker: makerOf(caller),
     }
     await sessionStore(tx, seals).recordTurn(caller.project_id, turn, clock.now())
   }
@@ -63,7 +65,7 @@ export function records({ clock, seals, gateway }: Needs): Records {
     if (!call.conversation) return
     const kept = keptForm(call.stream ? finalResponse(body) : jsonIn(body), call.conversation)
     if (!kept) return
-    const record = { trace_id: call.trace_id, ...kept, native: blocksOf(ended) }
+    const record = { trace_id: call.trace_id, native: blocksOf(ended), ...makerOf(call.caller), ...kept }
     await responseStore(tx, seals).insert(call.caller.project_id, record, clock.now())
   }
 

@@ -1,12 +1,14 @@
 // /v1/responses and its native form /v2/responses: generate, read back, delete.
 import { Type } from 'typebox'
+import type { Caller } from '../core/caller.ts'
+import { madeByAnother, maySee } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { listOf, orNull } from '../core/shapes.ts'
 import { found, list, type Routes } from '../http/routes.ts'
 import { Attempt } from '../responses/native-response.ts'
 import { readItemsPage } from '../responses/response-items.ts'
-import { responseStore } from '../responses/response-store.ts'
+import { inputItems, responseStore } from '../responses/response-store.ts'
 import type { Db } from '../storage/db.ts'
 import type { Inference } from './inference.ts'
 import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './v1-routes.ts'
@@ -56,8 +58,13 @@ interface Needs {
 
 export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fidelity }) => {
   const storeOn = (db: Db) => responseStore(db, seals)
-  const kept = async (db: Db, project_id: string, id: string) =>
-    found(await storeOn(db).find(project_id, id), 'response', id)
+
+  /** R74: there, and for this caller to see. */
+  async function kept(db: Db, caller: Caller, id: string) {
+    const response = found(await storeOn(db).find(caller.project_id, id), 'response', id)
+    if (!maySee(caller, response)) throw madeByAnother(`The response '${id}'`)
+    return response
+  }
 
   await app.register(async (generate) => {
     takeBodiesAsBytes(generate)
@@ -76,7 +83,7 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fid
   app.get(
     '/v1/responses/:response_id',
     { config: watch, schema: { tags, summary: 'Retrieve a response', params: Params, response: { 200: Response } } },
-    async ({ caller, params, db }) => (await kept(db, caller.project_id, params.response_id)).response,
+    async ({ caller, params, db }) => (await kept(db, caller, params.response_id)).response,
   )
 
   app.delete(
@@ -86,6 +93,7 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fid
       schema: { tags, summary: 'Delete a response', params: Params, response: { 200: DeletedResponse } },
     },
     async ({ caller, params: { response_id: id }, db }) => {
+      await kept(db, caller, id)
       found((await storeOn(db).remove(caller.project_id, id)) || undefined, 'response', id)
       return { id, object: 'response' as const, deleted: true as const }
     },
@@ -103,7 +111,7 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fid
       },
     },
     async ({ caller, params, db }) => {
-      await kept(db, caller.project_id, params.response_id)
+      await kept(db, caller, params.response_id)
       throw new Refusal('invalid_request', 'Only a background response can be cancelled, and this one has ended.')
     },
   )
@@ -121,11 +129,9 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fid
       },
     },
     async ({ caller, params: { response_id: id }, query, db }) => {
-      const items = await storeOn(db).inputItems(caller.project_id, id, readItemsPage(query), full_fidelity)
-      return found(items, 'response', id) as { object: 'list'; data: object[]; has_more: boolean } & Record<
-        'first_id' | 'last_id',
-        string | null
-      >
+      const page = readItemsPage(query)
+      const items = inputItems(await kept(db, caller, id), page, full_fidelity)
+      return { ...items, data: [...items.data] }
     },
   )
 
@@ -141,7 +147,7 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fid
       },
     },
     async ({ caller, params, db }) => {
-      const { response, native } = await kept(db, caller.project_id, params.response_id)
+      const { response, native } = await kept(db, caller, params.response_id)
       return { ...response, ...native }
     },
   )
@@ -153,7 +159,7 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fid
       schema: { tags, summary: 'List its attempts', params: Params, response: { 200: listOf(Attempt) } },
     },
     async ({ caller, params, db }) => {
-      const { native } = await kept(db, caller.project_id, params.response_id)
+      const { native } = await kept(db, caller, params.response_id)
       return list([...(native?.attempts ?? [])])
     },
   )

@@ -4,7 +4,18 @@ import type { Clock } from '../core/clock.ts'
 import { found, type Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
 import { bornOf, type Carving, CHILDREN_MAX, createChild, forbiddenToMint, NewChild } from './child-key.ts'
-import { ApiKey, asOf, CreatedKey, endedKey, KeyChanges, keyEdit, Rotation, rotateSecret } from './key.ts'
+import {
+  ApiKey,
+  asOf,
+  CreatedKey,
+  endedKey,
+  endsSooner,
+  KeyChanges,
+  keyEdit,
+  lastAdmin,
+  Rotation,
+  rotateSecret,
+} from './key.ts'
 import { keyStore } from './key-store.ts'
 import type { KeyUse } from './key-use.ts'
 
@@ -47,7 +58,10 @@ export const keyLifecycleRoutes: Routes<LifecycleNeeds> = async (app, { clock, u
     async ({ caller, params: { key_id }, body, db }) => {
       const keys = keyStore(db)
       const before = found(await keys.find(caller.project_id, key_id), 'API key', key_id)
-      const after = await keys.edit(caller.project_id, key_id, keyEdit(before, body, clock.now()))
+      const edit = keyEdit(before, body, clock.now())
+      const ends = key_id === caller.key_id && endsSooner(before, edit.expires_at)
+      if (ends && !(await keys.hasOtherAdmin(caller.project_id, key_id, clock.now()))) throw lastAdmin()
+      const after = await keys.edit(caller.project_id, key_id, edit)
       return uses.withLatest(asOf(found(after, 'API key', key_id), clock.now()))
     },
   )

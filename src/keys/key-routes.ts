@@ -9,7 +9,7 @@ import { sendList } from '../http/whole-list.ts'
 import { mapped } from '../storage/batches.ts'
 import type { Db } from '../storage/db.ts'
 import { type Carving, refuseChild } from './child-key.ts'
-import { ApiKey, asOf, CreatedKey, createKey, NewKey, RevokedKey } from './key.ts'
+import { ApiKey, asOf, CreatedKey, createKey, lastAdmin, NewKey, RevokedKey } from './key.ts'
 import { KeyQuery, keyQuestion, placed } from './key-list.ts'
 import { keyStore } from './key-store.ts'
 import type { KeyUse } from './key-use.ts'
@@ -74,10 +74,17 @@ export const keyRoutes: Routes<KeyNeeds> = async (app, { clock, uses, carvingOn 
     '/v2/api-keys/:key_id',
     {
       config: manage,
-      schema: { tags, summary: 'Revoke an API key', params: Params, response: { 200: RevokedKey } },
+      schema: {
+        tags,
+        summary: 'Revoke an API key',
+        description: 'The last active key with the `admin` scope cannot revoke itself.',
+        params: Params,
+        response: { 200: RevokedKey },
+      },
     },
-    async ({ caller: { project_id }, params, db }) => {
+    async ({ caller: { project_id, key_id }, params, db }) => {
       const keys = keyStore(db)
+      if (key_id === params.key_id && !(await keys.hasOtherAdmin(project_id, key_id, clock.now()))) throw lastAdmin()
       if (!(await keys.revoke(project_id, params.key_id))) {
         found(await keys.find(project_id, params.key_id), 'API key', params.key_id)
         await carvingOn(db).revokeFamily(project_id, params.key_id, clock.now()) // R64: all of them, or none

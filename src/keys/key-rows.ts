@@ -23,6 +23,7 @@ export interface KeyRow {
   parent_id: string | null
   allowed_models: string | null
   allowed_cidrs: string | null
+  allowed_clusters: string | null
   window_period: Period | null
   window_limit_micros: number | null
   window_spent_micros: number
@@ -48,7 +49,7 @@ export function keyOf(row: KeyRow): ApiKey {
 }
 
 function termsOf(row: KeyRow): Partial<ApiKey> {
-  const { expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs } = row
+  const { expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters } = row
   const { window_period: period, window_limit_micros, window_spent_micros, window_ends_at } = row
   return {
     ...(expires_at !== null && { expires_at: rfc3339(expires_at) }),
@@ -56,6 +57,7 @@ function termsOf(row: KeyRow): Partial<ApiKey> {
     ...(parent_id !== null && { parent_id }),
     ...(allowed_models !== null && { allowed_models: JSON.parse(allowed_models) }),
     ...(allowed_cidrs !== null && { allowed_cidrs: JSON.parse(allowed_cidrs) }),
+    ...(allowed_clusters !== null && { allowed_clusters: JSON.parse(allowed_clusters) }),
     ...(period !== null && {
       window: {
         period,
@@ -85,6 +87,8 @@ export interface HolderRow {
   allowed_cidrs: string | null
   parent_models: string | null
   parent_cidrs: string | null
+  allowed_clusters: string | null
+  parent_clusters: string | null
   expires_at: number | null
   previous_expires_at: number | null
 }
@@ -114,6 +118,9 @@ export function holderOf(row: HolderRow, by: 'hash' | 'previous_hash'): Caller {
   if (models) caller.allowed_models = models
   const cidrs = listsIn(row.allowed_cidrs, row.parent_cidrs)
   if (cidrs) caller.allowed_cidrs = cidrs
+  if (row.parent_id !== null || row.expires_at !== null || models || cidrs) caller.has_terms = true
+  const clusters = row.allowed_clusters === null ? undefined : listsIn(row.allowed_clusters, row.parent_clusters)
+  if (clusters) caller.allowed_clusters = clusters
   return caller
 }
 

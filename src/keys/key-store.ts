@@ -29,7 +29,7 @@ export function keyStore(db: Db) {
       joined(
         sql`
           SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
-                 expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs,
+                 expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters,
                  window_period, window_limit_micros, window_spent_micros, window_ends_at
           FROM api_key WHERE project_id = ${project_id}`,
         parent_id === undefined ? sql`` : sql` AND parent_id = ${parent_id}`,
@@ -68,11 +68,11 @@ export function keyStore(db: Db) {
       await db.rows(sql`
         INSERT INTO api_key (id, project_id, name, masked, hash, origin, scopes, status,
                              created_at, sequence, spent_micros,
-                             budget_micros, parent_id, expires_at, allowed_models, allowed_cidrs)
+                             budget_micros, parent_id, expires_at, allowed_models, allowed_cidrs, allowed_clusters)
         VALUES (${k.id}, ${k.project_id}, ${k.name}, ${k.masked}, ${hash}, ${origin}, ${k.scopes.join(' ')},
                 ${k.status}, ${k.created_at}, ${nextSequence(now)}, ${k.spent_micros},
                 ${k.budget_micros ?? null}, ${k.parent_id ?? null}, ${k.expires_at ? Date.parse(k.expires_at) : null},
-                ${json(k.allowed_models)}, ${json(k.allowed_cidrs)})`)
+                ${json(k.allowed_models)}, ${json(k.allowed_cidrs)}, ${json(k.allowed_clusters)})`)
       return minted
     },
 
@@ -87,13 +87,26 @@ export function keyStore(db: Db) {
       return revoked.length === 1
     },
 
+    /**
+     * R74: whether another key can still manage the project. The project's row is taken first: of two that would end
+     * at once, each counting on the other, the second waits and finds itself the last.
+     */
+    async hasOtherAdmin(project_id: string, id: string, now: number): Promise<boolean> {
+      await db.rows(sql`UPDATE project SET held_micros = held_micros WHERE id = ${project_id}`)
+      const others = await db.rows(sql`
+        SELECT id FROM api_key
+        WHERE project_id = ${project_id} AND id <> ${id} AND status = 'active' AND (' ' || scopes || ' ') LIKE '% admin %'
+          AND (expires_at IS NULL OR expires_at > ${now}) LIMIT 1`)
+      return others.length === 1
+    },
+
     /** A child's is part of its parent's, so it stays as it is. */
     async setBudget(project_id: string, id: string, budget_micros: number | null): Promise<ApiKey | undefined> {
       const [row] = await db.rows<KeyRow>(sql`
         UPDATE api_key SET budget_micros = ${budget_micros}
         WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL
         RETURNING id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
-                  expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs,
+                  expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters,
                   window_period, window_limit_micros, window_spent_micros, window_ends_at`)
       return row && keyOf(row)
     },
@@ -127,7 +140,7 @@ export function keyStore(db: Db) {
     async find(project_id: string, id: string): Promise<ApiKey | undefined> {
       const [row] = await db.rows<KeyRow>(sql`
         SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
-               expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs,
+               expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters,
                window_period, window_limit_micros, window_spent_micros, window_ends_at
         FROM api_key WHERE project_id = ${project_id} AND id = ${id}`)
       return row && keyOf(row)
@@ -135,7 +148,7 @@ export function keyStore(db: Db) {
 
     /** An absent one stays as it is, null clears. No child outlives its parent. */
     async edit(project_id: string, id: string, { name, expires_at, ...lists }: Edit): Promise<ApiKey | undefined> {
-      const { allowed_models: models, allowed_cidrs: cidrs } = lists
+      const { allowed_models: models, allowed_cidrs: cidrs, allowed_clusters: clusters } = lists
       return db.transaction(async (tx) => {
         // The project's row first: so are those taken that settle what children have spent.
         if (expires_at) await tx.rows(sql`UPDATE project SET held_micros = held_micros WHERE id = ${project_id}`)
@@ -144,7 +157,8 @@ export function keyStore(db: Db) {
             name = CASE WHEN ${given(name)} = 1 THEN ${name ?? null} ELSE name END,
             expires_at = CASE WHEN ${given(expires_at)} = 1 THEN ${expires_at ?? null} ELSE expires_at END,
             allowed_models = CASE WHEN ${given(models)} = 1 THEN ${json(models)} ELSE allowed_models END,
-            allowed_cidrs = CASE WHEN ${given(cidrs)} = 1 THEN ${json(cidrs)} ELSE allowed_cidrs END
+            allowed_cidrs = CASE WHEN ${given(cidrs)} = 1 THEN ${json(cidrs)} ELSE allowed_cidrs END,
+            allowed_clusters = CASE WHEN ${given(clusters)} = 1 THEN ${json(clusters)} ELSE allowed_clusters END
           WHERE project_id = ${project_id} AND id = ${id}`)
         if (expires_at)
           await tx.rows(sql`
@@ -205,6 +219,7 @@ const HOLDER = `
   SELECT k.id AS key_id, k.project_id, k.scopes, o.verified_at, k.budget_micros, p.cap_micros, p.overage_enabled,
          p.routing_epoch, k.window_limit_micros, k.parent_id, k.allowed_models, k.allowed_cidrs, k.expires_at,
          k.previous_expires_at, f.allowed_models AS parent_models, f.allowed_cidrs AS parent_cidrs,
+         k.allowed_clusters, f.allowed_clusters AS parent_clusters,
          CASE WHEN f.id IS NULL THEN k.requests_per_minute ELSE f.requests_per_minute END AS requests_per_minute,
          CASE WHEN f.id IS NULL THEN k.tokens_per_minute ELSE f.tokens_per_minute END AS tokens_per_minute,
          CASE WHEN f.id IS NULL THEN k.concurrent_streams ELSE f.concurrent_streams END AS concurrent_streams

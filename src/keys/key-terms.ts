@@ -1,7 +1,10 @@
-// What a key may be bound to beyond its scopes: until when (R60), for which models (R62), from which addresses (R63).
+// What a key may be bound to beyond its scopes: until when (R60), for which models (R62), from which addresses (R63),
+// and which clusters it reports for (R74).
 import { type Static, Type } from 'typebox'
+import type { Caller } from '../core/caller.ts'
 import { type Address, isIn, parseCidr } from '../core/ip-address.ts'
 import { Refusal } from '../core/refusal.ts'
+import { allows } from '../core/scopes.ts'
 import { LABEL_MAX, orNull, storable } from '../core/shapes.ts'
 import { instant } from '../core/text-values.ts'
 
@@ -20,6 +23,14 @@ export const AllowedCidrs = Type.Array(Type.String({ minLength: 1, maxLength: CI
   description: 'The only networks that the key works from, such as `203.0.113.0/24`.',
 })
 
+const CLUSTER_ID = /^byc_[0-9A-Za-z]{1,60}$/
+
+export const AllowedClusters = Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+  minItems: 1,
+  maxItems: ENTRIES_MAX,
+  description: 'The only clusters that the key may send heartbeats for, by id. Says nothing of where calls may go.',
+})
+
 const ExpiresAt = Type.String({ description: 'RFC 3339, in the future: from then on the key is as good as unknown.' })
 
 /** As a body may say them; null for none. */
@@ -27,6 +38,7 @@ export const KeyTerms = Type.Object({
   expires_at: Type.Optional(orNull(ExpiresAt)),
   allowed_models: Type.Optional(orNull(AllowedModels)),
   allowed_cidrs: Type.Optional(orNull(AllowedCidrs)),
+  allowed_clusters: Type.Optional(orNull(AllowedClusters)),
 })
 export type KeyTerms = Static<typeof KeyTerms>
 
@@ -35,13 +47,16 @@ export interface CheckedTerms {
   expires_at: number | null | undefined
   allowed_models: readonly string[] | null | undefined
   allowed_cidrs: readonly string[] | null | undefined
+  allowed_clusters: readonly string[] | null | undefined
 }
 
-export function checkedTerms({ expires_at, allowed_models, allowed_cidrs }: KeyTerms, now: number): CheckedTerms {
+export function checkedTerms(terms: KeyTerms, now: number): CheckedTerms {
+  const { expires_at, allowed_models, allowed_cidrs, allowed_clusters } = terms
   return {
     expires_at: ifGiven(expires_at, (text) => expiry(text, now)),
     allowed_models: ifGiven(allowed_models, modelNames),
     allowed_cidrs: ifGiven(allowed_cidrs, networks),
+    allowed_clusters: ifGiven(allowed_clusters, clusters),
   }
 }
 
@@ -66,6 +81,31 @@ function networks(cidrs: readonly string[]): readonly string[] {
     if (!parseCidr(cidr))
       throw new Refusal('invalid_request', "'allowed_cidrs' must list CIDRs such as 10.0.0.0/8 or 192.0.2.7/32.")
   return [...new Set(cidrs)]
+}
+
+function clusters(ids: readonly string[]): readonly string[] {
+  for (const id of ids)
+    if (!CLUSTER_ID.test(id))
+      throw new Refusal('invalid_request', "'allowed_clusters' must list ids of clusters: byc_….")
+  return [...new Set(ids)]
+}
+
+/**
+ * R74: a heartbeat can send everybody's calls somewhere else. A key that is bound to clusters reports for those; any
+ * other needs `admin`, or must be an `inference` key that nothing at all is bound to: no term, no parent, no person.
+ */
+export function forbiddenToReport(caller: Caller, cluster_id: string): Refusal | undefined {
+  const { scopes, allowed_clusters, has_terms, person_id } = caller
+  if (allowed_clusters) {
+    if (allowed_clusters.every((list) => list.includes(cluster_id))) return undefined
+    return new Refusal('insufficient_scope', "This API key reports for other clusters: see its 'allowed_clusters'.")
+  }
+  if (allows(scopes, 'admin') || !(has_terms || person_id !== undefined)) return undefined
+  return new Refusal(
+    'insufficient_scope',
+    "A heartbeat needs the 'admin' scope, a key whose 'allowed_clusters' names the cluster, or an 'inference' key " +
+      'that is no child and has no terms.',
+  )
 }
 
 /** A key's own list, and that of its parent: a request must pass each of them. */

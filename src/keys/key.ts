@@ -8,7 +8,8 @@ import { base62, newId, randomBase62 } from '../core/ids.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Scope } from '../core/scopes.ts'
 import { Label, label, time } from '../core/shapes.ts'
-import { AllowedCidrs, AllowedModels, checkedTerms, KeyTerms } from './key-terms.ts'
+import { limitMicros, SpendingLimit } from '../core/spending-limit.ts'
+import { AllowedCidrs, AllowedClusters, AllowedModels, checkedTerms, KeyTerms } from './key-terms.ts'
 
 export const KEY_PREFIX = 'svc_live_' // §5.2
 
@@ -32,6 +33,7 @@ export const ApiKey = Type.Object(
     parent_id: Type.Optional(Type.String({ description: 'Only of a child key: whose money it spends.' })),
     allowed_models: Type.Optional(AllowedModels),
     allowed_cidrs: Type.Optional(AllowedCidrs),
+    allowed_clusters: Type.Optional(AllowedClusters),
     window: Type.Optional(BudgetWindow),
   },
   { title: 'ApiKey' },
@@ -52,6 +54,7 @@ export const NewKey = Type.Object(
   {
     name: Label('What people call it.'),
     scopes: Type.Optional(Type.Array(Scope, { minItems: 1, default: ['inference'] })),
+    ...SpendingLimit.properties,
     ...KeyTerms.properties,
   },
   { title: 'NewApiKey' },
@@ -93,11 +96,14 @@ export interface MintedKey {
 export function createKey(project_id: string, asked: NewKey, now: number): MintedKey {
   const { name, scopes = ['inference'] } = asked
   const minted = describe(mint(), { project_id, name, scopes, origin: 'minted', now })
-  const { expires_at, allowed_models, allowed_cidrs } = checkedTerms(asked, now)
+  const { expires_at, allowed_models, allowed_cidrs, allowed_clusters } = checkedTerms(asked, now)
+  const budget_micros = limitMicros(asked) ?? undefined
   const terms = {
+    ...(budget_micros !== undefined && { budget_micros }),
     ...(expires_at && { expires_at: rfc3339(expires_at) }),
     ...(allowed_models && { allowed_models: [...allowed_models] }),
     ...(allowed_cidrs && { allowed_cidrs: [...allowed_cidrs] }),
+    ...(allowed_clusters && { allowed_clusters: [...allowed_clusters] }),
   }
   return { ...minted, api_key: { ...minted.api_key, ...terms } }
 }
@@ -117,6 +123,18 @@ export function keyEdit({ parent_id }: ApiKey, { name, ...terms }: KeyChanges, n
     throw new Refusal('invalid_request', "'expires_at' of a child key cannot be changed. Revoke it to end it earlier.")
   return { name: name === undefined ? undefined : label('name', name), ...checkedTerms(terms, now) }
 }
+
+/** R74: nobody could make a key for the project any more, but for people who sign in. */
+export const lastAdmin = () =>
+  new Refusal(
+    'invalid_request',
+    "This is the project's last active key with the 'admin' scope, and the one that you are using: the project would " +
+      'be left without any. Make another one first (POST /v2/api-keys), and end this one with that.',
+  )
+
+/** Whether an edit brings a key's end nearer. */
+export const endsSooner = ({ expires_at }: Pick<ApiKey, 'expires_at'>, wanted: number | null | undefined) =>
+  typeof wanted === 'number' && (expires_at === undefined || wanted < Date.parse(expires_at))
 
 export const endedKey = () =>
   new Refusal('invalid_request', 'This API key is revoked or has expired: it has no secret to rotate.')

@@ -10,9 +10,12 @@ import { sql } from '../storage/db.ts'
 import { responseFrom } from './from-chat.ts'
 import { keptInput, readItemsPage } from './response-items.ts'
 import { type Item, readResponseRequest } from './response-request.ts'
-import { CHAIN_MAX, CHAIN_MAX_BYTES, responseStore } from './response-store.ts'
+import { CHAIN_MAX, CHAIN_MAX_BYTES, inputItems, responseStore } from './response-store.ts'
 
 const seals = sealing('a secret for tests, 32 characters or more')
+
+const MAKER = { made_by: 'key_1', made_under: null }
+const ANYBODY = () => true
 
 withDb((db) => {
   const store = (secret = seals) => responseStore(db(), secret)
@@ -40,7 +43,7 @@ withDb((db) => {
     const request = readResponseRequest({ model: 'm', input, previous_response_id: previous, instructions: 'Secret.' })
     const chat = { choices: [{ message: { content: said }, finish_reason: 'stop' }] }
     const response = responseFrom(chat, request, { response_id: id, created_at_s: NOON / 1000 })
-    const kept = { trace_id: 'trc_1', response, input: keptInput(request.input, id), native: null }
+    const kept = { trace_id: 'trc_1', ...MAKER, response, input: keptInput(request.input, id), native: null }
     await store().insert(project_id, kept, NOON)
     return id
   }
@@ -114,9 +117,9 @@ withDb((db) => {
     const first = await turn(mine, { input: 'q1', said: 'a1' })
     const second = await turn(mine, { previous: first, input: 'q2', said: 'a2' })
     const branch = await turn(mine, { previous: first, input: 'q3', said: 'a3' })
-    expect(texts(await store().history(mine, first))).toEqual(['q1', 'a1'])
-    expect(texts(await store().history(mine, second))).toEqual(['q1', 'a1', 'q2', 'a2'])
-    expect(texts(await store().history(mine, branch))).toEqual(['q1', 'a1', 'q3', 'a3'])
+    expect(texts(await store().history(mine, first, ANYBODY))).toEqual(['q1', 'a1'])
+    expect(texts(await store().history(mine, second, ANYBODY))).toEqual(['q1', 'a1', 'q2', 'a2'])
+    expect(texts(await store().history(mine, branch, ANYBODY))).toEqual(['q1', 'a1', 'q3', 'a3'])
   })
 
   const refused = (message: string) =>
@@ -126,7 +129,7 @@ withDb((db) => {
     const [mine, other] = [await project(), await project()]
     const first = await turn(mine)
     const second = await turn(mine, { previous: first })
-    const history = (project_id: string, id: string) => store().history(project_id, id)
+    const history = (project_id: string, id: string) => store().history(project_id, id, ANYBODY)
     const unknown = "'previous_response_id' must be the id of a stored response of this project"
     await expect(history(mine, 'resp_unknown')).rejects.toThrow(refused(unknown))
     await expect(history(mine, '\0')).rejects.toThrow(refused(unknown))
@@ -141,16 +144,18 @@ withDb((db) => {
     const [mine, other] = [await project(), await project()]
     const foreign = await turn(other)
     const id = await turn(mine, { previous: foreign })
-    await expect(store().history(mine, id)).rejects.toThrow(refused('no longer stored'))
+    await expect(store().history(mine, id, ANYBODY)).rejects.toThrow(refused('no longer stored'))
   })
 
   test(`§7.2 a chain has at most ${CHAIN_MAX} responses`, async () => {
     const mine = await project()
     let last: string | null = null
     for (let at = 0; at < CHAIN_MAX; at++) last = await turn(mine, { previous: last })
-    expect(await store().history(mine, last ?? '')).toHaveLength(2 * CHAIN_MAX)
+    expect(await store().history(mine, last ?? '', ANYBODY)).toHaveLength(2 * CHAIN_MAX)
     const beyond = await turn(mine, { previous: last })
-    await expect(store().history(mine, beyond)).rejects.toThrow(refused('leads through more than 100 responses'))
+    await expect(store().history(mine, beyond, ANYBODY)).rejects.toThrow(
+      refused('leads through more than 100 responses'),
+    )
   })
 
   test('§7.2 a chain that closes in a circle is refused, not walked for ever', async () => {
@@ -161,7 +166,7 @@ withDb((db) => {
     await turn(mine, { id: self, previous: self })
     const { on, most } = counting()
     for (const id of [a, b, self])
-      await expect(on.history(mine, id)).rejects.toThrow(refused('leads through more than 100 responses'))
+      await expect(on.history(mine, id, ANYBODY)).rejects.toThrow(refused('leads through more than 100 responses'))
     expect(most()).toBe(CHAIN_MAX + 1)
   })
 
@@ -171,42 +176,45 @@ withDb((db) => {
     let last = await turn(mine, { previous: await turn(mine) })
     for (let at = 0; at < 4; at++) last = await turn(mine, { previous: last, said: 'x'.repeat(size) })
     const { on, most } = counting()
-    await expect(on.history(mine, last)).rejects.toThrow(refused('bytes of conversation'))
+    await expect(on.history(mine, last, ANYBODY)).rejects.toThrow(refused('bytes of conversation'))
     expect(most()).toBe(4) // nothing is read that is not needed to know
   })
 
   test('§7.2 items that are only pointed at are put in place', async () => {
     const [mine, other] = [await project(), await project()]
     const id = await turn(mine, { input: 'q', said: 'a' })
-    const [question, answer] = await store().history(mine, id)
+    const [question, answer] = await store().history(mine, id, ANYBODY)
     const fresh = { role: 'user', content: 'next' }
     const pointers = [{ type: 'item_reference', id: question?.id }, { id: answer?.id }, fresh]
-    expect(await store().resolved(mine, pointers)).toEqual([question, answer, fresh])
+    expect(await store().resolved(mine, pointers, ANYBODY)).toEqual([question, answer, fresh])
     const untouched = [fresh]
-    expect(await store().resolved(mine, untouched)).toBe(untouched)
+    expect(await store().resolved(mine, untouched, ANYBODY)).toBe(untouched)
     const nowhere = refused("'input[1].id' must be the id of an item of a stored response.")
-    await expect(store().resolved(other, [fresh, { id: answer?.id }])).rejects.toThrow(nowhere)
-    await expect(store().resolved(mine, [fresh, { id: `${answer?.id}9` }])).rejects.toThrow(nowhere)
+    await expect(store().resolved(other, [fresh, { id: answer?.id }], ANYBODY)).rejects.toThrow(nowhere)
+    await expect(store().resolved(mine, [fresh, { id: `${answer?.id}9` }], ANYBODY)).rejects.toThrow(nowhere)
     const foreign = [fresh, { type: 'item_reference', id: 'msg_68af2c' }]
-    expect(await store().resolved(mine, foreign)).toBe(foreign)
+    expect(await store().resolved(mine, foreign, ANYBODY)).toBe(foreign)
     const many = Array.from({ length: CHAIN_MAX + 1 }, () => ({
       id: newId('resp').replace('resp', 'msg').concat('_0'),
     }))
-    await expect(store().resolved(mine, many)).rejects.toThrow(refused("'input' must point at items of at most 100"))
+    await expect(store().resolved(mine, many, ANYBODY)).rejects.toThrow(
+      refused("'input' must point at items of at most 100"),
+    )
   })
 
   test('§8.2 input items are listed where full fidelity is kept; otherwise the list is empty', async () => {
     const mine = await project()
     const id = await turn(mine, { input: ['q1', 'q2', 'q3'].map((content) => ({ role: 'user', content })) })
     const page = readItemsPage({ limit: '2', order: 'asc' })
-    const full = await store().inputItems(mine, id, page, true)
-    expect([texts(full?.data ?? []), full?.has_more]).toEqual([['q1', 'q2'], true])
-    const rest = await store().inputItems(mine, id, { ...page, after: full?.last_id ?? '' }, true)
-    expect([texts(rest?.data ?? []), rest?.has_more]).toEqual([['q3'], false])
+    const kept = await store().find(mine, id)
+    if (!kept) throw new Error('not kept')
+    const full = inputItems(kept, page, true)
+    expect([texts(full.data), full.has_more]).toEqual([['q1', 'q2'], true])
+    const rest = inputItems(kept, { ...page, after: full.last_id ?? '' }, true)
+    expect([texts(rest.data), rest.has_more]).toEqual([['q3'], false])
     const empty = { object: 'list', data: [], first_id: null, last_id: null, has_more: false }
-    expect(await store().inputItems(mine, id, page, false)).toEqual(empty)
-    expect(await store().inputItems(mine, id, { ...page, after: 'x' }, false)).toEqual(empty)
-    expect(await store().inputItems(await project(), id, page, true)).toBeUndefined()
+    expect(inputItems(kept, page, false)).toEqual(empty)
+    expect(inputItems(kept, { ...page, after: 'x' }, false)).toEqual(empty)
   })
 
   test('R21 inside a transaction that fails, nothing is stored', async () => {
@@ -216,7 +224,7 @@ withDb((db) => {
       const request = readResponseRequest({ model: 'm', input: 'x' })
       const chat = { choices: [{ message: { content: 'x' } }] }
       const response = responseFrom(chat, request, { response_id: id, created_at_s: 1 })
-      await responseStore(tx, seals).insert(mine, { trace_id: 't', response, input: [], native: null }, NOON)
+      await responseStore(tx, seals).insert(mine, { trace_id: 't', ...MAKER, response, input: [], native: null }, NOON)
       throw new Error('stop')
     })
     await expect(failing).rejects.toThrow('stop')

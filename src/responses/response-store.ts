@@ -2,6 +2,7 @@
 // A chain of them is walked in one statement, which bounds it in steps and in bytes.
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
+import { type Maker, madeByAnother } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { type Db, sql } from '../storage/db.ts'
@@ -10,7 +11,7 @@ import { type ItemList, type ItemsPage, isReference, listItems, responseOfItem }
 import { outputOf, type ResponseObject } from './response-object.ts'
 import { type Item, isResponseId, wrong } from './response-request.ts'
 
-export interface KeptResponse {
+export interface KeptResponse extends Maker {
   trace_id: string
   response: ResponseObject
   /** What this request brought, without what came before it and without its instructions. */
@@ -21,11 +22,14 @@ export interface KeptResponse {
 export const CHAIN_MAX = 100
 export const CHAIN_MAX_BYTES = 32 * 1024 * 1024
 
-interface Row {
+interface Row extends Maker {
   id: string
   trace_id: string
   sealed: Uint8Array
 }
+
+/** R74: whether whoever asks may see what this maker made. */
+export type MayUse = (maker: Maker) => boolean
 type Link = Row & { previous_response_id: string | null; depth: number; bytes: number }
 
 export type ResponseStore = ReturnType<typeof responseStore>
@@ -33,14 +37,15 @@ export type ResponseStore = ReturnType<typeof responseStore>
 export function responseStore(db: Db, { seal, open }: Sealing) {
   const place = (id: string) => `stored_response ${id}`
 
-  function opened(project_id: string, { id, trace_id, sealed }: Row): KeptResponse {
-    return { trace_id, ...JSON.parse(open(sealed, project_id, place(id)).toString()) }
+  function opened(project_id: string, { id, trace_id, made_by, made_under, sealed }: Row): KeptResponse {
+    return { trace_id, made_by, made_under, ...JSON.parse(open(sealed, project_id, place(id)).toString()) }
   }
 
   async function find(project_id: string, id: string): Promise<KeptResponse | undefined> {
     if (!isResponseId(id)) return undefined
     const [row] = await db.rows<Row>(sql`
-      SELECT id, trace_id, sealed FROM stored_response WHERE project_id = ${project_id} AND id = ${id}`)
+      SELECT id, trace_id, made_by, made_under, sealed FROM stored_response
+      WHERE project_id = ${project_id} AND id = ${id}`)
     return row && opened(project_id, row)
   }
 
@@ -49,15 +54,18 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
      * Ids of a native Responses API are its own. One that it gives out twice is the later answer, as it is there; one
      * that another project's upstream has used stays theirs, and this answer is not kept.
      */
-    async insert(project_id: string, { trace_id, response, input, native }: KeptResponse, now: number): Promise<void> {
+    async insert(project_id: string, kept: KeptResponse, now: number): Promise<void> {
+      const { trace_id, made_by, made_under, response, input, native } = kept
       const { id, previous_response_id } = response
       const sealed = seal(Buffer.from(JSON.stringify({ response, input, native })), project_id, place(id))
       await db.rows(sql`
-        INSERT INTO stored_response (id, project_id, trace_id, previous_response_id, created_at, sequence, sealed)
-        VALUES (${id}, ${project_id}, ${trace_id}, ${previous_response_id}, ${rfc3339(now)}, ${nextSequence(now)},
-                ${sealed})
+        INSERT INTO stored_response (id, project_id, trace_id, made_by, made_under, previous_response_id, created_at,
+                                     sequence, sealed)
+        VALUES (${id}, ${project_id}, ${trace_id}, ${made_by}, ${made_under}, ${previous_response_id}, ${rfc3339(now)},
+                ${nextSequence(now)}, ${sealed})
         ON CONFLICT (id) DO UPDATE
-          SET trace_id = excluded.trace_id, previous_response_id = excluded.previous_response_id,
+          SET trace_id = excluded.trace_id, made_by = excluded.made_by, made_under = excluded.made_under,
+              previous_response_id = excluded.previous_response_id,
               created_at = excluded.created_at, sequence = excluded.sequence, sealed = excluded.sealed
           WHERE stored_response.project_id = excluded.project_id`)
     },
@@ -72,7 +80,7 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
     },
 
     /** The conversation that a response ends, oldest item first. */
-    async history(project_id: string, previous_response_id: string): Promise<Item[]> {
+    async history(project_id: string, previous_response_id: string, mayUse: MayUse): Promise<Item[]> {
       const links = isResponseId(previous_response_id)
         ? await db.rows<Link>(sql`
             WITH RECURSIVE chain (id, previous_response_id, depth, bytes) AS (
@@ -83,16 +91,17 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
               FROM chain JOIN stored_response r ON r.id = chain.previous_response_id
               WHERE r.project_id = ${project_id} AND chain.depth <= ${CHAIN_MAX} AND chain.bytes <= ${CHAIN_MAX_BYTES}
             )
-            SELECT r.id, r.trace_id, chain.previous_response_id, chain.depth, chain.bytes, r.sealed
+            SELECT r.id, r.trace_id, r.made_by, r.made_under, chain.previous_response_id, chain.depth, chain.bytes, r.sealed
             FROM chain JOIN stored_response r ON r.id = chain.id
             ORDER BY chain.depth DESC`)
         : []
       checkChain(links, previous_response_id)
+      if (!links.every(mayUse)) throw madeByAnother("What 'previous_response_id' leads to")
       return links.flatMap((link) => itemsOf(opened(project_id, link)))
     },
 
     /** Puts the items in place of those only pointed at. Ids that are not ours are for the upstream to know. */
-    async resolved(project_id: string, items: readonly Item[]): Promise<readonly Item[]> {
+    async resolved(project_id: string, items: readonly Item[], mayUse: MayUse): Promise<readonly Item[]> {
       const pointers = new Map<Item, string>()
       for (const item of items) {
         const response_id = isReference(item) ? responseOfItem(String(item.id)) : undefined
@@ -102,22 +111,23 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
       const responses = new Set(pointers.values())
       if (responses.size > CHAIN_MAX) throw wrong('input', `point at items of at most ${CHAIN_MAX} responses`)
       const known = new Map<unknown, Item>()
-      for (const response_id of responses)
-        for (const item of itemsOf(await find(project_id, response_id))) known.set(item.id, item)
+      for (const response_id of responses) {
+        const kept = await find(project_id, response_id)
+        if (kept && !mayUse(kept)) throw madeByAnother("What an item of 'input' points at")
+        for (const item of itemsOf(kept)) known.set(item.id, item)
+      }
       return items.map((item, at) => {
         const meant = pointers.has(item) ? known.get(item.id) : item
         if (!meant) throw wrong(`input[${at}].id`, 'be the id of an item of a stored response')
         return meant
       })
     },
-
-    /** §8.2: the items where full fidelity is kept, otherwise none. Undefined where there is no such response. */
-    async inputItems(project_id: string, id: string, page: ItemsPage, full: boolean): Promise<ItemList | undefined> {
-      const kept = await find(project_id, id)
-      return kept && listItems(full ? kept.input : [], full ? page : { ...page, after: undefined })
-    },
   }
 }
+
+/** §8.2: the items where full fidelity is kept, otherwise none. */
+export const inputItems = ({ input }: KeptResponse, page: ItemsPage, full: boolean): ItemList =>
+  listItems(full ? input : [], full ? page : { ...page, after: undefined })
 
 const itemsOf = (kept: KeptResponse | undefined): Item[] => (kept ? [...kept.input, ...outputOf(kept.response)] : [])
 

@@ -9,9 +9,10 @@ const identity = ({ status, body }: Answer) => [status, body.error?.type, body.e
 
 withService((service) => {
   async function recordTurn(project_id: string, session_id: string, response_id: string): Promise<void> {
+    const maker = { made_by: null, made_under: null }
     const turn = { session_id, response_id, trace_id: 'trc_1', input: 'hello', output: { text: 'hi' } }
     const sessions = sessionStore(service().db, sealing(SECRET))
-    await sessions.recordTurn(project_id, { ...turn, input_tokens: 1, cached_tokens: 0 }, service().clock.now())
+    await sessions.recordTurn(project_id, { ...turn, maker, input_tokens: 1, cached_tokens: 0 }, service().clock.now())
   }
 
   test.each([undefined, null, {}])('§11 200: opened with the body %j', async (asked) => {

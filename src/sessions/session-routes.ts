@@ -1,6 +1,7 @@
 // /v2/sessions and their event lines.
 import { Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
+import { type Maker, madeByAnother, makerOf, maySee } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { listOf } from '../core/shapes.ts'
@@ -36,7 +37,7 @@ export const sessionRoutes: Routes<{ clock: Clock; seals: Sealing }> = async (ap
       const session = openSession(caller.project_id, body, clock.now())
       const { parent_session_id: parent } = session
       if (parent !== undefined && !(await storeOn(db).find(caller.project_id, parent))) throw unknownParent()
-      await storeOn(db).insert(session, clock.now())
+      await storeOn(db).insert(session, makerOf(caller), clock.now())
       return session
     },
   )
@@ -61,11 +62,14 @@ export const sessionRoutes: Routes<{ clock: Clock; seals: Sealing }> = async (ap
       schema: {
         tags,
         summary: 'Delete a session and its events',
+        description: 'One that was opened with another key needs the `admin` scope.',
         params: Params,
         response: { 200: DeletedSession },
       },
     },
     async ({ caller, params: { session_id: id }, db }) => {
+      const maker = found(await storeOn(db).maker(caller.project_id, id), 'session', id)
+      if (!maySee(caller, maker)) throw madeByAnother(`The session '${id}'`)
       found((await storeOn(db).remove(caller.project_id, id)) || undefined, 'session', id)
       return { id, object: 'session.deleted' as const, deleted: true as const }
     },
@@ -80,7 +84,7 @@ export const sessionRoutes: Routes<{ clock: Clock; seals: Sealing }> = async (ap
         summary: 'List a session’s events, newest first',
         description:
           'All of them in one answer. With `limit`, at most so many: where `has_more` is true, `before` with the ' +
-          'last `sequence` gives older ones.',
+          'last `sequence` gives older ones. Contents of turns that were made with another key need the `admin` scope.',
         params: Params,
         querystring: EventsQuery,
         response: { 200: listOf(SessionEvent) },
@@ -89,10 +93,12 @@ export const sessionRoutes: Routes<{ clock: Clock; seals: Sealing }> = async (ap
     async ({ caller, params: { session_id: id }, query, db }, reply) => {
       const { limit, before } = eventRange(query)
       const sessions = storeOn(db)
+      const seen = (maker: Maker) => maySee(caller, maker)
       found(await sessions.find(caller.project_id, id), 'session', id)
       if (limit === undefined)
-        return sendList(reply, sessions.listAllEvents(caller.project_id, id, before), SessionEvent)
-      return page(await sessions.listEvents(caller.project_id, id, { limit: limit + 1, before }), limit)
+        return sendList(reply, sessions.listAllEvents(caller.project_id, id, { before, maySee: seen }), SessionEvent)
+      const asked = { limit: limit + 1, before, maySee: seen }
+      return page(await sessions.listEvents(caller.project_id, id, asked), limit)
     },
   )
 

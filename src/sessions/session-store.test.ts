@@ -11,7 +11,8 @@ import { type Db, sql } from '../storage/db.ts'
 import { openSession, type Session, type Turn } from './session.ts'
 import { sessionStore } from './session-store.ts'
 
-const ALL = { limit: 1_000, before: Number.MAX_SAFE_INTEGER }
+const ALL = { limit: 1_000, before: Number.MAX_SAFE_INTEGER, maySee: () => true }
+const MAKER = { made_by: 'key_1', made_under: null }
 
 withDb((db) => {
   const seals = sealing('the secret of this server, long enough')
@@ -20,7 +21,7 @@ withDb((db) => {
 
   async function opened(more: object = {}): Promise<Session> {
     const session = openSession(await projectIn(db()), more, NOON)
-    await store().insert(session, NOON)
+    await store().insert(session, MAKER, NOON)
     return session
   }
 
@@ -32,6 +33,7 @@ withDb((db) => {
     output: 'Two: Phobos and Deimos.',
     input_tokens: 12,
     cached_tokens: 4,
+    maker: MAKER,
     ...more,
   })
 
@@ -39,7 +41,7 @@ withDb((db) => {
     const session = await opened({ agent: 'scout' })
     expect(await store().find(session.project_id, session.id)).toEqual(session)
     const child = openSession(session.project_id, { parent_session_id: session.id }, NOON)
-    await store().insert(child, NOON)
+    await store().insert(child, MAKER, NOON)
     expect(await allOf(store().list(session.project_id))).toEqual([child, session])
   })
 
@@ -153,9 +155,11 @@ withDb((db) => {
     for (let n = 0; n < 5; n++)
       await store().recordTurn(session.project_id, turnIn(session, { response_id: `resp_${n}` }), NOON)
     const read = async (limit: number, before = ALL.before) =>
-      (await store().listEvents(session.project_id, session.id, { limit, before })).map((event) => event.sequence)
+      (await store().listEvents(session.project_id, session.id, { ...ALL, limit, before })).map(
+        (event) => event.sequence,
+      )
     expect([await read(3), await read(3, 8), await read(1_000, 2)]).toEqual([[10, 9, 8], [7, 6, 5], [1]])
-    const whole = await allOf(store().listAllEvents(session.project_id, session.id, 8))
+    const whole = await allOf(store().listAllEvents(session.project_id, session.id, { ...ALL, before: 8 }))
     expect(whole.map((event) => event.sequence)).toEqual([7, 6, 5, 4, 3, 2, 1])
   })
 

@@ -2,6 +2,7 @@
 // line takes the session's row first, so that a line is written, counted and deleted by one at a time.
 import { rfc3339 } from '../core/clock.ts'
 import { newId, nextSequence } from '../core/ids.ts'
+import type { Maker } from '../core/maker.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { BATCH_ROWS, inBatches, mapped, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
@@ -11,12 +12,13 @@ type Row = Omit<Session, 'object' | 'agent' | 'parent_session_id'> & {
   agent: string | null
   parent_session_id: string | null
 }
-type EventRow = Omit<SessionEvent, 'object' | 'content'> & { sealed: Uint8Array | null }
-interface EventPage {
-  limit: number
-  before: number
-}
+type EventRow = Omit<SessionEvent, 'object' | 'content' | 'content_withheld'> & Maker & { sealed: Uint8Array | null }
 type NewEvent = Pick<SessionEvent, 'type' | 'content'>
+
+interface EventsAsked {
+  before: number
+  maySee(maker: Maker): boolean
+}
 
 export type SessionStore = ReturnType<typeof sessionStore>
 
@@ -24,7 +26,9 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
   const sealedContent = (project_id: string, id: string, content: unknown) =>
     content === undefined ? null : seal(Buffer.from(JSON.stringify(content)), project_id, id)
 
-  function eventFrom(project_id: string, { sealed, ...row }: EventRow): SessionEvent {
+  function eventFrom(project_id: string, event: EventRow, maySee: (maker: Maker) => boolean): SessionEvent {
+    const { sealed, made_by, made_under, ...row } = event
+    if (sealed && !maySee({ made_by, made_under })) return { ...row, object: 'session_event', content_withheld: true }
     const content = sealed && { content: JSON.parse(open(sealed, project_id, row.id).toString()) }
     return { ...row, object: 'session_event', ...content }
   }
@@ -32,24 +36,27 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
   /** True where it was not there yet: the database refuses a second of the same type for the same response. */
   async function append(tx: Db, project_id: string, turn: Turn, event: NewEvent & { at: string }): Promise<boolean> {
     const id = newId('sev')
-    const { session_id, response_id, trace_id } = turn
+    const { session_id, response_id, trace_id, maker } = turn
     const appended = await tx.rows(sql`
-      INSERT INTO session_event (id, project_id, session_id, sequence, type, response_id, trace_id, created_at, sealed)
+      INSERT INTO session_event (id, project_id, session_id, sequence, type, response_id, trace_id, created_at,
+                                 made_by, made_under, sealed)
       VALUES (${id}, ${project_id}, ${session_id},
               (SELECT COALESCE(MAX(sequence), 0) + 1 FROM session_event WHERE session_id = ${session_id}),
-              ${event.type}, ${response_id}, ${trace_id}, ${event.at}, ${sealedContent(project_id, id, event.content)})
+              ${event.type}, ${response_id}, ${trace_id}, ${event.at},
+              ${maker.made_by}, ${maker.made_under}, ${sealedContent(project_id, id, event.content)})
       ON CONFLICT (session_id, response_id, type) DO NOTHING
       RETURNING id`)
     return appended.length === 1
   }
 
   return {
-    async insert(s: Session, now: number): Promise<void> {
+    async insert(s: Session, { made_by, made_under }: Maker, now: number): Promise<void> {
       await db.rows(sql`
         INSERT INTO agent_session (id, project_id, status, agent, parent_session_id, turns, input_tokens, cached_tokens,
-                                   created_at, last_activity_at, sequence)
+                                   created_at, last_activity_at, sequence, made_by, made_under)
         VALUES (${s.id}, ${s.project_id}, ${s.status}, ${s.agent ?? null}, ${s.parent_session_id ?? null}, ${s.turns},
-                ${s.input_tokens}, ${s.cached_tokens}, ${s.created_at}, ${s.last_activity_at}, ${nextSequence(now)})`)
+                ${s.input_tokens}, ${s.cached_tokens}, ${s.created_at}, ${s.last_activity_at}, ${nextSequence(now)},
+                ${made_by}, ${made_under})`)
     },
 
     /** All of them, newest first. */
@@ -73,6 +80,12 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
       return row && fromRow(row)
     },
 
+    async maker(project_id: string, id: string): Promise<Maker | undefined> {
+      const [row] = await db.rows<Maker>(sql`
+        SELECT made_by, made_under FROM agent_session WHERE project_id = ${project_id} AND id = ${id}`)
+      return row
+    },
+
     /** No further turn begins in it; one that is under way is still written down. Closing again changes nothing. */
     async close(project_id: string, id: string): Promise<Session | undefined> {
       const [row] = await db.rows<Row>(sql`
@@ -94,24 +107,25 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
       })
     },
 
-    /** All of a session's from there on, newest first. */
-    listAllEvents: (project_id: string, id: string, before: number) =>
+    /** All of a session's from there on, newest first. Contents only of what may be seen (R74). */
+    listAllEvents: (project_id: string, id: string, { before, maySee }: EventsAsked) =>
       mapped(
         inBatches({ sequence: before }, ({ sequence }) =>
           db.rows<EventRow>(sql`
-            SELECT id, session_id, sequence, type, response_id, trace_id, created_at, sealed
+            SELECT id, session_id, sequence, type, response_id, trace_id, created_at, made_by, made_under, sealed
             FROM session_event WHERE project_id = ${project_id} AND session_id = ${id} AND sequence < ${sequence}
             ORDER BY sequence DESC LIMIT ${BATCH_ROWS}`),
         ),
-        (row) => eventFrom(project_id, row),
+        (row) => eventFrom(project_id, row, maySee),
       ),
 
-    async listEvents(project_id: string, id: string, { limit, before }: EventPage): Promise<SessionEvent[]> {
+    async listEvents(project_id: string, id: string, asked: EventsAsked & { limit: number }): Promise<SessionEvent[]> {
+      const { limit, before, maySee } = asked
       const rows = await db.rows<EventRow>(sql`
-        SELECT id, session_id, sequence, type, response_id, trace_id, created_at, sealed
+        SELECT id, session_id, sequence, type, response_id, trace_id, created_at, made_by, made_under, sealed
         FROM session_event WHERE project_id = ${project_id} AND session_id = ${id} AND sequence < ${before}
         ORDER BY sequence DESC LIMIT ${limit}`)
-      return rows.map((row) => eventFrom(project_id, row))
+      return rows.map((row) => eventFrom(project_id, row, maySee))
     },
 
     /**

@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { rfc3339 } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
+import type { Maker } from '../core/maker.ts'
 import { Label, label, orNull, storable, time } from '../core/shapes.ts'
 import { wholeNumber } from '../core/text-values.ts'
 
@@ -39,7 +40,12 @@ export const SessionEvent = Type.Object(
     response_id: Type.String(),
     trace_id: Type.String(),
     created_at: time(),
-    content: Type.Optional(Type.Unknown({ description: 'Absent where contents were not to be kept.' })),
+    content: Type.Optional(
+      Type.Unknown({ description: 'Absent where contents were not to be kept, or are not for this key to see.' }),
+    ),
+    content_withheld: Type.Optional(
+      Type.Literal(true, { description: 'The contents were made with another key: seeing them needs `admin`.' }),
+    ),
   },
   { title: 'SessionEvent' },
 )
@@ -85,6 +91,7 @@ export interface Turn {
   output: unknown
   input_tokens: number
   cached_tokens: number
+  maker: Maker
 }
 
 const EVENTS_MAX = 1_000

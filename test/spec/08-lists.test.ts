@@ -122,13 +122,14 @@ withService((service) => {
 
   describe('R70 lists are whole', () => {
     const BATCHES = 2 * BATCH_ROWS + 1
+    const NOBODY = { made_by: null, made_under: null }
 
     test('R70 sessions, hints, keys and the audit log come in one page, newest first, however many there are', async () => {
       const { clock, newProject, db } = service()
       const { project, get } = await newProject()
       const [sessions, hints] = [sessionStore(db, sealing('x'.repeat(32))), hintsStore(db)]
       for (let n = 0; n < BATCHES; n++) {
-        await sessions.insert(openSession(project.id, { agent: `a${n}` }, clock.now()), clock.now())
+        await sessions.insert(openSession(project.id, { agent: `a${n}` }, clock.now()), NOBODY, clock.now())
         await hints.insert(createHints(project.id, { name: `h${n}`, qos: {} }, clock.now()), clock.now())
         await keyStore(db).insert(createKey(project.id, { name: `k${n}` }, clock.now()), clock.now())
         const entry = { id: newId('aud'), object: 'audit_entry', actor: 'key_1', action: `n${n}` } as const

@@ -26,7 +26,7 @@ export const HEARTBEAT_COMMANDS: readonly [HeartbeatCommand, ...HeartbeatCommand
   {
     id: 'loop',
     label: 'Shell',
-    note: 'SWITCHYARD_KEY holds a key with the inference scope: a data plane needs no more than that.',
+    note: 'SWITCHYARD_KEY holds an inference key whose allowed clusters name this one: a data plane needs no more.',
     code: (origin, cluster_id) =>
       `while true; do
   ${heartbeat(origin, cluster_id, '{"status": "active"}').replaceAll('\n', '\n  ')}

@@ -2,8 +2,12 @@
 import type { Scope } from '../../../src/core/scopes.ts'
 
 export const SCOPE_CHOICES: readonly [Choice, ...Choice[]] = [
-  { scope: 'inference', label: 'Inference', meaning: 'Generate, and read everything. For agents.' },
-  { scope: 'read', label: 'Read only', meaning: 'Look at everything, change and generate nothing. For dashboards.' },
+  { scope: 'inference', label: 'Inference', meaning: 'Generate, and read all but what is for admins. For agents.' },
+  {
+    scope: 'read',
+    label: 'Read only',
+    meaning: 'Look at all but what is for admins, change and generate nothing. For dashboards.',
+  },
   { scope: 'admin', label: 'Admin', meaning: 'Everything, making and revoking keys too. For automation.' },
 ]
 

@@ -1,19 +1,21 @@
-// What a key is bound to beyond its scope: until when (R60), for which models (R62), from which networks (R63).
+// What a key is bound to beyond its scope: until when (R60), for which models (R62), from which networks (R63),
+// and which clusters it reports for (R74).
 import type { ApiError } from '../../api/api-client.ts'
 import type { ApiKey, KeyChanges } from '../../api/key-calls.ts'
 import { Field } from '../../parts/field.tsx'
 import { TextAreaField, typedLines } from '../../parts/text-area-field.tsx'
 import { localInput, typedInstant } from '../../parts/time-until.tsx'
 
-export const TERMS = ['expires_at', 'allowed_models', 'allowed_cidrs'] as const
+export const TERMS = ['expires_at', 'allowed_models', 'allowed_cidrs', 'allowed_clusters'] as const
 export type TermTexts = Record<(typeof TERMS)[number], string>
 
-export const NO_TERMS: TermTexts = { expires_at: '', allowed_models: '', allowed_cidrs: '' }
+export const NO_TERMS: TermTexts = { expires_at: '', allowed_models: '', allowed_cidrs: '', allowed_clusters: '' }
 
-export const termTexts = ({ expires_at, allowed_models, allowed_cidrs }: ApiKey): TermTexts => ({
+export const termTexts = ({ expires_at, allowed_models, allowed_cidrs, allowed_clusters }: ApiKey): TermTexts => ({
   expires_at: localInput(expires_at),
   allowed_models: allowed_models?.join('\n') ?? '',
   allowed_cidrs: allowed_cidrs?.join('\n') ?? '',
+  allowed_clusters: allowed_clusters?.join('\n') ?? '',
 })
 
 /** Null lifts what nothing was typed for. */
@@ -21,6 +23,7 @@ export const typedTerms = (texts: TermTexts): Required<Pick<KeyChanges, (typeof 
   expires_at: typedInstant(texts.expires_at),
   allowed_models: typedLines(texts.allowed_models),
   allowed_cidrs: typedLines(texts.allowed_cidrs),
+  allowed_clusters: typedLines(texts.allowed_clusters),
 })
 
 interface TermFieldsProps {
@@ -61,6 +64,15 @@ export const TermFields = ({ texts, onChange, error, fixed_end = false }: TermFi
       error={error}
       placeholder={'Any address'}
       hint="CIDRs, one a line, such as 203.0.113.0/24. From anywhere else the key is refused."
+    />
+    <TextAreaField
+      label="Allowed clusters"
+      name="allowed_clusters"
+      value={texts.allowed_clusters}
+      onChange={(allowed_clusters) => onChange({ ...texts, allowed_clusters })}
+      error={error}
+      placeholder={'Those of the scope'}
+      hint="Ids of clusters, one a line: the only ones that the key sends heartbeats for."
     />
   </>
 )

@@ -46,7 +46,7 @@ export function AuditFilters({ filter, onChange, people }: AuditFiltersProps) {
             .filter(({ status }) => status === 'active')
             .map((person) => (
               <option key={person.id} value={person.id}>
-                {person.email}
+                {person.email ?? person.id}
               </option>
             ))}
         </select>

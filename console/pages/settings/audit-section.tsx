@@ -9,11 +9,23 @@ import { FormError } from '../../parts/labelled-field.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { Link } from '../../state/navigation.tsx'
 import { useResource } from '../../state/resource.ts'
+import { useMay } from '../../state/session.tsx'
 import { useSubmission } from '../../state/submission.ts'
 import { AuditFilters } from './audit-filters.tsx'
 import { type AuditFilter, auditPage, NO_AUDIT_FILTER, PAGE_ENTRIES, withOlder } from './audit-pages.ts'
 
+/** R74: the log is for owners. */
 export default function AuditSection() {
+  return useMay('admin') ? (
+    <AuditLog />
+  ) : (
+    <Card title="Audit log">
+      <p className="muted">Who did what in this project is for its owners to see.</p>
+    </Card>
+  )
+}
+
+function AuditLog() {
   const [filter, setFilter] = useState<AuditFilter>(NO_AUDIT_FILTER)
   const latest = useResource<readonly AuditEntry[]>(
     useCallback((signal) => auditPage(filter, undefined, signal), [filter]),

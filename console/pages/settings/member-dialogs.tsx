@@ -15,8 +15,8 @@ interface DialogProps {
 }
 
 const ROLES = [
-  { value: 'member', label: 'Member: generates, and reads everything' },
-  { value: 'viewer', label: 'Viewer: reads everything' },
+  { value: 'member', label: 'Member: generates, and reads what is not for owners' },
+  { value: 'viewer', label: 'Viewer: reads what is not for owners' },
   { value: 'owner', label: 'Owner: manages keys, people and money too' },
 ] as const
 
@@ -61,7 +61,7 @@ export function RoleDialog({ member, onClose, onChanged }: DialogProps & { membe
   const say = useToast()
   const sending = useSubmission(async (chosen: Role) => {
     await setRole(member.id, { role: chosen })
-    say(`${member.email} is ${chosen} now.`)
+    say(`${member.email} ${member.status === 'active' ? 'is' : 'is invited as'} ${chosen} now.`)
     onChanged()
     onClose()
   })
@@ -73,7 +73,9 @@ export function RoleDialog({ member, onClose, onChanged }: DialogProps & { membe
           value={role}
           options={ROLES}
           onChange={setTheRole}
-          hint="Holds from their next request on."
+          hint={
+            member.status === 'active' ? 'Holds from their next request on.' : 'What accepting the invitation gives.'
+          }
         />
         <FormError error={sending.error} fields={[]} />
       </Form>

@@ -46,6 +46,9 @@ export default function MembersSection() {
   )
 }
 
+/** R74: addresses are for owners; to everybody else a member is an id. */
+const nameOf = ({ id, email }: Member) => email ?? id
+
 function columnsFor(me: string, may_manage: boolean, onOpen: (open: Open) => void): readonly Column<Member>[] {
   const deeds: Column<Member> = {
     id: 'deeds',
@@ -53,11 +56,9 @@ function columnsFor(me: string, may_manage: boolean, onOpen: (open: Open) => voi
     align: 'right',
     cell: (member) => (
       <span className="row deeds">
-        {member.status === 'active' && (
-          <Button look="quiet" onClick={() => onOpen({ kind: 'role', member })}>
-            Role<span className="visually-hidden"> of {member.email}</span>
-          </Button>
-        )}
+        <Button look="quiet" onClick={() => onOpen({ kind: 'role', member })}>
+          Role<span className="visually-hidden"> of {member.email}</span>
+        </Button>
         <Button look="quiet" onClick={() => onOpen({ kind: 'remove', member })}>
           {member.status === 'active' ? 'Remove' : 'Withdraw'}
           <span className="visually-hidden"> {member.email}</span>
@@ -68,12 +69,12 @@ function columnsFor(me: string, may_manage: boolean, onOpen: (open: Open) => voi
   return [
     {
       id: 'email',
-      header: 'E-mail address',
-      sortBy: ({ email }) => email,
-      cell: ({ id, email }) => (
+      header: may_manage ? 'E-mail address' : 'Member',
+      sortBy: nameOf,
+      cell: (member) => (
         <span className="row">
-          {email}
-          {id === me && <Badge>you</Badge>}
+          {nameOf(member)}
+          {member.id === me && <Badge>you</Badge>}
         </span>
       ),
     },
