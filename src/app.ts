@@ -19,6 +19,7 @@ import { type Counters, isShared } from './counters/counters.ts'
 import type { VerifyCredential } from './credentials/credential.ts'
 import { credentialRoutes } from './credentials/credential-routes.ts'
 import { type GatewaySettings, noGateway } from './gateway-settings.ts'
+import { tellIgnoredFields } from './headers/ignored-fields-hooks.ts'
 import { hintsRoutes } from './hints/hints-routes.ts'
 import type { ArrivalLimits } from './http/arrival.ts'
 import { authenticate, authorize } from './http/auth-hooks.ts'
@@ -156,6 +157,7 @@ export async function buildService(parts: Parts) {
     api.addHook('onSend', limits.tellUncounted)
     auditChanges(api, clock) // what follows keeps a kept answer, its effect and its entry together
     makePostsIdempotent(api, { db, clock, storeOn: idempotencyOn }) // §11 → replay, 409
+    tellIgnoredFields(api) // R75
 
     await api.register(keyRoutes, { clock, uses, carvingOn: carveStore })
     await api.register(keyLifecycleRoutes, { clock, uses, carvingOn: carveStore })

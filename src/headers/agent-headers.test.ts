@@ -70,10 +70,22 @@ test.each(['a\r\nx: y', 'gpt-🚀', '模型', 'a\0b', ' padded ', 'é'])(
     for (const field of ['provider', 'model'].map((one) => `agent-resolved-${one}`).concat('agent-region')) {
       expect(headers[field]).toMatch(/^[\x20-\x7e]*$/)
       expect(headers[field]?.trim()).toBe(headers[field])
-      expect(headers[field]).not.toBe('')
+      expect(decodeURIComponent(headers[field] ?? '')).toBe(name)
     }
   },
 )
+
+test.each([
+  ['gpt-4o-mini', 'gpt-4o-mini'],
+  ['a region, of ours', 'a region, of ours'],
+  ['clu-ω', 'clu-%CF%89'],
+  ['Zürich ☃', 'Z%C3%BCrich%20%E2%98%83'],
+  ['100%', '100%25'],
+  ['', ''],
+])('§10.2 %j is told as %j, and nothing of it is lost', (name, told) => {
+  expect(routeHeaders(route({ region: name }))['agent-region']).toBe(told)
+  expect(decodeURIComponent(told)).toBe(name)
+})
 
 const qos = (more: Partial<QosFacts> = {}): QosFacts => ({
   admission: 'admitted',

@@ -1,4 +1,6 @@
 // §10.2: every Agent-* response header, and when it appears. Facts in, headers out; pure.
+import { inHeader } from './header-text.ts'
+
 export type ExecutionProfile = 'managed_provider' | 'byok' | 'subscription' | 'byoc_native' | 'byoc_epp'
 export type ExecutionMode = 'live' | 'emergency_fallback' | 'placeholder'
 export type Admission = 'admitted' | 'queued' | 'rejected' | 'expired_before_start'
@@ -35,11 +37,11 @@ export type Headers = Record<string, string>
 export function routeHeaders(facts: RouteFacts): Headers {
   const headers: Headers = {
     'agent-trace-id': facts.trace_id,
-    'agent-resolved-provider': visible(facts.provider),
-    'agent-resolved-model': visible(facts.model),
+    'agent-resolved-provider': inHeader(facts.provider),
+    'agent-resolved-model': inHeader(facts.model),
     'agent-execution-profile': facts.profile,
     'agent-execution-mode': facts.mode,
-    'agent-region': visible(facts.region),
+    'agent-region': inHeader(facts.region),
   }
   if (facts.alias_release_id) headers['agent-alias-release'] = facts.alias_release_id
   if (facts.profile === 'byok' && facts.credential_id) headers['agent-byok-credential-id'] = facts.credential_id
@@ -70,6 +72,3 @@ export const MONEY_TRAILERS = 'agent-charged-micros, agent-direct-cost-micros, a
 
 export const savings = (charged_micros: number, direct_cost_micros: number) =>
   Math.max(0, direct_cost_micros - charged_micros)
-
-/** Model names come from outside; a header may hold visible ASCII only (T-87). */
-const visible = (text: string) => text.replace(/[^\x20-\x7e]/g, '?').trim()

@@ -6,6 +6,7 @@ interface Answer {
 interface Operation {
   security?: readonly unknown[]
   parameters?: object[]
+  requestBody?: unknown
   responses?: Record<string, Answer>
 }
 
@@ -35,6 +36,8 @@ const COMPATIBLE = {
 const KEYED = {
   'agent-idempotent-replay': 'Where the request had an idempotency key: `true` for a kept answer, else `false`.',
 }
+
+const TOLD = { 'Agent-Ignored-Fields': 'Where the body had fields that are unknown here, on `/v2`: their names.' }
 
 const BEGUN = {
   'Agent-Trace-Id': 'The generation, also in its usage event: `trc_…`.',
@@ -75,6 +78,7 @@ const ANSWERED = {
   ...AUTHENTICATED,
   ...COMPATIBLE,
   ...KEYED,
+  ...TOLD,
   ...BEGUN,
   ...GENERATED,
   ...CHARGED,
@@ -115,7 +119,8 @@ function addHeaders(operation: Operation, about: About): void {
       ...Object.keys(ASKED).map((name) => ref('parameters', name)),
     ]
   for (const [status, answer] of Object.entries(operation.responses ?? {})) {
-    const names = Object.keys({ ...usual(isClosed(operation), about), ...bearing(status, about) })
+    const told = operation.requestBody !== undefined && about.path.startsWith('/v2/') && !about.generates && TOLD
+    const names = Object.keys({ ...usual(isClosed(operation), about), ...told, ...bearing(status, about) })
     answer.headers = Object.fromEntries(names.map((name) => [name, ref('headers', name)]))
   }
 }

@@ -3,6 +3,7 @@
 // happen or neither does, so a crash leaves nothing to repeat and nothing to reclaim.
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { Clock } from '../core/clock.ts'
+import { IGNORED_FIELDS_HEADER } from '../headers/ignored-fields.ts'
 import { JSON_TYPE } from '../http/answers.ts'
 import { headerValues } from '../http/routes.ts'
 import { CommitUnknown, type Db } from '../storage/db.ts'
@@ -138,9 +139,10 @@ async function executeAndKeep(
 
 /** R27: serialised once; these bytes are sent, sealed and replayed. */
 function answer(reply: FastifyReply, result: unknown): KeptResponse {
+  const ignored = reply.getHeader(IGNORED_FIELDS_HEADER) // R25, R75
   return {
     status: reply.statusCode,
-    headers: { 'content-type': JSON_TYPE },
+    headers: { 'content-type': JSON_TYPE, ...(ignored !== undefined && { [IGNORED_FIELDS_HEADER]: String(ignored) }) },
     body: Buffer.from(reply.serialize(result) as string),
   }
 }

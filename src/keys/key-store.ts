@@ -95,8 +95,8 @@ export function keyStore(db: Db) {
       await db.rows(sql`UPDATE project SET held_micros = held_micros WHERE id = ${project_id}`)
       const others = await db.rows(sql`
         SELECT id FROM api_key
-        WHERE project_id = ${project_id} AND id <> ${id} AND status = 'active' AND (' ' || scopes || ' ') LIKE '% admin %'
-          AND (expires_at IS NULL OR expires_at > ${now}) LIMIT 1`)
+        WHERE project_id = ${project_id} AND id <> ${id} AND status = 'active'
+          AND (' ' || scopes || ' ') LIKE '% admin %' AND (expires_at IS NULL OR expires_at > ${now}) LIMIT 1`)
       return others.length === 1
     },
 

@@ -91,7 +91,8 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
               FROM chain JOIN stored_response r ON r.id = chain.previous_response_id
               WHERE r.project_id = ${project_id} AND chain.depth <= ${CHAIN_MAX} AND chain.bytes <= ${CHAIN_MAX_BYTES}
             )
-            SELECT r.id, r.trace_id, r.made_by, r.made_under, chain.previous_response_id, chain.depth, chain.bytes, r.sealed
+            SELECT r.id, r.trace_id, r.made_by, r.made_under, chain.previous_response_id, chain.depth, chain.bytes,
+                   r.sealed
             FROM chain JOIN stored_response r ON r.id = chain.id
             ORDER BY chain.depth DESC`)
         : []
