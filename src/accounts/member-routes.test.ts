@@ -48,6 +48,16 @@ withService((service) => {
     })
   })
 
+  test('R3 200: the role of an open invitation is changed, and accepting gives the new one', async () => {
+    const [home, email] = [await owner(), newEmail()]
+    const { answer, token } = await invite(home, email, 'owner')
+    const changed = await home.post(`${MEMBERS}/${answer.body.id}/role`, { role: 'viewer' })
+    expect([changed.status, changed.body]).toEqual([200, { ...answer.body, role: 'viewer' }])
+    const accepted = await browserOn(service()).post(ACCEPT, { token, password: PASSWORD })
+    expect(accepted.body.role).toBe('viewer')
+    expect((await home.post(`${MEMBERS}/${answer.body.id}/role`, { role: 'owner' })).status).toBe(404)
+  })
+
   test('R3 200: invited, listed, accepted with a password of their own, logged in, changed, removed', async () => {
     const [home, email] = [await owner(), newEmail()]
     const { answer, token } = await invite(home, email.toUpperCase(), 'viewer')

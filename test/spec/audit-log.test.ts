@@ -71,6 +71,7 @@ withService((service) => {
         (walk) =>
           !walk.isPublic &&
           walk.route.startsWith('/v2/') &&
+          !['GET', 'HEAD'].includes(walk.method) &&
           (scopeByRuling(walk) === 'admin' || walk.route.endsWith('/children')),
       )
 
