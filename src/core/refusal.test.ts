@@ -8,6 +8,7 @@ const TABLE: [RefusalName, number, string, string | undefined][] = [
   ['invalid_credentials', 401, 'invalid_credentials', 'invalid_credentials'],
   ['insufficient_scope', 403, 'insufficient_scope', 'insufficient_scope'],
   ['not_found', 404, 'invalid_request_error', undefined],
+  ['model_not_found', 404, 'invalid_request_error', 'model_not_found'],
   ['method_not_allowed', 405, 'invalid_request_error', undefined],
   ['request_timeout', 408, 'invalid_request_error', undefined],
   ['idempotency_conflict', 409, 'idempotency_conflict', undefined],

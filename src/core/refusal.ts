@@ -5,6 +5,7 @@ const REFUSALS = {
   invalid_credentials: { status: 401, type: 'invalid_credentials', code: 'invalid_credentials' },
   insufficient_scope: { status: 403, type: 'insufficient_scope', code: 'insufficient_scope' },
   not_found: { status: 404, type: 'invalid_request_error' },
+  model_not_found: { status: 404, type: 'invalid_request_error', code: 'model_not_found' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
   request_timeout: { status: 408, type: 'invalid_request_error' },
   idempotency_conflict: { status: 409, type: 'idempotency_conflict' },

@@ -2,10 +2,12 @@
 // reported (R24). Then the handler runs inside one transaction with the keeping of its answer (R21): both
 // happen or neither does, so a crash leaves nothing to repeat and nothing to reclaim.
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import { IGNORED_FIELDS_HEADER } from '../headers/ignored-fields.ts'
 import { JSON_TYPE } from '../http/answers.ts'
 import { headerValues } from '../http/routes.ts'
+import { mayNameModel, unknownModel } from '../keys/key-terms.ts'
 import { CommitUnknown, type Db } from '../storage/db.ts'
 import {
   conflict,
@@ -64,10 +66,19 @@ function lookUpFirst({ db, clock, storeOn }: Needs, running: ReadonlySet<string>
     if (running.has(keyed.digest)) throw conflict()
     const found = await store.find(keyed, clock.now())
     if (found.kind === 'held') throw conflict()
-    if (found.kind === 'kept') return send(reply, found.response, true)
+    if (found.kind === 'kept') {
+      refuseForbidden(found.response, request.caller)
+      return send(reply, found.response, true)
+    }
     request.keyed = keyed
     return undefined
   }
+}
+
+/** R62: an answer of a model that this key may not name is told to it as little as a fresh one. */
+function refuseForbidden({ asked }: KeptResponse, caller: Caller): void {
+  if (!asked || asked.key_id === caller.key_id) return
+  if (!mayNameModel(caller.allowed_models, asked.model, asked.is_alias)) throw unknownModel(asked.model, caller)
 }
 
 function atMostOnce(handler: RouteHandlerMethod, needs: Needs, running: Set<string>): RouteHandlerMethod {

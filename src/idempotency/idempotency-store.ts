@@ -75,7 +75,7 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, run
           WHERE idempotency.expires_at <= ${now}
         RETURNING digest`)
       if (!taken) return find(request, now)
-      const reservation = { digest: request.digest, key: request.key, owner }
+      const reservation: Reservation = { owner, ...request }
       running.set(owner, reservation)
       return { kind: 'taken', reservation }
     },
@@ -92,10 +92,12 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, run
     },
 
     /** Keeps a 2xx for 24 hours. False when the reservation had lapsed and someone else may have executed. */
-    async keep({ digest, key, owner }: Reservation, response: KeptResponse, now: number): Promise<boolean> {
+    async keep(reservation: Reservation, response: KeptResponse, now: number): Promise<boolean> {
+      const { digest, key, owner, asked } = reservation
+      const sealed = seal(encodeResponse({ asked, ...response }), key, digest)
       const kept = await db.rows(sql`
         UPDATE idempotency
-        SET state = 'kept', sealed = ${seal(encodeResponse(response), key, digest)}, expires_at = ${now + RETENTION_MS}
+        SET state = 'kept', sealed = ${sealed}, expires_at = ${now + RETENTION_MS}
         WHERE digest = ${digest} AND owner = ${owner} AND state = 'held'
         RETURNING digest`)
       return kept.length === 1

@@ -46,6 +46,14 @@ export const byDigest = (a: Pick<KeyedRequest, 'digest'>, b: Pick<KeyedRequest, 
 export interface KeyedRequest {
   digest: string
   key: string
+  /** Of a generation: for which model it is, and with which key. */
+  asked?: Asked
+}
+
+export interface Asked {
+  key_id: string
+  model: string
+  is_alias: boolean
 }
 
 /** §11.4: what a replay repeats. */
@@ -53,6 +61,8 @@ export interface KeptResponse {
   status: number
   headers: Readonly<Record<string, string>>
   body: Buffer
+  /** Not repeated: whom it may be repeated to is decided by it. */
+  asked?: Asked | undefined
 }
 
 export const mayKeep = (status: number) => status >= 200 && status < 300 // §11.6
@@ -60,14 +70,14 @@ export const mayKeep = (status: number) => status >= 200 && status < 300 // §11
 const NEWLINE = 0x0a
 
 /** One line of JSON, then the body as it was sent. */
-export function encodeResponse({ status, headers, body }: KeptResponse): Buffer {
-  return Buffer.concat([Buffer.from(`${JSON.stringify({ status, headers })}\n`), body])
+export function encodeResponse({ status, headers, body, asked }: KeptResponse): Buffer {
+  return Buffer.concat([Buffer.from(`${JSON.stringify({ status, headers, asked })}\n`), body])
 }
 
 export function decodeResponse(bytes: Buffer): KeptResponse {
   const end = bytes.indexOf(NEWLINE)
-  const { status, headers } = JSON.parse(bytes.toString('utf8', 0, end))
-  return { status, headers, body: bytes.subarray(end + 1) }
+  const { status, headers, asked } = JSON.parse(bytes.toString('utf8', 0, end))
+  return { status, headers, body: bytes.subarray(end + 1), ...(asked && { asked }) }
 }
 
 export function conflict(): Refusal {

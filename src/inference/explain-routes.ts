@@ -3,8 +3,8 @@ import { type Static, Type } from 'typebox'
 import { newId } from '../core/ids.ts'
 import { Label } from '../core/shapes.ts'
 import type { Routes } from '../http/routes.ts'
+import { unknownModel } from '../keys/key-terms.ts'
 import type { Inference } from './inference.ts'
-import { unknownModel } from './no-route.ts'
 import type { Target } from './target.ts'
 
 const Question = Type.Object(
@@ -49,7 +49,7 @@ export const explainRoutes: Routes<{ path: Inference }> = async (app, { path }) 
       const { model, session_id, trace_id = newId('trc') } = body
       const answer = await path.explain({ model, session_id, trace_id, caller, hints: undefined })
       const object = 'route_explanation' as const
-      if (answer.kind === 'unknown_model') throw unknownModel({ model, caller })
+      if (answer.kind === 'unknown_model') throw unknownModel(model, caller)
       if (answer.kind === 'none_fit')
         return { object, decision: 'none_fit' as const, candidates: [], dropped: [...answer.dropped] }
       const { candidates, dropped, alias_release_id } = answer.route

@@ -7,7 +7,7 @@ import { Stop, type StopSignal } from '../core/stop-signal.ts'
 import type { CredentialStore } from '../credentials/credential-store.ts'
 import { asRefusal, tellTrouble } from '../http/answers.ts'
 import { conflict } from '../idempotency/idempotency.ts'
-import { mayNameModel } from '../keys/key-terms.ts'
+import { mayNameModel, unknownModel } from '../keys/key-terms.ts'
 import type { Allowance } from '../limits/generation-hooks.ts'
 import { tokensOnArrival } from '../limits/policy.ts'
 import type { CallKind } from '../providers/provider.ts'
@@ -27,7 +27,7 @@ import type { Dialer } from './dialer.ts'
 import { type DispatchStages, dispatch } from './dispatch.ts'
 import { failedEvent } from './failed-generation.ts'
 import { holdFor } from './hold.ts'
-import { noneFits, unknownModel } from './no-route.ts'
+import { noneFits } from './no-route.ts'
 import { leftBehind } from './own-capacity.ts'
 import { generate, type Stages } from './pipeline.ts'
 import type { Records } from './records.ts'
@@ -87,7 +87,7 @@ export function inference(needs: InferenceNeeds) {
   async function route(call: Call): Promise<Route> {
     const answer = await answerTo(call)
     if (answer.kind === 'route') return answer.route
-    if (answer.kind === 'unknown_model') throw unknownModel(call)
+    if (answer.kind === 'unknown_model') throw unknownModel(call.model, call.caller)
     throw noneFits(call.model, answer.dropped, health.openForMs)
   }
 
@@ -111,10 +111,12 @@ export function inference(needs: InferenceNeeds) {
     admit: (call, target, signal) => slots.admit(admissionOf(call, target, signal)),
     hold: (call, target) => holdFor(call, target, { slices, deferred }, clock.now()),
     release: async (hold) => void (await deferred.surely(() => slices.release(hold))),
-    async providerFor({ caller, kind, conversation }, target) {
+    async providerFor(call, target) {
+      const { caller, kind, conversation } = call
       const provider = await dialer.providerFor(target, caller.project_id)
-      if (!conversation || provider.speaks(kind)) return provider
-      return responsesOverChat(provider, conversation)
+      if (provider.speaks(kind)) return provider
+      if (conversation) return responsesOverChat(provider, conversation)
+      throw notSpoken(call, target)
     },
     bodyFor,
     headersFor,
@@ -132,10 +134,12 @@ export function inference(needs: InferenceNeeds) {
 
   const stagesFor = (request: FastifyRequest, allowance: Allowance): Stages => ({
     chooseRoute: route,
-    async reserve() {
+    async reserve({ caller, model }) {
       const { keyed } = request
       if (!keyed) return undefined
-      const outcome = await idempotency.reserve(keyed, clock.now())
+      const { aliases } = await snapshots.of(caller)
+      const asked = { key_id: caller.key_id, model, is_alias: aliases.has(model) }
+      const outcome = await idempotency.reserve({ ...keyed, asked }, clock.now())
       if (outcome.kind !== 'taken') throw conflict()
       return outcome.reservation
     },
@@ -234,6 +238,13 @@ function tell(client: Client, error: unknown, request: FastifyRequest): void {
   tellTrouble(refusal, error as Error, request)
   client.fail(refusal)
 }
+
+/** Said before anything is sent: the upstream would only complain of fields that its own protocol wants. */
+const notSpoken = ({ endpoint, model }: Call, { provider }: Target) =>
+  new Refusal(
+    'invalid_request',
+    `'${model}' cannot be asked on ${endpoint}: the protocol of its provider '${provider}' has no such endpoint.`,
+  )
 
 function admissionOf(call: Call, target: Target, signal: StopSignal) {
   const { hints, caller, received_at, deadline_at } = call

@@ -3,8 +3,8 @@
 import { Type } from 'typebox'
 import type { Caller } from '../core/caller.ts'
 import { listOf } from '../core/shapes.ts'
-import { found, list, type Routes } from '../http/routes.ts'
-import { mayNameModel } from '../keys/key-terms.ts'
+import { list, type Routes } from '../http/routes.ts'
+import { mayNameModel, unknownModel } from '../keys/key-terms.ts'
 import { PRICES_AS_OF } from '../models/price-book.ts'
 import type { Snapshot } from './choose-route.ts'
 import { bookedModels, isConfigured } from './gateway.ts'
@@ -48,11 +48,9 @@ export const modelRoutes: Routes<{ snapshots: Snapshots }> = async (app, { snaps
     },
     async ({ caller, params }) => {
       const id = params['*']
-      return found(
-        modelsOf(await snapshots.of(caller), caller).find((model) => model.id === id),
-        'model',
-        id,
-      )
+      const model = modelsOf(await snapshots.of(caller), caller).find((one) => one.id === id)
+      if (!model) throw unknownModel(id, caller)
+      return model
     },
   )
 }

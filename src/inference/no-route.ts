@@ -1,17 +1,8 @@
-// What a client is told whose request nothing can take, or that names what nobody has (R40, R72, R73). Pure.
-import type { Caller } from '../core/caller.ts'
+// What a client is told whose request nothing can take (R40, R72, R73). Pure.
 import { SECOND_MS } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import { LEFT_ALONE } from './choose-route.ts'
 import type { Dropped } from './target.ts'
-
-export const unknownModel = ({ model, caller }: { model: string; caller: Caller }) =>
-  new Refusal(
-    'not_found',
-    caller.allowed_models
-      ? `There is no model '${model}' here, or this API key may not use it.`
-      : `There is no model '${model}' here.`,
-  )
 
 /** R45: what stays as it is until somebody changes it is not to be tried again. */
 const FOR_GOOD = { headers: { 'x-should-retry': 'false' } }

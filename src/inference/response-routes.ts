@@ -10,6 +10,7 @@ import { Attempt } from '../responses/native-response.ts'
 import { readItemsPage } from '../responses/response-items.ts'
 import { inputItems, responseStore } from '../responses/response-store.ts'
 import type { Db } from '../storage/db.ts'
+import { NativeResponse, RESPONSE_EVENTS, Response, wholeOrStreamed } from './generation-shapes.ts'
 import type { Inference } from './inference.ts'
 import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './v1-routes.ts'
 
@@ -28,9 +29,10 @@ const ResponseRequest = Type.Object(
   },
   { title: 'ResponseRequest', additionalProperties: true },
 )
-const Response = Type.Object(
+/** As it was kept, which may be an upstream's own: nothing of it is held against a shape on its way out. */
+const StoredResponse = Type.Object(
   { id: Type.String(), object: Type.Literal('response') },
-  { title: 'Response', additionalProperties: true },
+  { title: 'StoredResponse', additionalProperties: true, description: 'A `Response`, as it was answered.' },
 )
 const DeletedResponse = Type.Object(
   { id: Type.String(), object: Type.Literal('response'), deleted: Type.Literal(true) },
@@ -68,13 +70,21 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fid
 
   await app.register(async (generate) => {
     takeBodiesAsBytes(generate)
-    for (const url of ['/v1/responses', '/v2/responses'])
+    for (const [url, answered] of [
+      ['/v1/responses', Response],
+      ['/v2/responses', NativeResponse],
+    ] as const)
       generate.post(
         url,
         {
           config: generating,
           bodyLimit: GENERATION_MAX_BYTES,
-          schema: { tags, summary: 'Create a response', body: ResponseRequest },
+          schema: {
+            tags,
+            summary: 'Create a response',
+            body: ResponseRequest,
+            response: { 200: wholeOrStreamed(answered, RESPONSE_EVENTS) },
+          },
         },
         (request, reply) => path.run('responses', request, reply),
       )
@@ -82,7 +92,10 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fid
 
   app.get(
     '/v1/responses/:response_id',
-    { config: watch, schema: { tags, summary: 'Retrieve a response', params: Params, response: { 200: Response } } },
+    {
+      config: watch,
+      schema: { tags, summary: 'Retrieve a response', params: Params, response: { 200: StoredResponse } },
+    },
     async ({ caller, params, db }) => (await kept(db, caller, params.response_id)).response,
   )
 
@@ -143,7 +156,7 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fid
         tags,
         summary: 'Retrieve a response with how it came about',
         params: Params,
-        response: { 200: Response },
+        response: { 200: StoredResponse },
       },
     },
     async ({ caller, params, db }) => {

@@ -46,7 +46,7 @@ const credentialRefused = (status: number) =>
     { cause: answered(status) },
   )
 
-const modelNotThere = () => new Refusal('not_found', 'The upstream does not have this model.')
+const modelNotThere = () => new Refusal('model_not_found', 'The upstream does not have this model.')
 
 const busy = (retry_after_s = 1) =>
   new Refusal('rate_limited', 'The upstream is limiting our rate. Nothing was charged.', {

@@ -8,6 +8,7 @@ import { isTooDeep, nestsTooDeep, tooDeepOrMany } from '../http/json-body.ts'
 import type { Routes } from '../http/routes.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { JsonBody } from './call.ts'
+import { CHUNKS, ChatCompletion, Completion, Embeddings, whole, wholeOrStreamed } from './generation-shapes.ts'
 import type { Inference } from './inference.ts'
 
 export const GENERATION_MAX_BYTES = 16 * 1024 * 1024 // images travel inside bodies
@@ -20,33 +21,46 @@ const Open = (title: string, properties: Record<string, ReturnType<typeof Type.A
 const Streamed = (title: string, properties: Record<string, ReturnType<typeof Type.Any>>) =>
   Open(title, { stream: Type.Optional(Type.Boolean()) as never, ...properties })
 
-const ROUTES: readonly { url: string; kind: CallKind; summary: string; body: ReturnType<typeof Open> }[] = [
+interface GenerationRoute {
+  url: string
+  kind: CallKind
+  summary: string
+  body: ReturnType<typeof Open>
+  answer: object
+}
+
+const ROUTES: readonly GenerationRoute[] = [
   {
     url: '/v1/chat/completions',
     kind: 'chat',
     summary: 'Create a chat completion',
     body: Streamed('ChatCompletionRequest', { messages: Type.Array(Type.Any(), { minItems: 1 }) as never }),
+    answer: wholeOrStreamed(ChatCompletion, CHUNKS),
   },
   {
     url: '/v1/completions',
     kind: 'completions',
     summary: 'Create a completion',
     body: Streamed('CompletionRequest', { prompt: Type.Any() }),
+    answer: wholeOrStreamed(Completion, CHUNKS),
   },
   {
     url: '/v1/embeddings',
     kind: 'embeddings',
     summary: 'Create embeddings',
     body: Open('EmbeddingRequest', { input: Type.Any() }),
+    answer: whole(Embeddings),
   },
 ]
 
 export const v1Routes: Routes<{ path: Inference }> = async (app, { path }) => {
   takeBodiesAsBytes(app)
-  for (const { url, kind, summary, body } of ROUTES)
-    app.post(url, { config, bodyLimit: GENERATION_MAX_BYTES, schema: { tags, summary, body } }, (request, reply) =>
+  for (const { url, kind, summary, body, answer } of ROUTES) {
+    const schema = { tags, summary, body, response: { 200: answer } }
+    app.post(url, { config, bodyLimit: GENERATION_MAX_BYTES, schema }, (request, reply) =>
       path.run(kind, request, reply),
     )
+  }
 }
 
 /** The schema documents the body; what it must have is checked where it is read, so that the rest stays untouched. */

@@ -119,6 +119,13 @@ export function mayNameModel(lists: Lists | undefined, model: string, is_alias: 
   return lists?.every((list) => list.some((entry) => entry === model || (!is_alias && covers(entry, model)))) ?? true
 }
 
+/** R62: in the same words where it is not there, and where this key may not name it. */
+export const unknownModel = (model: string, { allowed_models }: Pick<Caller, 'allowed_models'>) =>
+  new Refusal(
+    'model_not_found',
+    `There is no model '${model}' here${allowed_models ? ', or this API key may not use it' : ''}.`,
+  )
+
 /** Whether whatever the second may name, the first may too. */
 export const isWithin = (list: readonly string[], narrower: readonly string[]) =>
   narrower.every((one) => list.some((entry) => entry === one || covers(entry, one)))

@@ -122,6 +122,35 @@ withService(
 
     describe('T-43 addresses', () => {
       test.each([
+        ['/v1/messages', "Anthropic's protocol"],
+        ['/v1/messages/count_tokens', "Anthropic's protocol"],
+        ['/v1/moderations', 'none of that'],
+        ['/v1/images/generations', 'none of that'],
+        ['/v1/audio/speech', 'none of that'],
+        ['/v1/realtime/sessions', 'none of that'],
+        ['/v1/files', 'uploaded'],
+        ['/v1/batches', 'batches'],
+        ['/v1/vector_stores', 'uploaded'],
+        ['/v1/conversations', 'previous_response_id'],
+        ['/v1/rerank', 'ranked'],
+        ['/v1/responses/input_tokens', 'counted by the upstream'],
+        ['/v1/responses/compact', 'compacted'],
+        ['/openai/deployments/x/chat/completions', '/v1 as the base URL'],
+      ])('§4.11 404 on POST %s says that it is not here, whatever its size', async (url, told) => {
+        for (const size of [10, 100_000]) {
+          const { status, error } = await sent('POST', url, { body: { model: 'm', input: 'x'.repeat(size) } })
+          expect({ status, error }).toEqual({ status: 404, error: invalid })
+          expect(error.message).toContain(told)
+        }
+      })
+
+      test('R2 an unknown model has a code, other things that are not there have none', async () => {
+        expect((await sent('GET', '/v1/models/nobody-has-it')).error.code).toBe('model_not_found')
+        expect((await sent('POST', '/v2/route-explain', { body: { model: 'x-'.repeat(9) } })).status).toBe(200)
+        expect((await sent('GET', `${KEYS}/key_unknown`)).error).not.toHaveProperty('code')
+      })
+
+      test.each([
         '/nothing',
         '/v2',
         '/v3/api-keys',

@@ -31,10 +31,45 @@ withScene((scene) => {
       const { key } = await make(stage, { allowed_models: [stage.both] })
       const ask = (model: string) => stage.ask(path, { body: bodyOf(model), headers: as(key) })
       const [refused, unknown] = [await ask(stage.model), await ask('unheard-of')]
-      expect(envelope(refused)).toEqual([404, 'invalid_request_error', undefined])
+      expect(envelope(refused)).toEqual([404, 'invalid_request_error', 'model_not_found'])
       expect(refused.text.replace(stage.model, 'X')).toBe(unknown.text.replace('unheard-of', 'X'))
       expect([stage.one.requests.length, stage.two.requests.length]).toEqual([0, 0])
       expect((await ask(stage.both)).status).not.toBe(404)
+    })
+
+    test.each([false, true])(
+      'R62 a kept answer is not replayed to a key that may not name its model (stream: %j)',
+      async (stream) => {
+        const stage = await scene().stage()
+        const keys = {
+          forbidden: await make(stage, { allowed_models: [stage.both] }),
+          allowed: await make(stage, { allowed_models: ['model-*'] }),
+          free: await make(stage, {}),
+        }
+        const ask = (key: string) => stage.chat({ stream }, { keyed: 'shared', headers: as(key) })
+        const first = await ask(keys.allowed.key)
+        const refused = await ask(keys.forbidden.key)
+        expect(envelope(refused)).toEqual([404, 'invalid_request_error', 'model_not_found'])
+        const fresh = await stage.chat({ stream }, { headers: as(keys.forbidden.key) })
+        expect(refused.text).toBe(fresh.text)
+        for (const { key } of [keys.allowed, keys.free]) {
+          const again = await ask(key)
+          expect([again.status, again.headers['agent-idempotent-replay']]).toEqual([200, 'true'])
+          expect(again.text).toBe(first.text)
+        }
+        expect(stage.one.requests).toHaveLength(1)
+        await stage.patch(`${KEYS}/${keys.allowed.id}`, { allowed_models: [stage.both] })
+        expect((await ask(keys.allowed.key)).status).toBe(200) // what it was told once, it is told again
+      },
+    )
+
+    test('R62 an alias’ kept answer passes to another key by the alias’ own name only', async () => {
+      const stage = await scene().stage()
+      await alias(stage, 'both-kept')
+      const key = async (name: string) => (await make(stage, { allowed_models: [name] })).key
+      const ask = async (name: string) =>
+        (await stage.chat({ model: 'both-kept' }, { keyed: 'shared', headers: as(await key(name)) })).status
+      expect([await ask('both-kept'), await ask('both*'), await ask('both-kept')]).toEqual([200, 404, 200])
     })
 
     async function alias(stage: Stage, name: string): Promise<void> {

@@ -120,6 +120,24 @@ withScene(
       expect(scene().log.join('')).not.toContain('WHAT IT SAID')
     })
 
+    test.each([
+      ['/v1/completions', { prompt: 'once' }],
+      ['/v1/embeddings', { input: 'a' }],
+    ])(
+      '§4.11 400 on %s of a model whose provider has no such endpoint, before anything is sent',
+      async (path, more) => {
+        const stage = await scene().stage()
+        const { status, text } = await stage.ask(path, { body: { model: 'claude', ...more } })
+        const { error } = JSON.parse(text)
+        expect([status, error.type]).toEqual([400, 'invalid_request_error'])
+        expect(error.message).toContain("'claude'")
+        expect(error.message).toContain("'anthropic'")
+        expect(error.message).toContain(path)
+        expect(stage.one.requests).toEqual([])
+        expect((await stage.ledger()).held).toBe(0)
+      },
+    )
+
     test('what was answered is no refusal', async () => {
       const stage = await scene().stage()
       await stage.chat()

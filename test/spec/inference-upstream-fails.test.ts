@@ -59,7 +59,11 @@ withScene(
         { how: 'answers 503', behaviour: { status: 503, body: 'later' }, answer: UPSTREAM_FAILED },
         { how: 'redirects', behaviour: { status: 302, headers: { location: '/' }, body: '' }, answer: UPSTREAM_FAILED },
         { how: 'refuses our key', behaviour: { status: 401, body: '{}' }, answer: UPSTREAM_FAILED },
-        { how: 'lacks it', behaviour: { status: 404, body: '{}' }, answer: [404, 'invalid_request_error', undefined] },
+        {
+          how: 'lacks it',
+          behaviour: { status: 404, body: '{}' },
+          answer: [404, 'invalid_request_error', 'model_not_found'],
+        },
         { how: 'has no money left', behaviour: { status: 402, body: '{}' }, answer: UPSTREAM_FAILED },
         { how: 'limits our rate', behaviour: { status: 429, body: '{}' }, answer: RATE_LIMITED },
       ]

@@ -14,6 +14,11 @@ interface Operation {
   responses: Record<string, { headers: object; content: object }>
 }
 
+interface Described {
+  properties?: object
+  additionalProperties?: unknown
+}
+
 const HIDDEN = /^\/(openapi\.json|metrics|docs(\/.*)?|console(\/.*)?)?$/ // machinery and pages, not the API
 
 /** §4.11: whatever it is asked about has ended. */
@@ -82,6 +87,25 @@ withService((service) => {
       .filter(([, { post }]) => post?.responses['200'] && 'text/event-stream' in post.responses['200'].content)
       .map(([path]) => path)
     expect(streamed.sort()).toEqual(['/v1/chat/completions', '/v1/completions', '/v1/responses', '/v2/responses'])
+  })
+
+  test('§4.11 the answers of generations are described, and those of the placeholder are as described', async () => {
+    const { paths } = await document()
+    const { post } = await service().newProject()
+    const model = 'gpt-4o-mini'
+    for (const [path, body, fields] of [
+      ['/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }] }, ['id', 'choices', 'usage']],
+      ['/v1/completions', { prompt: 'hi' }, ['id', 'choices', 'usage']],
+      ['/v1/embeddings', { input: 'hi' }, ['data', 'model']],
+      ['/v1/responses', { input: 'hi' }, ['id', 'output', 'status']],
+      ['/v2/responses', { input: 'hi' }, ['id', 'output', 'routing', 'cost']],
+    ] as const) {
+      const answered = paths[path]?.post?.responses['200']?.content as Record<string, { schema: Described }> | undefined
+      const { properties, additionalProperties } = answered?.['application/json']?.schema ?? {}
+      expect(Object.keys(properties ?? {}), path).toEqual(expect.arrayContaining([...fields]))
+      expect(additionalProperties, path).toBe(true)
+      expect((await post(path, { model, ...body })).status, path).toBe(200) // held against the document on its way
+    }
   })
 
   test('OpenAPI planted: answers that break the document are caught', async () => {
