@@ -1,6 +1,6 @@
 // `switchyard serve` as a process: first and later starts, bad settings, and how it stops.
 import { execFile } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -118,6 +118,15 @@ async function drainsOnSigterm(url: string, stop: () => Promise<Ended>): Promise
   expect(await answered).toBe(200)
   expect(await stopped).toMatchObject({ code: 0, stderr: '' })
 }
+
+test('R5 a bootstrap key from a file: the printed call reads it from there', async (context) => {
+  const { serve, folder } = newWorkplace(context)
+  const file = { SWITCHYARD_BOOTSTRAP_KEY_FILE: join(folder, 'key') }
+  writeFileSync(file.SWITCHYARD_BOOTSTRAP_KEY_FILE, `${CHOSEN}\n`)
+  const { said } = await serve(file, /Say hello/)
+  expect(said.stdout).toContain('The admin key is the one in SWITCHYARD_BOOTSTRAP_KEY_FILE.')
+  expect(await pasted(said.stdout, file)).toMatchObject({ object: 'chat.completion' })
+})
 
 test.for([
   ['PORT', '80a', /^switchyard: PORT must be a whole number from 0 to 65535\.$/],

@@ -27,25 +27,39 @@ export interface Notice {
 }
 
 /** Who chose the key keeps it elsewhere: then neither it nor a link is printed, which logs would keep. */
-export function welcome({ bootstrap_key }: Pick<Config, 'bootstrap_key'>): Notice {
-  const given = bootstrap_key !== undefined
-  return { shows_secrets: !given, textOf: (start) => indented(start.founded ? first(start, given) : later(start)) }
+export function welcome({ bootstrap_key, variables }: Pick<Config, 'bootstrap_key' | 'variables'>): Notice {
+  const given = bootstrap_key === undefined ? undefined : placeOf(variables)
+  return {
+    shows_secrets: given === undefined,
+    textOf: (start) => indented(start.founded ? first(start, given) : later(start)),
+  }
 }
 
-function first(start: Start, given: boolean): string[] {
+/** Where the operator put the key: the name of it, and what a shell puts in its place. */
+interface Given {
+  name: string
+  shell: string
+}
+
+const placeOf = ({ SWITCHYARD_BOOTSTRAP_KEY_FILE: file }: Config['variables']): Given =>
+  file
+    ? { name: 'SWITCHYARD_BOOTSTRAP_KEY_FILE', shell: '$(cat $SWITCHYARD_BOOTSTRAP_KEY_FILE)' }
+    : { name: 'SWITCHYARD_BOOTSTRAP_KEY', shell: '$SWITCHYARD_BOOTSTRAP_KEY' }
+
+function first(start: Start, given: Given | undefined): string[] {
   const { address, public_url, founded, gateway } = start
   return [
     `Switchyard is ready at ${address}`,
     '',
     ...(given
-      ? ['The admin key is the one in SWITCHYARD_BOOTSTRAP_KEY.']
+      ? [`The admin key is the one in ${given.name}.`]
       : ['Your admin key. It is shown this once: store it now.', '', `  ${founded?.key.raw}`]),
     '',
     ...accessLines(start),
     `Console:   ${public_url}/console`,
     `Reference: ${public_url}/docs`,
     '',
-    ...tryIt(address, given ? '$SWITCHYARD_BOOTSTRAP_KEY' : (founded?.key.raw ?? ''), gateway),
+    ...tryIt(address, given?.shell ?? founded?.key.raw ?? '', gateway),
   ]
 }
 

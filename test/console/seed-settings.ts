@@ -42,5 +42,5 @@ export async function seedSettings({ address }: ConsoleScene, cookie: string, ke
     input_discount_pct: 20,
     allowance_tokens: 50_000_000,
   })
-  await send('POST', '/v2/project/regions', { allowed_regions: ['eu', 'global'] })
+  await send('POST', '/v2/project/regions', { allowed_regions: ['global', 'local'] })
 }
