@@ -1,5 +1,7 @@
 // Which suites there are, and what each needs. `npm run check` runs `fast`; `npm test` runs them all.
 import { defineConfig } from 'vitest/config'
+import type { Part } from './test/support/machine-parts.ts'
+import { type Project, suitesOf } from './test/support/suite-needs.ts'
 
 const spec = ['src/**/*.test.ts', 'test/spec/**/*.test.ts']
 // Suites that start processes, hash passwords or run models for many seconds.
@@ -28,6 +30,13 @@ const shared = {
   expect: { poll: { timeout: 20_000 } }, // a busy machine may take a while
 } as const
 
+// `npm test` names what could not be had: it runs the suites that need none of it, then fails.
+const missing = (process.env.TEST_MISSING ?? '').split(',') as Part[]
+const runnable = (project: Project) =>
+  suitesOf(project)
+    .filter(({ parts }) => !parts.some((part) => missing.includes(part)))
+    .map(({ path }) => path)
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -42,6 +51,7 @@ export default defineConfig({
             'console/**/*.test.ts',
             'test/tidy.test.ts',
             'test/tidy/**/*.test.ts',
+            'test/support/**/*.test.ts',
             'test/docs.test.ts',
             'test/build.test.ts',
             'test/deploy.test.ts',
@@ -51,12 +61,12 @@ export default defineConfig({
         },
       },
       { test: { ...shared, name: 'thorough', include: thorough, testTimeout: 120_000 } },
-      // The same promises over the other engine.
+      // The same promises over the other engine, by the suites that can tell the two apart.
       {
         test: {
           ...shared,
           name: 'postgres',
-          include: [...spec, 'test/sim/**/*.test.ts', 'bench/usage-load.test.ts'],
+          include: runnable('postgres'),
           testTimeout: 120_000,
           env: { TEST_ENGINE: 'postgres' },
         },
@@ -66,7 +76,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'console',
-          include: ['test/console/**/*.test.ts'],
+          include: runnable('console'),
           testTimeout: 120_000,
           hookTimeout: 300_000,
         },
@@ -76,7 +86,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'slow',
-          include: ['test/slow/**/*.test.ts'],
+          include: runnable('slow'),
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },

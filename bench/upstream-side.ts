@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from '../test/support/postgres-server.ts'
+import { freePort } from '../test/support/free-port.ts'
 import type { Front } from './bare-proxy.ts'
 import { LOAD_CORE, ROOT, type ServerProcess, startProcess } from './processes.ts'
 

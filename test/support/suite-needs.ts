@@ -1,0 +1,82 @@
+// What a suite needs, read from what it imports: no list to keep. A suite that cannot reach test/support/databases.ts
+// cannot tell the engines apart, so it need not run on both; one that reaches the helper of a part needs that part.
+import { existsSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { globSync } from 'tinyglobby'
+import type { Part } from './machine-parts.ts'
+
+const ENGINES = 'test/support/databases.ts'
+const HELPERS: Record<string, Part> = {
+  'test/support/postgres-server.ts': 'PostgreSQL',
+  'test/support/redis-server.ts': 'Redis',
+  'test/console/chromium.ts': 'Chromium',
+}
+export type Read = (path: string) => string | undefined
+
+const fromDisk: Read = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined)
+
+/** A reader of the tree as it is, or of another, for tests. */
+export function suiteNeeds(read: Read = fromDisk) {
+  const known = new Map<string, string[]>()
+
+  function importsOf(path: string): string[] {
+    const found = known.get(path) ?? localImports(path, read(path) ?? '').filter((one) => !isProduct(one))
+    known.set(path, found)
+    return found
+  }
+
+  function reached(suite: string): Set<string> {
+    const all = new Set([suite])
+    for (const one of all) for (const next of importsOf(one)) all.add(next)
+    return all
+  }
+
+  const helpers = (suite: string) => [...reached(suite)].flatMap((path) => HELPERS[path] ?? [])
+
+  return {
+    /** Whether it may behave differently on the other engine, or is about what only a cluster has. */
+    runsOnPostgres: (suite: string) => reached(suite).has(ENGINES) || helpers(suite).includes('Redis'),
+    partsOf: (suite: string, engine: Engine): Part[] => [
+      ...new Set([...helpers(suite), ...(reached(suite).has(ENGINES) ? PARTS_OF_ENGINE[engine] : [])]),
+    ],
+  }
+}
+
+type Engine = 'sqlite' | 'postgres'
+/** R50: a cluster counts in Redis. */
+const PARTS_OF_ENGINE: Record<Engine, readonly Part[]> = { sqlite: [], postgres: ['PostgreSQL', 'Redis'] }
+
+/** The projects of vitest.config.ts whose suites need something of the machine. Those of `slow` name their engine. */
+const PROJECTS = {
+  postgres: {
+    patterns: ['src/**/*.test.ts', 'test/spec/**/*.test.ts', 'test/sim/**/*.test.ts', 'bench/**/*.test.ts'],
+    engine: 'postgres',
+  },
+  console: { patterns: ['test/console/**/*.test.ts'], engine: 'sqlite' },
+  slow: { patterns: ['test/slow/**/*.test.ts'], engine: 'postgres' },
+} as const
+
+export type Project = keyof typeof PROJECTS
+export const NEEDING_PROJECTS = Object.keys(PROJECTS) as Project[]
+
+export interface Suite {
+  path: string
+  parts: Part[]
+}
+
+export function suitesOf(project: Project): Suite[] {
+  const { patterns, engine } = PROJECTS[project]
+  const { runsOnPostgres, partsOf } = suiteNeeds()
+  return globSync([...patterns])
+    .sort()
+    .filter((path) => project !== 'postgres' || runsOnPostgres(path))
+    .map((path) => ({ path, parts: partsOf(path, engine) }))
+}
+
+/** The service and its command know nothing of tests; test/tidy.test.ts sees to that. */
+const isProduct = (path: string) => /^(src|cli|console)\//.test(path) && !path.endsWith('.test.ts')
+
+const IMPORT = /^(?:import|export) (?!type )(?:[^';]*? from )?'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm
+
+const localImports = (path: string, text: string) =>
+  [...text.matchAll(IMPORT)].map(([, named, called]) => posix.join(posix.dirname(path), named ?? called ?? ''))
