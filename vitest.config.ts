@@ -1,5 +1,6 @@
 // Which suites there are, and what each needs. `npm run check` runs `fast`; `npm test` runs them all.
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import type { Part } from './test/support/machine-parts.ts'
 import { type Project, suitesOf } from './test/support/suite-needs.ts'
 
@@ -37,9 +38,20 @@ const runnable = (project: Project) =>
     .filter(({ parts }) => !parts.some((part) => missing.includes(part)))
     .map(({ path }) => path)
 
+// The longest first, lest one of them is left to run alone at the end. Those of a project stay together, since a worker
+// keeps what it loaded for one.
+const ORDER = ['slow', 'console', 'thorough', 'postgres', 'fast']
+class LongestFirst extends BaseSequencer {
+  override async sort(suites: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project }: TestSpecification) => ORDER.indexOf(project.name)
+    return (await super.sort(suites)).sort((one, other) => rank(one) - rank(other))
+  }
+}
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {

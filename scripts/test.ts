@@ -14,7 +14,7 @@ import { makeTemplate } from '../test/support/template-database.ts'
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 const args = process.argv.slice(2)
-const report = join(tmpdir(), `switchyard-tests-${process.pid}.json`)
+const report = process.env.KEEP ?? join(tmpdir(), `switchyard-tests-${process.pid}.json`)
 
 const wanted = partsFor(args)
 const missing = await provision(wanted, say)
@@ -23,8 +23,10 @@ const postgres = has('PostgreSQL') ? await postgresServer(say) : undefined
 const template = postgres && (await makeTemplate(postgres.url))
 const redis = has('Redis') ? await redisServer(say) : undefined
 const chromium = has('Chromium') ? (process.env.CHROMIUM ?? MACHINE_PARTS.Chromium.find()) : undefined
+// One more than there are cores to keep busy at the least: the longest suites mostly wait for servers and browsers.
+const WORKERS = 3
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-const code = await run('npx', ['vitest', 'run', ...reporters, ...args], {
+const code = await run('npx', ['vitest', 'run', `--maxWorkers=${WORKERS}`, ...reporters, ...args], {
   ...process.env,
   ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_TEMPLATE: template?.name }),
   ...(redis && { TEST_REDIS_URL: redis.url }),
@@ -52,7 +54,7 @@ function partsFor(given: readonly string[]): Part[] {
 /** Says how many passed, and returns whether any failed. */
 function conclude(status: number): boolean {
   const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : { numTotalTests: 0 }
-  rmSync(report, { force: true })
+  if (!process.env.KEEP) rmSync(report, { force: true })
   const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTotalTests } = counts
   if (numTotalTests === 0) say('No test ran.')
   // A file that could not be loaded has no tests to count, but fails the run all the same.

@@ -1,7 +1,7 @@
 // What must hold on every page: nothing that keeps people out, nothing wider than the screen, no secret left behind.
 import axe from 'axe-core'
-import type { Page } from 'playwright-core'
-import { afterAll, beforeAll } from 'vitest'
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { type ConsoleScene, consoleScene, type Visit } from './console-scene.ts'
 
 /** One server and one browser for a suite; `settings` are the server's, where they are not those of an empty machine. */
@@ -12,7 +12,7 @@ export function withConsole(
   let scene: ConsoleScene
   beforeAll(async () => {
     scene = await consoleScene(await settings())
-  }, 300_000) // a machine without Chromium installs it first
+  })
   afterAll(() => scene?.stop())
   suite(() => scene)
 }
@@ -20,11 +20,28 @@ export function withConsole(
 /** What axe calls serious or critical, with where it is. */
 export async function seriousViolations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
-  const { violations } = await page.evaluate(() => (window as unknown as { axe: typeof axe }).axe.run())
+  const { violations } = await page.evaluate(() =>
+    (window as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+  )
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
 }
+
+/**
+ * Waits for what a page shows by itself, with its clock moved on: it rests fifty times as long as its last answer took,
+ * which on a busy machine nobody can wait for. Of a visit whose clock was installed before its page set a timer.
+ */
+export const untilByItself = (page: Page, shown: Locator) =>
+  expect
+    .poll(
+      async () => {
+        await page.clock.runFor(10_000)
+        return shown.first().isVisible()
+      },
+      { interval: 500, timeout: 60_000 },
+    )
+    .toBe(true)
 
 /** By how many pixels the page is wider than the screen. */
 export const overflow = (page: Page) =>

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { createKey } from '../../src/keys/key.ts'
 import { keyStore } from '../../src/keys/key-store.ts'
-import { faults, withConsole } from './checks.ts'
+import { faults, untilByItself, withConsole } from './checks.ts'
 import { seedOwner } from './seed.ts'
 import { seedClusters, seedFleet } from './seed-fleet.ts'
 
@@ -26,8 +26,10 @@ withConsole((scene) => {
   test('§4.5 §4.7 §4.8 register, send the heartbeats that the page shows, drain, deregister', async () => {
     const { cookie, project_id } = await seedOwner(scene().db())
     const raw = await dataPlaneKey(project_id)
-    const visit = await scene().visit('/clusters', { cookie })
+    const visit = await scene().arrive({ cookie })
     const { page } = visit
+    await page.clock.install()
+    await page.goto('/console/clusters')
     await page.getByRole('heading', { name: 'No clusters yet' }).waitFor()
     await page.keyboard.press('c')
     const dialog = page.getByRole('dialog')
@@ -46,7 +48,7 @@ withConsole((scene) => {
     await page.getByText('Waiting for its first heartbeat').waitFor()
     const code = page.getByRole('tabpanel').locator('code')
     expect((await sendCurl((await code.textContent()) ?? '', raw)).status).toBe(200)
-    await page.getByText('active', { exact: true }).waitFor() // by itself
+    await untilByItself(page, page.getByText('active', { exact: true }))
     await page.getByRole('tab', { name: 'With telemetry' }).click()
     expect((await sendCurl((await code.textContent()) ?? '', raw)).status).toBe(200)
     await page.reload()

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { rfc3339, systemClock } from '../../src/core/clock.ts'
 import { usageStore } from '../../src/usage/usage-store.ts'
 import { usageEvent } from '../support/usage-events.ts'
-import { faults, withConsole } from './checks.ts'
+import { faults, untilByItself, withConsole } from './checks.ts'
 import { seedKeys, seedOwner } from './seed.ts'
 import { seedRefusals, seedTraffic } from './traffic.ts'
 
@@ -22,8 +22,10 @@ withConsole((scene) => {
     for (const minutes of [5, 4, 3]) await generate(project_id, { ...costs, created_at: minutesAgo(minutes) })
     await generate(project_id, { ...costs, created_at: minutesAgo(2), status: 'failed' })
     for (const minutes of [65, 66]) await generate(project_id, { ...costs, created_at: minutesAgo(minutes) })
-    const visit = await scene().visit('/overview?range=1h', { cookie })
+    const visit = await scene().arrive({ cookie })
     const { page } = visit
+    await page.clock.install()
+    await page.goto('/console/overview?range=1h')
     const headline = page.locator('.headline')
     await headline.getByText('$8.00').waitFor()
     const text = (await headline.textContent()) ?? ''
@@ -36,10 +38,8 @@ withConsole((scene) => {
     ])
       expect(text).toContain(told)
 
-    await page.clock.install()
     await generate(project_id, { ...costs, created_at: minutesAgo(0) })
-    await page.clock.runFor(60_000)
-    await headline.getByText('$10.00').waitFor()
+    await untilByItself(page, headline.getByText('$10.00'))
     expect(faults(visit)).toEqual([])
     await visit.close()
   })

@@ -3,20 +3,22 @@ import type { Request, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { accountStore } from '../../src/accounts/account-store.ts'
 import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts'
-import { faults, tracesOf, withConsole } from './checks.ts'
+import { faults, tracesOf, untilByItself, withConsole } from './checks.ts'
 import type { ConsoleScene } from './console-scene.ts'
 import { seedOwner } from './seed.ts'
 
 withConsole((scene) => {
   test('§4.1 §5.6 confirm, make a key, send what the page shows, and it turns green', async () => {
     const { cookie, person_id } = await seedOwner(scene().db(), { verified: false })
-    const visit = await scene().visit('/', { cookie })
+    const visit = await scene().arrive({ cookie })
     const { page } = visit
+    await page.clock.install()
+    await page.goto('/console/')
     await page.getByRole('heading', { name: 'Get started' }).waitFor()
     const make = page.getByRole('button', { name: 'Make a key' })
     expect(await make.isDisabled()).toBe(true)
     await accountStore(scene().db()).verify(person_id, null, '2026-11-15T12:00:00.000Z')
-    await page.getByText('is confirmed.').waitFor() // by itself
+    await untilByItself(page, page.getByText('is confirmed.'))
     await make.click()
     await page.getByText('Waiting for your first request').waitFor()
 
@@ -27,7 +29,7 @@ withConsole((scene) => {
     const headers = { authorization: `Bearer ${raw}`, 'content-type': 'application/json' }
     const answer = await fetch(url, { method: 'POST', headers, body })
     expect(answer.status).toBe(200)
-    await page.getByText('Your first request arrived.').waitFor()
+    await untilByItself(page, page.getByText('Your first request arrived.'))
 
     await page.getByRole('button', { name: 'I have stored it' }).click()
     await page.getByText('no longer on this page').waitFor()

@@ -33,12 +33,14 @@ const PACE_MS = 3
 const BYTES_MAX = { keyed: 7_000, unkeyed: 4_500 }
 const LEASES = 5
 const PATIENCE_MS = 5_000
+const PLANTED_PATIENCE_MS = 2_000 // what a planted bug keeps open, it keeps for good
 const LEAVE_AT_THE_LATEST_MS = 2_000
 const EARLY_ONE_IN = 10 // some leave before anything has come, perhaps before they were heard
 const EARLY_MS = 25
 
 export async function streams(run: Streams): Promise<Report> {
   const { engine, plant, seed } = run
+  const patience_ms = plant ? PLANTED_PATIENCE_MS : PATIENCE_MS
   const upstream = await startPlannedUpstream()
   const price = 'input_usd_per_million: 1, output_usd_per_million: 2, max_output_tokens: 1000'
   const base = upstream.baseUrl('first')
@@ -51,12 +53,12 @@ export async function streams(run: Streams): Promise<Report> {
     const before = await gauges(scene)
     const opened = await openAndLeave(scene, key.raw, run)
     const last_left_at = highest(opened.map(({ left_at }) => left_at ?? 0))
-    const drained_ms = await untilDrained(scene, last_left_at)
-    await untilEnded(upstream)
+    const drained_ms = await untilDrained(scene, last_left_at, patience_ms)
+    await untilEnded(upstream, patience_ms)
     const after = await gauges(scene)
     const replays = plant ? [] : await askAgain(scene, key.raw, opened)
-    const { executions } = await untilEnded(upstream)
-    const leases = await tryLeases(scene, key)
+    const { executions } = await untilEnded(upstream, patience_ms)
+    const leases = await tryLeases(scene, key, patience_ms)
     await (plant ? server.kill() : scene.stop(server)) // one that has lost its streams waits long for them
     const history = { opened, replays, executions, drained_ms, leases, books: await readBooks(scene) }
     return {
@@ -170,16 +172,16 @@ async function gauges(scene: Scene): Promise<Gauges> {
   }
 }
 
-async function untilDrained(scene: Scene, since: number): Promise<number | undefined> {
-  while (now() - since < PATIENCE_MS) {
+async function untilDrained(scene: Scene, since: number, patience_ms: number): Promise<number | undefined> {
+  while (now() - since < patience_ms) {
     if ((await gauges(scene)).open_streams === 0) return Math.max(0, now() - since)
     await sleep(10)
   }
   return undefined
 }
 
-async function untilEnded(upstream: PlannedUpstream): Promise<UpstreamLedger> {
-  const deadline_ms = performance.now() + PATIENCE_MS
+async function untilEnded(upstream: PlannedUpstream, patience_ms: number): Promise<UpstreamLedger> {
+  const deadline_ms = performance.now() + patience_ms
   for (;;) {
     const ledger = await upstream.ledger()
     if (ledger.executions.every(({ ended }) => ended) || performance.now() > deadline_ms) return ledger
@@ -198,14 +200,14 @@ async function askAgain(scene: Scene, raw: string, opened: readonly Opened[]): P
 }
 
 /** §8.1.2: a key that may have five streams has five at once, and no more. */
-async function tryLeases(scene: Scene, { id, raw }: Key): Promise<StreamsHistory['leases']> {
+async function tryLeases(scene: Scene, { id, raw }: Key, patience_ms: number): Promise<StreamsHistory['leases']> {
   await post(scene, `/v2/api-keys/${id}/limits`, { concurrent_streams: LEASES })
   const open = Array.from({ length: LEASES }, (_, n) => openStream(scene, raw, `lease-${n}`, { chunks: 200 }))
   const within = await Promise.all(open.map(async ({ head }) => (await head).statusCode ?? 0))
   const beyond = (await openStream(scene, raw, 'one-too-many').head).statusCode ?? 0
   for (const { leave } of open) leave()
   await Promise.all(open.map(({ heard }) => heard))
-  await untilDrained(scene, now())
+  await untilDrained(scene, now(), patience_ms)
   return { within, beyond }
 }
 
