@@ -14,7 +14,7 @@ import { makeTemplate } from '../test/support/template-database.ts'
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 const args = process.argv.slice(2)
-const report = process.env.KEEP ?? join(tmpdir(), `switchyard-tests-${process.pid}.json`)
+const report = join(tmpdir(), `switchyard-tests-${process.pid}.json`)
 
 const wanted = partsFor(args)
 const missing = await provision(wanted, say)
@@ -54,7 +54,7 @@ function partsFor(given: readonly string[]): Part[] {
 /** Says how many passed, and returns whether any failed. */
 function conclude(status: number): boolean {
   const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : { numTotalTests: 0 }
-  if (!process.env.KEEP) rmSync(report, { force: true })
+  rmSync(report, { force: true })
   const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTotalTests } = counts
   if (numTotalTests === 0) say('No test ran.')
   // A file that could not be loaded has no tests to count, but fails the run all the same.

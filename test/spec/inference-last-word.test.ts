@@ -4,10 +4,12 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
+import { heldTimers } from '../support/held-timers.ts'
 import { asked, envelope, KEY, PLAIN, STREAMED, times, UPSTREAM_FAILED } from '../support/inference-cases.ts'
 import { hintsHeader, moneyIn } from '../support/inference-client.ts'
 import { CHAT, USUAL_COST, withScene } from '../support/inference-scene.ts'
 import { deferred, textOf } from '../support/tampered-db.ts'
+import { settled } from '../support/wire.ts'
 
 const LIMIT = 1_000_000
 const USAGE = { prompt_tokens: 11, completion_tokens: 7 }
@@ -126,6 +128,7 @@ withScene((scene) => {
 
     test('R44 one that never reads holds nothing beyond its deadline', async () => {
       const stage = await scene().stage({ key: LIMIT })
+      const timers = heldTimers()
       stage.one.behave({
         respond(_, response) {
           response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -133,10 +136,12 @@ withScene((scene) => {
         },
       })
       const body = JSON.stringify(stage.bodyOf({ stream: true }))
-      const socket = speak(stage, '1.1', body, hintsHeader({ qos: { deadline_ms: 400 } }))
+      const socket = speak(stage, '1.1', body, hintsHeader({ qos: { deadline_ms: 5_000 } }))
       socket.pause()
       socket.write(body)
       await stage.one.request(1)
+      await settled(() => socket.bytesRead)
+      timers.pass(5_000)
       const { events } = await stage.until(({ holds, events }) => holds.length === 0 && events.length === 1)
       expect(events).toMatchObject([{ status: 'deadline_exceeded', charged_micros: 0 }])
       socket.destroy()

@@ -1,6 +1,7 @@
 // Who pays when the upstream fails us, or the deadline passes (R44, R45, R47): nobody, in every form, before the first
 // content and after it; a keyed call's key is free again; and where another target can answer, it does.
 import { describe, expect, test } from 'vitest'
+import { heldTimers } from '../support/held-timers.ts'
 import {
   asked,
   CASES,
@@ -14,9 +15,10 @@ import {
   UPSTREAM_FAILED,
 } from '../support/inference-cases.ts'
 import { eventsIn, hintsHeader, moneyIn } from '../support/inference-client.ts'
-import { type Stage, USUAL_COST, withScene } from '../support/inference-scene.ts'
+import { HASTY, type Stage, USUAL_COST, withScene } from '../support/inference-scene.ts'
 import { deferred } from '../support/tampered-db.ts'
 import type { Behaviour } from '../support/upstream.ts'
+import { settled } from '../support/wire.ts'
 
 const LIMIT = 1_000_000
 const RATE_LIMITED = [429, 'rate_limit_error', 'rate_limit_exceeded']
@@ -46,6 +48,12 @@ withScene(
       const retry = await stage.chat(...asked(one))
       const replayed = retry.headers['agent-idempotent-replay']
       expect([retry.status, replayed, moneyIn(retry)]).toEqual([200, 'false', USUAL_COST])
+    }
+
+    /** The upstream was asked, and what it wrote at once has come to us. */
+    async function begun(stage: Stage) {
+      await stage.one.request(1)
+      await settled(() => 0)
     }
 
     describe('before any content', () => {
@@ -121,10 +129,13 @@ withScene(
 
       test.each(CASES)('R47 no first byte in time: 502 ($form)', async (one) => {
         const stage = await scene().stage({ key: LIMIT })
+        const timers = heldTimers()
         stage.one.behave({ wait: new Promise(() => {}) })
-        const heard = await stage.chat(...asked(one, { model: stage.hasty }))
-        expect(envelope(heard)).toEqual(UPSTREAM_FAILED)
-        expect(await (await stage.one.request(1)).over).toBe('left')
+        const call = stage.openChat(...asked(one, { model: stage.hasty }))
+        const { over } = await stage.one.request(1)
+        timers.pass(HASTY.first_byte_ms)
+        expect(envelope(await call.heard)).toEqual(UPSTREAM_FAILED)
+        expect(await over).toBe('left')
         await cameToNothing(stage, 'failed')
       })
     })
@@ -158,8 +169,12 @@ withScene(
 
       test.each(CASES)('R47 it falls silent: nobody pays ($form)', async (one) => {
         const stage = await scene().stage({ key: LIMIT })
+        const timers = heldTimers()
         stage.one.behave({ cut: { after: one.stream ? 2 : 10, how: 'silence' } })
-        const heard = await stage.chat(...asked(one, { model: stage.hasty }))
+        const call = stage.openChat(...asked(one, { model: stage.hasty }))
+        await (one.stream ? call.says('data: ') : begun(stage))
+        timers.pass(HASTY.idle_ms)
+        const heard = await call.heard
         const { events } = await stage.audit()
         if (one.stream) {
           expect(lastEvent(heard).error).toMatchObject({ code: 'upstream_error' })
@@ -173,16 +188,28 @@ withScene(
 
       test.each(CASES)('R47 it drips beyond its total time: cut off, nobody pays ($form)', async (one) => {
         const stage = await scene().stage({ key: LIMIT })
-        const endless = { text: 'x'.repeat(500), chunks: 500, pace: 40 }
+        const timers = heldTimers()
+        let drip = deferred()
+        const dripped = async () => {
+          await drip.promise
+          drip = deferred()
+        }
+        const endless = { text: 'x'.repeat(500), chunks: 500, pace: dripped }
         const dripping: Behaviour = {
-          respond(_request, response) {
+          async respond(_request, response) {
             response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
-            const timer = setInterval(() => response.write(' '), 40)
-            response.once('close', () => clearInterval(timer))
+            for (response.write(' '); !response.destroyed; response.write(' ')) await dripped()
           },
         }
         stage.one.behave(one.stream ? endless : dripping)
-        const heard = await stage.chat(...asked(one, { model: stage.hasty }))
+        const call = stage.openChat(...asked(one, { model: stage.hasty }))
+        await begun(stage)
+        for (let passed_ms = 0; passed_ms < HASTY.total_ms; passed_ms += 4_000) {
+          drip.resolve()
+          await begun(stage)
+          timers.pass(4_000) // less than it may be silent
+        }
+        const heard = await call.heard
         if (one.stream) expect(lastEvent(heard).error).toMatchObject({ code: 'upstream_error' })
         else expect(envelope(heard)).toEqual(UPSTREAM_FAILED)
         expect((await stage.audit()).spent).toBe(0)
@@ -193,8 +220,12 @@ withScene(
     describe('the deadline', () => {
       test.each(CASES)('R44, R45 passes before the first byte: 504, nobody pays ($form)', async (one) => {
         const stage = await scene().stage({ key: LIMIT })
+        const timers = heldTimers()
         stage.one.behave({ wait: new Promise(() => {}) })
-        const heard = await stage.chat(...asked(one, {}, hintsHeader({ qos: { deadline_ms: 250 } })))
+        const call = stage.openChat(...asked(one, {}, hintsHeader({ qos: { deadline_ms: 5_000 } })))
+        await stage.one.request(1)
+        timers.pass(5_000)
+        const heard = await call.heard
         expect(envelope(heard)).toEqual(LATE)
         expect(heard.headers).toMatchObject({ 'x-should-retry': 'false', 'agent-qos-admission': 'admitted' })
         expect(heard.headers).not.toHaveProperty('retry-after')
@@ -205,16 +236,23 @@ withScene(
 
       test.each(CASES)('R44 passes after the head, before any content: 504 ($form)', async (one) => {
         const stage = await scene().stage({ key: LIMIT })
+        const timers = heldTimers()
         stage.one.behave({ cut: { after: one.stream ? 1 : 10, how: 'silence' } })
-        const heard = await stage.chat(...asked(one, {}, hintsHeader({ qos: { deadline_ms: 250 } })))
-        expect(envelope(heard)).toEqual(LATE)
+        const call = stage.openChat(...asked(one, {}, hintsHeader({ qos: { deadline_ms: 5_000 } })))
+        await begun(stage)
+        timers.pass(5_000)
+        expect(envelope(await call.heard)).toEqual(LATE)
         await cameToNothing(stage, 'deadline_exceeded')
       })
 
       test.each(STREAMED)('R44 passes in mid-stream: an error event, nobody pays ($form)', async (one) => {
         const stage = await scene().stage({ key: LIMIT })
+        const timers = heldTimers()
         stage.one.behave({ cut: { after: 3, how: 'silence' } })
-        const heard = await stage.chat(...asked(one, {}, hintsHeader({ qos: { deadline_ms: 800 } })))
+        const call = stage.openChat(...asked(one, {}, hintsHeader({ qos: { deadline_ms: 5_000 } })))
+        await call.says('data: ')
+        timers.pass(5_000)
+        const heard = await call.heard
         expect(lastEvent(heard).error).toMatchObject({ type: 'deadline_exceeded', code: 'deadline_exceeded' })
         expect(eventsIn(heard)).not.toContain('[DONE]')
         expect((await stage.audit()).events).toMatchObject([{ status: 'deadline_exceeded', charged_micros: 0 }])

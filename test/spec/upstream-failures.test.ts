@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type ProviderAnswer, UpstreamError } from '../../src/providers/provider.ts'
+import { heldTimers } from '../support/held-timers.ts'
 import type { Behaviour } from '../support/upstream.ts'
 import { failureOf, gate, openWire, settled, startRaw, startWire, taken } from '../support/wire.ts'
 
@@ -41,18 +42,28 @@ describe('R47 no answer', () => {
   })
 
   test('silence: first_byte_timeout, and the upstream is let go', async () => {
+    const timers = heldTimers()
     const { upstream, send } = await startWire({ instead: 'silence' })
-    expect(await failureOf(send({ timeouts: { first_byte_ms: 30, idle_ms: 20_000 } }))).toBe('first_byte_timeout')
-    expect(await (await upstream.request(1)).over).toBe('left')
+    const failure = failureOf(send({ timeouts: { first_byte_ms: 5_000, idle_ms: 20_000 } }))
+    const { over } = await upstream.request(1)
+    timers.pass(5_000)
+    expect([await failure, await over]).toEqual(['first_byte_timeout', 'left'])
   })
 
   test('interim answers without end do not count as an answer', async () => {
+    const timers = heldTimers()
+    const written = gate()
     const base_url = await startRaw((socket) => {
-      const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 5)
+      const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n', () => written.resolve()), 5)
       socket.once('close', () => clearInterval(timer))
     })
-    const timeouts = { first_byte_ms: 50, idle_ms: 20_000 }
-    expect(await failureOf(openWire(base_url).send({ timeouts }))).toBe('first_byte_timeout')
+    const failure = failureOf(openWire(base_url).send({ timeouts: { first_byte_ms: 5_000, idle_ms: 20_000 } }))
+    await written.promise
+    for (let n = 0; n < 5; n++) {
+      await settled(() => 0)
+      timers.pass(1_000)
+    }
+    expect(await failure).toBe('first_byte_timeout')
   })
 
   test('the next call is served all the same', async () => {
@@ -148,32 +159,46 @@ describe('R47 half an answer', () => {
   })
 
   test('a stream that stops without a word: idle_timeout', async () => {
+    const timers = heldTimers()
     const { upstream, send } = await startWire({ cut: { after: 2, how: 'silence' } })
     const answer = await send({
       body: Buffer.from('{"stream":true}'),
-      timeouts: { first_byte_ms: 20_000, idle_ms: 40 },
+      timeouts: { first_byte_ms: 20_000, idle_ms: 5_000 },
     })
-    expect((await taken(answer)).ended).toBe('idle_timeout')
+    const all = taken(answer)
+    await settled(() => 0)
+    timers.pass(5_000)
+    expect((await all).ended).toBe('idle_timeout')
     expect(await (await upstream.request(1)).over).toBe('left')
   })
 
   test('a stream that drips is alive, however long it takes altogether', async () => {
-    const { send } = await startWire({ pace: 40, chunks: 15, text: 'slow but steady, drop by drop' })
+    const timers = heldTimers()
+    const pace = async () => {
+      await settled(() => 0)
+      timers.pass(4_000)
+    }
+    const { send } = await startWire({ pace, chunks: 15, text: 'slow but steady, drop by drop' })
     const answer = await send({
       body: Buffer.from('{"stream":true}'),
-      timeouts: { first_byte_ms: 20_000, idle_ms: 400 },
+      timeouts: { first_byte_ms: 20_000, idle_ms: 5_000 },
     })
     expect((await taken(answer)).ended).toBe('cleanly')
   })
 
   test('a slow taker is not a silent upstream', async () => {
+    const timers = heldTimers()
     const { send } = await startWire({ text: 'x'.repeat(400_000), chunks: 4 })
     const answer = await send({
       body: Buffer.from('{"stream":true}'),
-      timeouts: { first_byte_ms: 20_000, idle_ms: 200 },
+      timeouts: { first_byte_ms: 20_000, idle_ms: 5_000 },
     })
     let parts = 0
-    await answer.each(() => (++parts <= 2 ? sleep(300) : undefined))
+    await answer.each(async () => {
+      if (++parts > 2) return
+      await settled(() => 0)
+      timers.pass(6_000)
+    })
     expect(parts).toBeGreaterThan(2)
   })
 

@@ -26,6 +26,9 @@ export const PRICES = {
 /** What the upstream's usual answer costs: 11 tokens in, 7 out. */
 export const USUAL_COST = 25
 
+/** How long `hasty-n` may take, by timers that the test holds: no machine is so busy that it takes as long. */
+export const HASTY = { connect_ms: 5_000, first_byte_ms: 5_000, idle_ms: 5_000, total_ms: 20_000 }
+
 /** R43: what must be held for this body: two bytes a token, each at the dearest, and as many tokens out. */
 export function holdFor(body: object | string, output = MAX_OUTPUT): number {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -111,7 +114,7 @@ function providersOf(n: number, one: TestUpstream, two: TestUpstream): object[] 
       id: `hasty-${n}`,
       ...common,
       base_url: one.base_url,
-      timeouts: { connect_ms: 400, first_byte_ms: 150, idle_ms: 150, total_ms: 400 },
+      timeouts: HASTY,
       models: [model(`hasty-${n}`)],
     },
     { id: `narrow-${n}`, ...common, max_concurrency: 1, base_url: one.base_url, models: [model(`narrow-${n}`)] },
