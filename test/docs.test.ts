@@ -159,7 +159,7 @@ test('every file that a document names exists', () => {
 test('every npm script that a document names exists', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   const unknown = DOCUMENTS.flatMap((path) =>
-    [...read(path).matchAll(/npm (?:run )?([a-z][a-z:-]*)/g)]
+    [...read(path).matchAll(/npm (?:run )?([a-z][a-z0-9:-]*)/g)]
       .map(([, name = '']) => name)
       .filter((name) => name !== 'ci' && name !== 'run' && !(name in scripts) && name !== 'package')
       .map((name) => `${path}: npm run ${name}`),

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BuiltStage, buildStages, copyContext, readStages } from '../support/dockerfile.ts'
-import { freePort } from '../support/postgres-server.ts'
+import { freePort } from '../support/free-port.ts'
 
 const NOBODY = 65_534
 const KEY = `svc_live_${'k'.repeat(40)}`

@@ -1,22 +1,9 @@
 // The `switchyard` command as people run it: compiled, in a process of its own, in a folder of its own.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { globSync } from 'tinyglobby'
 import { afterAll, beforeAll, vi } from 'vitest'
-import { systemClock } from '../../src/core/clock.ts'
 
 export type Environment = Record<string, string>
 
@@ -28,49 +15,12 @@ export interface Ended {
 
 export type Workplace = ReturnType<typeof workplaceWith>
 
-/** The command compiled from the sources as they are: dist may be of yesterday. */
+/** The command as `npm run build` leaves it, from the sources as they are: with nothing to do, that takes no time. */
 export function compiledCommand() {
   vi.setConfig({ testTimeout: 120_000 }) // seconds on an idle machine, but each test starts several processes
-  let folder = ''
-  beforeAll(() => {
-    folder = compiled()
-  })
+  beforeAll(() => void execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'pipe' }))
   afterAll(() => vi.resetConfig())
-  return { workplace: (settings: Environment = {}) => workplaceWith(join(folder, 'cli/main.js'), settings) }
-}
-
-const COMPILED = resolve('.cache/command')
-const KEPT_MS = 24 * 60 * 60_000
-
-/** Compiled once for all suites, and for the next run too, until a source changes. */
-function compiled(): string {
-  const folder = join(COMPILED, fingerprint())
-  if (existsSync(folder)) return folder
-  mkdirSync(COMPILED, { recursive: true })
-  for (const name of readdirSync(COMPILED))
-    if (statSync(join(COMPILED, name)).mtimeMs < systemClock.now() - KEPT_MS)
-      rmSync(join(COMPILED, name), { recursive: true, force: true })
-  const made = mkdtempSync(join(COMPILED, 'new-'))
-  const args = ['-p', 'tsconfig.build.json', '--outDir', made, '--incremental', 'false', '--noCheck']
-  execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...args])
-  cpSync('src/storage/migrations', join(made, 'src/storage/migrations'), { recursive: true })
-  cpSync('package.json', join(made, 'package.json'))
-  try {
-    renameSync(made, folder)
-  } catch {
-    rmSync(made, { recursive: true, force: true }) // another suite was quicker
-  }
-  return folder
-}
-
-/** Of what is compiled and how: any change makes another. */
-function fingerprint(): string {
-  const hash = createHash('sha256')
-  for (const path of globSync(['src/**', 'cli/**', 'package.json', 'tsconfig*.json'], {
-    ignore: '**/*.test.ts',
-  }).sort())
-    hash.update(path).update('\0').update(readFileSync(path)).update('\0')
-  return hash.digest('hex').slice(0, 32)
+  return { workplace: (settings: Environment = {}) => workplaceWith(resolve('dist/cli/main.js'), settings) }
 }
 
 /** A folder to run commands in, with nothing of the developer's own environment but PATH. */
