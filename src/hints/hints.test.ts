@@ -37,11 +37,34 @@ test('R9 fields and sections that nobody knows are left out', () => {
   expect([decodeHints(encode(more)), validateHints(more)]).toEqual([FULL, FULL])
 })
 
+test('R75 everything that is left out is named', () => {
+  const ignored: string[] = []
+  const given = {
+    colour: 'red',
+    qos: { class: 'turbo', deadline_ms: 300.5, shape: 1 },
+    safety: 7,
+    reuse: { ttl_s: '9' },
+  }
+  expect(decodeHints(encode(given), ignored)).toEqual({ qos: { class: 'standard' }, reuse: { preference: 'prefer' } })
+  expect(ignored.sort()).toEqual([
+    'agent-hints.colour',
+    'agent-hints.qos.class',
+    'agent-hints.qos.deadline_ms',
+    'agent-hints.qos.shape',
+    'agent-hints.reuse.ttl_s',
+    'agent-hints.safety',
+  ])
+  const nothing: string[] = []
+  decodeHints(encode(FULL), nothing)
+  decodeHints(encode({ qos: { deadline_ms: DAY_MS + 1, class: 'standard' } }), nothing) // bounded, not left out
+  expect(nothing).toEqual([])
+})
+
 test.each([
   ['no header', undefined],
   ['an empty header', ''],
-  ['padding', Buffer.from('{"qos":{}} ').toString('base64')],
-  ['standard base64', Buffer.from('{"qos":{},"x":"???>>>"}').toString('base64')],
+  ['three signs of padding', `${encode(FULL)}===`],
+  ['padding in the middle', `${encode(FULL).slice(0, 8)}==${encode(FULL).slice(8)}`],
   ['a space in the middle', `${encode(FULL).slice(0, 8)} ${encode(FULL).slice(8)}`],
   ['a newline at the end', `${encode(FULL)}\n`],
   ['two headers that Node joined', `${encode(FULL)}, ${encode(FULL)}`],
@@ -57,7 +80,17 @@ test.each([
   ['bytes that are not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]).toString('base64url')],
   ['more than 8 KiB', encode({ ...FULL, more: 'x'.repeat(8_192) })],
 ])('T-96 %s is no hints object', (_what, header) => {
-  expect(decodeHints(header)).toBeUndefined()
+  const ignored: string[] = []
+  expect(decodeHints(header, ignored)).toBeUndefined()
+  expect(ignored).toEqual(header === undefined ? [] : ['agent-hints'])
+})
+
+test.each([
+  ['padded', Buffer.from('{"qos":{"deadline_ms":5}} ').toString('base64')],
+  ['of the standard alphabet', Buffer.from('{"qos":{"deadline_ms":5,"class":"???>>>"}}').toString('base64')],
+])('§10.1 base64 that is %s is understood', (_what, header) => {
+  expect(header).toMatch(/[+/=]/)
+  expect(decodeHints(header)).toEqual({ qos: { class: 'standard', deadline_ms: 5 } })
 })
 
 test('T-96 a header of exactly 8 KiB is read', () => {
@@ -74,10 +107,12 @@ test.each(['turbo', 'Interactive', '', 7, null, {}])('R46 class %j is standard',
 })
 
 test.each([0, -5, '100', 1.5, null, true, [], {}])(
-  'T-97 a deadline_ms of %j drops its section, and no other',
+  'T-97 a deadline_ms of %j is left out and told, and nothing else is',
   (wrong) => {
     const header = encode({ ...FULL, qos: { ...FULL.qos, deadline_ms: wrong } })
-    expect(decodeHints(header)).toEqual({ reuse: FULL.reuse, safety: FULL.safety })
+    const ignored: string[] = []
+    expect(decodeHints(header, ignored)).toEqual({ ...FULL, qos: { class: 'interactive', target_ttft_ms: 500 } })
+    expect(ignored).toEqual(['agent-hints.qos.deadline_ms'])
   },
 )
 
@@ -88,7 +123,7 @@ test.each(['1e308', '3000000000', '86400001'])('T-97 a deadline_ms of %s is boun
 })
 
 test('T-97 a deadline_ms of 1e999 is not finite, so it is not taken', () => {
-  expect(decodeHints(raw('{"qos":{"deadline_ms":1e999}}'))).toEqual({})
+  expect(decodeHints(raw('{"qos":{"deadline_ms":1e999}}'))).toEqual({ qos: { class: 'standard' } })
 })
 
 const WRONG: [string, object, string][] = [
@@ -109,7 +144,10 @@ const WRONG: [string, object, string][] = [
 ]
 
 test.each(WRONG)('§10.1 %s: %j is dropped from a header and refused by name in a body', (field, hints, must) => {
-  expect(decodeHints(encode(hints))).toEqual({})
+  const ignored: string[] = []
+  const read = decodeHints(encode(hints), ignored)
+  expect([{}, { reuse: { preference: 'prefer' } }, { qos: { class: 'standard' } }, { safety: {} }]).toContainEqual(read)
+  expect(ignored).toEqual([`agent-hints.${field}`])
   expect(() => validateHints(hints)).toThrow(new Refusal('invalid_request', `'${field}' must be ${must}.`))
 })
 

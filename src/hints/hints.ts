@@ -90,15 +90,25 @@ export function createHints(project_id: string, body: NewHints, now: number): Ag
   }
 }
 
-const BASE64URL = /^[A-Za-z0-9_-]+$/ // Buffer would skip over anything else in silence (T-96)
+/** Either alphabet, with padding or without: many a library has only one of them. */
+const BASE64 = /^[A-Za-z0-9_+/-]+={0,2}$/ // Buffer would skip over anything else in silence (T-96)
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** §10.1: whatever the header holds, this never throws. Undefined where there is no hints object in it at all. */
-export function decodeHints(header: string | undefined): Hints | undefined {
-  if (header === undefined || header.length > HEADER_MAX || !BASE64URL.test(header)) return undefined
+/**
+ * §10.1: whatever the header holds, this never throws. Undefined where there is no hints object in it at all. What is
+ * not understood is left out, no more than that, and named in `ignored`.
+ */
+export function decodeHints(header: string | undefined, ignored: string[] = []): Hints | undefined {
+  if (header === undefined) return undefined
+  const value = header.length <= HEADER_MAX && BASE64.test(header) ? decoded(header) : undefined
+  if (!isObject(value)) return void ignored.push('agent-hints')
+  const onIgnored = (field: string) => void ignored.push(`agent-hints.${field}`)
+  return readSections(value, { lenient: true, onUnknown: onIgnored, onWrong: onIgnored })
+}
+
+function decoded(header: string): unknown {
   try {
-    const value: unknown = JSON.parse(utf8.decode(Buffer.from(header, 'base64url')))
-    return isObject(value) ? readSections(value, { lenient: true, onWrong: () => {} }) : undefined
+    return JSON.parse(utf8.decode(Buffer.from(header, 'base64')))
   } catch {
     return undefined
   }
@@ -110,13 +120,15 @@ export function validateHints(body: unknown): Hints {
     throw new Refusal('invalid_request', `'${field}' must be ${must}.`)
   }
   if (!isObject(body)) return refuse('hints', 'an object')
-  return readSections(body, { lenient: false, onWrong: refuse })
+  return readSections(body, { lenient: false, onUnknown() {}, onWrong: refuse })
 }
 
 interface Manner {
-  /** Takes an unknown class for `standard` (R46) and bounds what is too long, instead of finding it wrong. */
+  /** Bounds what is too long, instead of finding it wrong. */
   lenient: boolean
-  /** Where it returns, the section is dropped. */
+  /** Nobody knows it: left out (R9). */
+  onUnknown(field: string): void
+  /** Where it returns, the field is left out: an unknown class is `standard` (R46). */
   onWrong(field: string, must: string): void
 }
 
@@ -142,31 +154,30 @@ function readSections(value: Fields, manner: Manner): Hints {
   for (const one of SECTIONS) {
     const given = value[one.section]
     if (given === undefined) continue
-    const read = isObject(given) ? readFields(one, given, manner) : manner.onWrong(one.section, 'an object')
-    if (read) hints[one.section] = read
+    if (isObject(given)) hints[one.section] = readFields(one, given, manner)
+    else manner.onWrong(one.section, 'an object')
   }
+  for (const name in value) if (!SECTIONS.some(({ section }) => section === name)) manner.onUnknown(name)
   return hints as Hints
 }
 
 type Section = (typeof SECTIONS)[number]
 
-function readFields({ section, fields }: Section, given: Fields, { lenient, onWrong }: Manner): Fields | undefined {
+function readFields({ section, fields }: Section, given: Fields, manner: Manner): Fields {
   const read: Fields = {}
   for (const field of fields) {
     const { name, otherwise } = field
-    const asked = given[name] === undefined ? otherwise : given[name]
-    if (asked === undefined) continue
-    const value = lenient ? soften(field, asked) : asked
-    if (!field.fits(value)) return void onWrong(`${section}.${name}`, field.must)
-    read[name] = value
+    const asked = manner.lenient ? bounded(field, given[name]) : given[name]
+    if (asked !== undefined && field.fits(asked)) read[name] = asked
+    else if (otherwise !== undefined) read[name] = otherwise
+    if (asked !== undefined && read[name] !== asked) manner.onWrong(`${section}.${name}`, field.must)
   }
+  for (const name in given) if (!fields.some((field) => field.name === name)) manner.onUnknown(`${section}.${name}`)
   return read
 }
 
-function soften({ name, maximum }: Field, value: unknown): unknown {
-  if (name === 'class') return QOS_CLASSES.find((known) => known === value) ?? 'standard'
-  return Number.isInteger(value) && (value as number) > maximum ? maximum : value
-}
+const bounded = ({ maximum }: Field, value: unknown) =>
+  Number.isInteger(value) && (value as number) > maximum ? maximum : value
 
 function fieldsOf(shapes: Record<string, TSchema>): Field[] {
   return Object.entries<Bounds>(shapes).map(([name, bounds]) => {
