@@ -126,13 +126,24 @@ withDb((db) => {
     expect(JSON.stringify(events)).not.toContain('null')
   })
 
-  test('§11 a turn under way is written into a session that was closed meanwhile, and not into one that is gone', async () => {
+  test('R84 a turn under way is not written into a session that was closed meanwhile, nor into one that is gone', async () => {
     const session = await opened()
-    await store().close(session.project_id, session.id)
-    expect(await store().recordTurn(session.project_id, turnIn(session), NOON)).toBe(true)
+    const closed = await store().close(session.project_id, session.id)
+    expect(await store().isClosed(session.project_id, session.id)).toBe(true)
+    expect(await store().recordTurn(session.project_id, turnIn(session), NOON + 1_000)).toBe(false)
+    expect(await store().find(session.project_id, session.id)).toEqual(closed)
+    expect(await store().listEvents(session.project_id, session.id, ALL)).toEqual([])
     expect(await store().remove(session.project_id, session.id)).toBe(true)
     expect(await store().recordTurn(session.project_id, turnIn(session), NOON)).toBe(false)
-    expect(await db().rows(sql`SELECT id FROM session_event WHERE session_id = ${session.id}`)).toEqual([])
+    expect(await store().isClosed(session.project_id, session.id)).toBe(false)
+  })
+
+  test('R84 a session is closed for its own project alone', async () => {
+    const [session, other] = [await opened(), await opened()]
+    await store().close(session.project_id, session.id)
+    expect(await store().isClosed(other.project_id, session.id)).toBe(session.project_id === other.project_id)
+    expect(await store().isClosed('prj_other', session.id)).toBe(false)
+    expect(await store().isClosed(other.project_id, other.id)).toBe(false)
   })
 
   test('§11 turns that race with the deletion leave nothing behind, and fail nobody', async () => {

@@ -86,7 +86,7 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
       return row
     },
 
-    /** No further turn begins in it; one that is under way is still written down. Closing again changes nothing. */
+    /** R84: no further turn is written down, not even one that is under way. Closing again changes nothing. */
     async close(project_id: string, id: string): Promise<Session | undefined> {
       const [row] = await db.rows<Row>(sql`
         UPDATE agent_session SET status = 'closed' WHERE project_id = ${project_id} AND id = ${id}
@@ -105,6 +105,12 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
         await tx.rows(sql`DELETE FROM agent_session WHERE id = ${id}`)
         return true
       })
+    },
+
+    async isClosed(project_id: string, id: string): Promise<boolean> {
+      const closed = await db.rows(sql`
+        SELECT id FROM agent_session WHERE project_id = ${project_id} AND id = ${id} AND status = 'closed'`)
+      return closed.length === 1
     },
 
     /** All of a session's from there on, newest first. Contents only of what may be seen (R74). */
@@ -130,7 +136,7 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
 
     /**
      * Writes down what went in and what came out, and counts the turn: once for each logical response, however often
-     * it is called. False where that had been done before, or where the session was deleted meanwhile.
+     * it is called. False where that had been done before, or where the session was closed or deleted meanwhile.
      */
     async recordTurn(project_id: string, turn: Turn, now: number): Promise<boolean> {
       const { session_id, input, output, input_tokens, cached_tokens } = turn
@@ -139,7 +145,7 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
         const [session] = await tx.rows(sql`
           UPDATE agent_session
           SET last_activity_at = CASE WHEN last_activity_at > ${at} THEN last_activity_at ELSE ${at} END
-          WHERE project_id = ${project_id} AND id = ${session_id} RETURNING id`)
+          WHERE project_id = ${project_id} AND id = ${session_id} AND status = 'open' RETURNING id`)
         if (!session) return false
         await append(tx, project_id, turn, { type: 'input', content: input, at })
         if (!(await append(tx, project_id, turn, { type: 'assistant_output', content: output, at }))) return false
