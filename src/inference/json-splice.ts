@@ -41,6 +41,9 @@ interface Span {
   end: number
 }
 
+/** Where a top-level field's value lies; of one that is there twice, the last, as a parser has it. */
+export const spanOf = (json: Buffer, name: string) => topLevelValues(json).findLast((span) => span.name === name)
+
 function topLevelValues(json: Buffer): Span[] {
   const spans: Span[] = []
   let at = json.indexOf(OPEN_BRACE) + 1
