@@ -76,10 +76,12 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'An alias, with hints',
-    says: 'The hints are base64url of `{"qos":{"class":"interactive","target_ttft_ms":30000}}`.',
+    says:
+      'The hints are base64url of `{"qos":{"class":"interactive","target_ttft_ms":30000,"deadline_ms":300.5}}`. A ' +
+      'deadline is a whole number, so that one field is ignored.',
     async take({ live }) {
       await live.post('/v2/aliases', { name: 'fast', targets: [{ provider: 'openai', model: 'gpt-4o-mini' }] })
-      const headers = [hints({ qos: { class: 'interactive', target_ttft_ms: 30_000 } })]
+      const headers = [hints({ qos: { class: 'interactive', target_ttft_ms: 30_000, deadline_ms: 300.5 } })]
       return live.curl({ path: CHAT, headers, body: { model: 'fast', messages } })
     },
   },

@@ -116,6 +116,7 @@ export async function buildService(parts: Parts) {
     process_id,
     gateway,
     policy,
+    patience: settings.streams,
     metrics: counts,
     idempotencyOn,
   })

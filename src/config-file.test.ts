@@ -16,6 +16,7 @@ test('§2 an empty file, or none, is every default and no provider', () => {
     aliases: [],
     fees: { byok_micros: 0, byoc_micros: 0 },
     full_fidelity: false,
+    streams: { headers_after_ms: 1_000, headers_latest_ms: 15_000, comment_every_ms: 10_000 },
     allow_cidrs: [],
     limits: { edge: expect.any(Object), key: expect.any(Object), project: expect.any(Object) },
   }
@@ -68,6 +69,7 @@ limits:
   project: { requests_per_minute: 7, admin_per_minute: 8 }
 fees: { byok_micros: 9, byoc_micros: 10 }
 retention: { full_fidelity: true }
+streams: { headers_after_ms: 0, comment_every_ms: 5000 }
 networks: { allow: [10.0.0.0/8, fd00::/8] }
 `)
   expect(settings).toMatchObject({
@@ -112,6 +114,7 @@ networks: { allow: [10.0.0.0/8, fd00::/8] }
     },
     fees: { byok_micros: 9, byoc_micros: 10 },
     full_fidelity: true,
+    streams: { headers_after_ms: 0, headers_latest_ms: 15_000, comment_every_ms: 5_000 },
     allow_cidrs: ['10.0.0.0/8', 'fd00::/8'],
   })
 })

@@ -6,12 +6,17 @@ import { isNode, LineCounter, parseDocument } from 'yaml'
 import { SettingError, secretOf } from './config.ts'
 import { parseCidr } from './core/ip-address.ts'
 import { describeInvalid } from './http/validation-messages.ts'
+import { type Patience, USUAL_PATIENCE } from './inference/stream-patience.ts'
 import { type Limits, LimitsShape } from './limits/policy.ts'
 import { type OperatorAlias, OperatorAliasShape, operatorAlias } from './models/operator-alias.ts'
 import { type ProviderSettings, ProviderShape, providerSettings } from './providers/provider-config.ts'
 
 const closed = { additionalProperties: false, default: {} }
 const Micros = Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 })
+
+const PAUSE_MAX_MS = 600_000
+const Pause = (minimum: number, name: keyof Patience) =>
+  Type.Integer({ minimum, maximum: PAUSE_MAX_MS, default: USUAL_PATIENCE[name] })
 
 const FileShape = Type.Object(
   {
@@ -20,6 +25,14 @@ const FileShape = Type.Object(
     limits: LimitsShape,
     fees: Type.Object({ byok_micros: Micros, byoc_micros: Micros }, closed),
     retention: Type.Object({ full_fidelity: Type.Boolean({ default: false }) }, closed),
+    streams: Type.Object(
+      {
+        headers_after_ms: Pause(0, 'headers_after_ms'),
+        headers_latest_ms: Pause(1, 'headers_latest_ms'),
+        comment_every_ms: Pause(10, 'comment_every_ms'),
+      },
+      closed,
+    ),
     networks: Type.Object({ allow: Type.Array(Type.String(), { default: [], maxItems: 100 }) }, closed),
   },
   closed,
@@ -36,6 +49,8 @@ export interface FileSettings {
   fees: FileShape['fees']
   /** Whether input items and session contents are kept for reading back. */
   full_fidelity: boolean
+  /** R82: how long a stream may be silent towards its client. */
+  streams: Patience
   /** R12: private networks in which customers' clusters may be dialled. */
   allow_cidrs: readonly string[]
 }
@@ -92,7 +107,7 @@ function substituted(value: unknown, pointer: string, variable: (pointer: string
 }
 
 function settingsOf(file: FileShape, wrong: (pointer: string, message: string) => Error): FileSettings {
-  const { providers, limits, fees, retention, networks } = file
+  const { providers, limits, fees, retention, streams, networks } = file
   for (const [index, { id }] of providers.entries())
     if (providers.findIndex((one) => one.id === id) !== index)
       throw wrong(`/providers/${index}/id`, `'${id}' is there twice`)
@@ -112,6 +127,7 @@ function settingsOf(file: FileShape, wrong: (pointer: string, message: string) =
     limits,
     fees,
     full_fidelity: retention.full_fidelity,
+    streams,
     allow_cidrs: networks.allow,
   }
 }

@@ -13,27 +13,30 @@ export interface GatewaySettings {
   gateway: Gateway
   policy: AddressPolicy
   limits: FileSettings['limits']
+  /** R82: how long a stream may be silent towards its client. */
+  streams: FileSettings['streams']
   /** §8.1: whose X-Forwarded-For is believed. */
   trusted_proxies?: readonly Cidr[]
 }
 
 export function gatewaySettings(config: Config): GatewaySettings {
   const file = config.config_file ? readConfigFile(config.config_file, config.variables) : noConfigFile()
-  const { providers, aliases, fees, full_fidelity, limits, allow_cidrs } = file
+  const { providers, aliases, fees, full_fidelity, limits, allow_cidrs, streams } = file
   const fromEnv = !config.config_file && (config.openai.api_key || config.openai.base_url)
   return {
     gateway: { providers: fromEnv ? [openaiFrom(config.openai)] : providers, aliases, fees, full_fidelity },
     policy: { allow_private: isLoopback(config.host), allow_cidrs },
     limits,
+    streams,
     trusted_proxies: config.trusted_proxies,
   }
 }
 
 /** No provider and no private network: what a service is built with that nobody configured. */
 export function noGateway(): GatewaySettings {
-  const { fees, full_fidelity, limits } = noConfigFile()
+  const { fees, full_fidelity, limits, streams } = noConfigFile()
   const gateway = { providers: [], aliases: [], fees, full_fidelity }
-  return { gateway, policy: { allow_private: false, allow_cidrs: [] }, limits }
+  return { gateway, policy: { allow_private: false, allow_cidrs: [] }, limits, streams }
 }
 
 /** Strangers who could sign up could spend: a server that others reach is closed to them unless somebody opens it. */

@@ -1,5 +1,6 @@
 // §10.2: every Agent-* response header, and when it appears. Facts in, headers out; pure.
 import { inHeader } from './header-text.ts'
+import { IGNORED_FIELDS_HEADER, ignoredFieldsHeader } from './ignored-fields.ts'
 
 export type ExecutionProfile = 'managed_provider' | 'byok' | 'subscription' | 'byoc_native' | 'byoc_epp'
 export type ExecutionMode = 'live' | 'emergency_fallback' | 'placeholder'
@@ -25,6 +26,8 @@ export interface QosFacts {
   fallback_used: boolean
   /** Undefined where the request carried no hints. */
   hints_honored: readonly string[] | undefined
+  /** R75: what of its hints nobody acted on. */
+  ignored_fields?: readonly string[] | undefined
 }
 
 export interface MoneyFacts {
@@ -52,12 +55,22 @@ export function routeHeaders(facts: RouteFacts): Headers {
   return headers
 }
 
-export function qosHeaders({ admission, target_met, fallback_used, hints_honored }: QosFacts): Headers {
+export function qosHeaders(facts: QosFacts): Headers {
+  const { admission, target_met, fallback_used, hints_honored, ignored_fields = [] } = facts
   const headers: Headers = { 'agent-qos-admission': admission, 'agent-qos-fallback-used': String(fallback_used) }
-  if (target_met !== undefined) headers['agent-qos-target-met'] = String(target_met)
+  if (target_met !== undefined) headers[TARGET_MET] = String(target_met)
   if (hints_honored !== undefined) headers['agent-hints-honored'] = hints_honored.join(',')
-  return headers
+  return Object.assign(headers, ignoredHeaders(ignored_fields))
 }
+
+/** R75: also on refusals. */
+export function ignoredHeaders(names: readonly string[]): Headers | undefined {
+  const told = ignoredFieldsHeader(names)
+  return told === undefined ? undefined : { [IGNORED_FIELDS_HEADER]: told }
+}
+
+/** A trailer where a stream's headers leave before it is known (R82). */
+export const TARGET_MET = 'agent-qos-target-met'
 
 /** Of a stream, known only at its end: these then go out as trailers (R41). */
 export function moneyHeaders({ charged_micros, direct_cost_micros }: MoneyFacts): Headers {

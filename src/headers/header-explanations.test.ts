@@ -15,7 +15,13 @@ test('§10.2 the table has every header that is sent, and no other', () => {
   const sent = {
     ...routeHeaders({ ...route, ...whose, profile: 'byok' }),
     ...routeHeaders({ ...route, ...whose, profile: 'subscription' }),
-    ...qosHeaders({ admission: 'admitted', target_met: true, fallback_used: false, hints_honored: ['qos'] }),
+    ...qosHeaders({
+      admission: 'admitted',
+      target_met: true,
+      fallback_used: false,
+      hints_honored: ['qos'],
+      ignored_fields: ['x'],
+    }),
     ...moneyHeaders({ charged_micros: 1, direct_cost_micros: 2 }),
     [REPLAY_HEADER]: 'false',
   }

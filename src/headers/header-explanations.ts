@@ -48,6 +48,7 @@ export const HEADER_EXPLANATIONS: Readonly<Record<string, Explanation>> = {
     value === ''
       ? 'Hints came with it, and none of them changed anything.'
       : `The hints on ${value.replaceAll(',', ', ')} were followed.`,
+  'agent-ignored-fields': (value) => `Nothing was done with ${value}.`,
   'agent-subscription-id': 'The subscription that it ran under.',
   'agent-subscription-discount-pct':
     'What the subscription takes off the price of input within its allowance, in per cent.',

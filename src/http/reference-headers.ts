@@ -37,10 +37,14 @@ const KEYED = {
   'agent-idempotent-replay': 'Where the request had an idempotency key: `true` for a kept answer, else `false`.',
 }
 
-const TOLD = { 'Agent-Ignored-Fields': 'Where the body had fields that are unknown here, on `/v2`: their names.' }
+const TOLD = {
+  'Agent-Ignored-Fields':
+    'On `/v2`, the names of fields that are unknown here; on generations, of hints that nobody acted on.',
+}
 
 const BEGUN = {
   'Agent-Trace-Id': 'The generation, also in its usage event: `trc_…`.',
+  ...TOLD,
   'Agent-QoS-Admission': '`admitted`, `queued`, `rejected` or `expired_before_start`.',
 }
 
@@ -51,9 +55,9 @@ const GENERATED = {
   'Agent-Execution-Profile': '`managed_provider`, `byok`, `subscription`, `byoc_native` or `byoc_epp`.',
   'agent-execution-mode': '`live`, `emergency_fallback` or `placeholder`.',
   'Agent-Region': 'The region after regional policy.',
-  'Agent-QoS-Target-Met': '`true` or `false`, where the request set a target.',
+  'Agent-QoS-Target-Met': '`true` or `false`, where the request set a target. Of some streams, a trailer.',
   'Agent-QoS-Fallback-Used': '`true` or `false`: whether a compatible path stood in.',
-  'agent-hints-honored': 'Which parts of the hints were followed, where there were hints.',
+  'agent-hints-honored': 'Which parts of the hints were acted on, where there were hints.',
   'Agent-Subscription-Id': 'On the `subscription` profile: `sub_…`.',
   'Agent-Subscription-Discount-Pct': 'On the `subscription` profile: the discount on input within the allowance.',
   'Agent-Byok-Credential-Id': 'On the `byok` profile: `pcr_…`.',

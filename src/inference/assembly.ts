@@ -10,6 +10,7 @@ import { credentialStore } from '../credentials/credential-store.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
 import type { AddressPolicy } from '../providers/address-policy.ts'
 import { responseStore } from '../responses/response-store.ts'
+import { sessionStore } from '../sessions/session-store.ts'
 import type { Db, OpenDb } from '../storage/db.ts'
 import { subscriptionStore } from '../subscriptions/subscription-store.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -24,6 +25,8 @@ import { credentialAddress } from './provider-targets.ts'
 import { records } from './records.ts'
 import { routingSnapshots } from './routing-snapshot.ts'
 import { settleTogether } from './settle-together.ts'
+import type { Patience } from './stream-patience.ts'
+import { systemTimers } from './waiting-room.ts'
 
 export interface PathParts {
   db: OpenDb
@@ -34,13 +37,14 @@ export interface PathParts {
   gateway: Gateway
   policy: AddressPolicy
   metrics: Metrics
+  patience: Patience
   idempotencyOn(db: Db): IdempotencyStore
 }
 
 export type InferencePath = ReturnType<typeof inferencePath>
 
 export function inferencePath(parts: PathParts) {
-  const { db, clock, logger, seals, process_id, gateway, policy, metrics, idempotencyOn } = parts
+  const { db, clock, logger, seals, process_id, gateway, policy, metrics, patience, idempotencyOn } = parts
   const budgetsOn = (on: Db) => budgetStore(on, process_id)
   const slices = slicesOf(db, process_id)
   const written = db.watch && alikeEvents(ROOM_FOR_WRITTEN)
@@ -63,6 +67,8 @@ export function inferencePath(parts: PathParts) {
     credentials,
     records: records({ clock, seals, gateway }),
     chainsOn: (on) => responseStore(on, seals),
+    isClosed: sessionStore(db, seals).isClosed,
+    opening: { patience, timers: systemTimers },
     settling: {
       db,
       now: clock.now,

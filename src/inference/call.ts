@@ -29,6 +29,8 @@ export interface Call extends Asked {
   caller: Caller
   hints: Hints | undefined
   session_id: string | undefined
+  /** R75: what of its hints nobody acted on, by name. */
+  ignored_fields: readonly string[]
   /** R44: from arrival. */
   deadline_at: number | undefined
   /** Of a Responses request: what it continues, and what it will be called. */

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { Envelope, Refusal } from '../core/refusal.ts'
-import { type Headers, MONEY_TRAILERS } from '../headers/agent-headers.ts'
+import type { Headers } from '../headers/agent-headers.ts'
 import type { CallKind } from '../providers/provider.ts'
 
 /** Each protocol has its own form of saying that it went wrong. */
@@ -43,11 +43,12 @@ export function clientOf(reply: FastifyReply, kind: CallKind, onLeave: () => voi
       if (!left) reply.code(status).headers(headers).send(body)
     },
 
-    begin(headers: Headers): void {
+    /** `trailers` names what will be told at the end. */
+    begin(headers: Headers, trailers: string): void {
       begun = true
       reply.hijack()
       if (left) return
-      const trailer = raw.useChunkedEncodingByDefault && { trailer: MONEY_TRAILERS } // HTTP/1.0 has none
+      const trailer = raw.useChunkedEncodingByDefault && { trailer: trailers } // HTTP/1.0 has none
       raw.writeHead(200, { ...trailer, ...(reply.getHeaders() as Headers), ...headers, ...STREAM_HEADERS })
     },
 

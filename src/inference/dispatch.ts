@@ -8,7 +8,7 @@ import { isRefusal } from '../credentials/credential.ts'
 import type { Provider, ProviderAnswer } from '../providers/provider.ts'
 import type { AttemptTimes } from '../usage/usage-event.ts'
 import type { Slot } from './admission.ts'
-import { type OpenedStream, openStream } from './answer-stream.ts'
+import { type OpenedStream, type Opening, openStream } from './answer-stream.ts'
 import type { Call } from './call.ts'
 import { type SseFrames, sseFrames } from './sse-frames.ts'
 import type { Attempt, Route, Target } from './target.ts'
@@ -24,6 +24,8 @@ export interface Held {
 
 export interface DispatchStages {
   now(): number
+  /** How long a stream may be silent towards its client (R82). */
+  opening: Opening
   admit(call: Call, target: Target, signal: StopSignal): Slot | Promise<Slot>
   hold(call: Call, target: Target): Promise<Held>
   release(hold: Hold): Promise<void>
@@ -52,8 +54,13 @@ export interface Dispatched {
   attempts: readonly Attempt[]
   slot: Slot
   hold: Hold | undefined
-  ttft_ms: number
+  /** When it had answered: of a stream, when its headers could leave. */
+  answered_ms: number
+  /** Null until the first content is there: headers may leave before it (R82). */
+  ttft_ms: number | null
   answer: Answered
+  /** The conversation was last answered by the same target. */
+  is_affine?: boolean
 }
 
 export type Answered =
@@ -74,7 +81,7 @@ export async function dispatch(
   for (const target of route.candidates) {
     const tried = await tryTarget(call, target, stages, signal)
     if (tried.dialled) attempts.push(attemptOf(attempts.length + 1, target, tried, stages.now() - call.received_at))
-    if (tried.kind === 'answered') return { target, attempts, ...tried.got }
+    if (tried.kind === 'answered') return notingContent({ target, attempts, ...tried.got }, call, stages, signal)
     if (tried.dialled) last = { target, slot: tried.dialled }
     reason = tried.kind === 'aborted' ? tried.reason : (reason ?? tried.reason)
     if (!tried.may_repeat) break
@@ -133,10 +140,9 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
       await giveBack(slot, hold, stages)
       return failed({ call, target, stages, slot, times }, verdict, upstream.status)
     }
-    const answer = await answerOf(call, upstream, verdict)
-    stages.breakers.succeeded(target.id)
-    const ttft_ms = stages.now() - call.received_at
-    return { kind: 'answered', dialled: slot, times, got: { slot, hold, ttft_ms, answer } }
+    const answer = await answerOf(call, upstream, verdict, stages.opening)
+    const answered_ms = stages.now() - call.received_at
+    return { kind: 'answered', dialled: slot, times, got: { slot, hold, answered_ms, ttft_ms: null, answer } }
   } catch (error) {
     await giveBack(slot, hold, stages)
     if (signal.aborted) return { ...aborted(signal.reason, slot), dialled, times }
@@ -169,12 +175,30 @@ function abortedWith(reason: unknown, slot: Slot | undefined): unknown {
   return new Refusal(reason.kind, reason.message, { headers, cause: reason.cause })
 }
 
-async function answerOf(call: Call, upstream: ProviderAnswer, verdict: Verdict): Promise<Answered> {
+async function answerOf(call: Call, upstream: ProviderAnswer, verdict: Verdict, opening: Opening): Promise<Answered> {
   const { status, content_type } = upstream
   if (verdict.kind === 'hand_on') return { kind: 'client_error', status, content_type, body: await upstream.whole() }
-  if (call.stream) return { kind: 'stream', stream: await openStream(upstream, framesFor(call)) }
+  if (call.stream) return { kind: 'stream', stream: await openStream(upstream, framesFor(call), opening) }
   const body = await upstream.whole()
   return { kind: 'whole', content_type, body, tokens: tokensOf(call, body) }
+}
+
+/** The time of the first token, and what the target is thought of, wait for content where headers did not (R82). */
+function notingContent(got: Dispatched, call: Call, stages: DispatchStages, signal: StopSignal): Dispatched {
+  const { answer, attempts, target } = got
+  const onContent = () => {
+    got.ttft_ms = stages.now() - call.received_at
+    const attempt = attempts.at(-1)
+    if (attempt) attempt.ttft_ms = got.ttft_ms
+    stages.breakers.succeeded(target.id)
+  }
+  const onNothing = (error: unknown) => {
+    const verdict = signal.aborted ? undefined : verdictOnFailure(error)
+    if (verdict?.kind === 'try_elsewhere' && verdict.counts_against) stages.breakers.failed(target.id)
+  }
+  if (answer.kind === 'stream') answer.stream.watch({ onContent, onNothing })
+  else onContent()
+  return got
 }
 
 const framesFor = (call: Call): SseFrames => sseFrames({ kind: call.kind, drop_usage: !call.wants_usage })
@@ -217,6 +241,6 @@ function attemptOf(n: number, target: Target, tried: Tried, ended_ms: number): A
     times: { started_ms, queue_ms, dialled_ms, ended_ms },
     status: has_answered ? 200 : tried.status,
     failure: has_answered ? undefined : tried.failure,
-    ttft_ms: has_answered ? tried.got.ttft_ms : undefined,
+    ttft_ms: undefined, // see notingContent
   }
 }

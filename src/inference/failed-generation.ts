@@ -8,8 +8,8 @@ import type { Failed } from './dispatch.ts'
 import { modeOf } from './pipeline.ts'
 import { eventOf } from './settle.ts'
 import type { Route } from './target.ts'
+import { NO_TOKENS } from './token-counts.ts'
 
-const NO_TOKENS = { input: 0, cached: 0, written: 0, output: 0, reasoning: 0, estimated: false }
 const NO_MONEY = { charged_micros: 0, direct_cost_micros: 0, written_off_micros: 0 }
 
 export function failedEvent(call: Call, route: Route, failed: Failed, now: number): UsageEvent {

@@ -5,6 +5,7 @@ import { maySee } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Stop, type StopSignal } from '../core/stop-signal.ts'
 import type { CredentialStore } from '../credentials/credential-store.ts'
+import { ignoredHeaders } from '../headers/agent-headers.ts'
 import { asRefusal, tellTrouble } from '../http/answers.ts'
 import { conflict } from '../idempotency/idempotency.ts'
 import { mayNameModel, unknownModel } from '../keys/key-terms.ts'
@@ -15,9 +16,11 @@ import type { ResponseStore } from '../responses/response-store.ts'
 import type { Db } from '../storage/db.ts'
 import { admission } from './admission.ts'
 import { affinity } from './affinity.ts'
+import type { Opening } from './answer-stream.ts'
 import { breakers } from './breaker.ts'
 import type { Call } from './call.ts'
 import { readCall } from './call-reading.ts'
+import { chainedAnswer } from './chained-answer.ts'
 import { type Answer, chooseRoute, type Question } from './choose-route.ts'
 import { type Client, ClientLeft, clientOf } from './client.ts'
 import { readConversation } from './conversation.ts'
@@ -49,6 +52,9 @@ export interface InferenceNeeds {
   records: Records
   credentials: Pick<CredentialStore, 'noteRefused' | 'noteTaken'>
   chainsOn(db: Db): Pick<ResponseStore, 'history' | 'resolved'>
+  /** R84: a session that takes no more turns. */
+  isClosed(project_id: string, session_id: string): Promise<boolean>
+  opening: Opening
 }
 
 type Asking = Pick<Call, 'model' | 'trace_id' | 'session_id' | 'caller' | 'hints'>
@@ -56,7 +62,7 @@ type Asking = Pick<Call, 'model' | 'trace_id' | 'session_id' | 'caller' | 'hints
 export type Inference = ReturnType<typeof inference>
 
 export function inference(needs: InferenceNeeds) {
-  const { clock, snapshots, dialer, settling, deferred, records, chainsOn } = needs
+  const { clock, snapshots, dialer, settling, deferred, records, chainsOn, isClosed, opening } = needs
   const { noteRefused, noteTaken } = needs.credentials
   const { db, slices, idempotencyOn, usageOn } = settling
   const slots = admission(clock)
@@ -108,15 +114,19 @@ export function inference(needs: InferenceNeeds) {
 
   const dispatching: DispatchStages = {
     now: clock.now,
+    opening,
     admit: (call, target, signal) => slots.admit(admissionOf(call, target, signal)),
     hold: (call, target) => holdFor(call, target, { slices, deferred }, clock.now()),
     release: async (hold) => void (await deferred.surely(() => slices.release(hold))),
     async providerFor(call, target) {
       const { caller, kind, conversation } = call
       const provider = await dialer.providerFor(target, caller.project_id)
-      if (provider.speaks(kind)) return provider
-      if (conversation) return responsesOverChat(provider, conversation)
-      throw notSpoken(call, target)
+      if (!provider.speaks(kind)) {
+        if (conversation) return responsesOverChat(provider, conversation)
+        throw notSpoken(call, target)
+      }
+      const continued = conversation?.request.previous_response_id ?? null
+      return continued === null ? provider : chainedAnswer(provider, continued)
     },
     bodyFor,
     headersFor,
@@ -146,6 +156,7 @@ export function inference(needs: InferenceNeeds) {
     release: async (reservation) => void (await deferred.surely(() => idempotency.release(reservation))),
     async dispatch(call, chosen, signal) {
       const got = await dispatch(call, chosen, dispatching, signal)
+      got.is_affine = boundTo(call) === got.target.id
       bindings.remember(call.caller.project_id, call.session_id, got.target.id)
       left.note(call.caller.project_id, leftBehind(chosen, got), got.target.id)
       return got
@@ -178,7 +189,12 @@ export function inference(needs: InferenceNeeds) {
   let onIdle: (() => void) | undefined
 
   async function run(kind: CallKind, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const call = await readCall({ kind, request, readConversation: readerFor(request) })
+    const call = await readCall({
+      kind,
+      request,
+      readConversation: readerFor(request),
+      isClosed: (session_id) => isClosed(request.caller.project_id, session_id),
+    })
     // §8.1.2, R24: a replay was given before this, so it costs no tokens and no stream.
     const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream: call.stream })
     const stop = new Stop()
@@ -187,7 +203,7 @@ export function inference(needs: InferenceNeeds) {
     const left_ms = remaining(call, clock.now())
     if (left_ms === 0) stop.stop(tooLate(call)) // while its body was on its way, say
     const timer = setTimeout(() => stop.stop(tooLate(call)), left_ms)
-    reply.header('agent-trace-id', call.trace_id)
+    reply.headers({ 'agent-trace-id': call.trace_id, ...ignoredHeaders(call.ignored_fields) })
     try {
       await generate(call, client, stagesFor(request, allowance), stop)
     } catch (error) {

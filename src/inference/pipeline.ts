@@ -4,25 +4,30 @@ import { Refusal } from '../core/refusal.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
 import {
   type ExecutionMode,
+  type Headers,
+  MONEY_TRAILERS,
   moneyHeaders,
   type QosFacts,
   qosHeaders,
   type RouteFacts,
   routeHeaders,
+  TARGET_MET,
 } from '../headers/agent-headers.ts'
 import type { KeptResponse } from '../idempotency/idempotency.ts'
 import type { Reservation } from '../idempotency/idempotency-store.ts'
+import type { Link } from '../reuse/prefix-chain.ts'
 import type { Db } from '../storage/db.ts'
 import type { Ending } from '../usage/usage-event.ts'
+import type { OpenedStream } from './answer-stream.ts'
 import type { Call } from './call.ts'
 import { type Client, ClientLeft } from './client.ts'
 import type { Answered, Dispatched } from './dispatch.ts'
 import { isFallback } from './own-capacity.ts'
-import { hintsHonored, targetMet } from './qos.ts'
+import { hintsHonored, type ReuseBelief, targetMet, targetMetSoFar } from './qos.ts'
 import type { Money, Produced, Together } from './settle.ts'
 import type { SseFrames } from './sse-frames.ts'
 import type { Route } from './target.ts'
-import { estimateUsage, readUsage, type TokenCounts } from './token-counts.ts'
+import { estimateUsage, NO_TOKENS, readUsage, type TokenCounts } from './token-counts.ts'
 import { whatWasRefused } from './upstream-reason.ts'
 
 export interface Stages {
@@ -30,7 +35,10 @@ export interface Stages {
   reserve(call: Call): Promise<Reservation | undefined>
   release(reservation: Reservation): Promise<void>
   dispatch(call: Call, route: Route, signal: StopSignal): Promise<Dispatched>
-  repeatedTokens(call: Call, got: Dispatched): Promise<number> | number
+  /** R84: what is believed of the prompt before it is noted; asked for only where hints on reuse came. */
+  reuseOf(call: Call, got: Dispatched): PromptReuse
+  /** Notes the prompt; `chain` is that of `reuseOf` where it was asked for. */
+  repeatedTokens(call: Call, got: Dispatched, chain: readonly Link[] | undefined): Promise<number> | number
   settle(call: Call, got: Dispatched, produced: Produced, together: Together | undefined): Promise<Money>
   /** For tokens that the client already has: written later where the store is away, and then without a result. */
   settleDelivered: (...settled: Parameters<Stages['settle']>) => Promise<Money | undefined>
@@ -62,6 +70,10 @@ export interface Facts {
   qos: QosFacts
 }
 
+export interface PromptReuse extends ReuseBelief {
+  chain: readonly Link[]
+}
+
 interface Run {
   call: Call
   route: Route
@@ -69,6 +81,9 @@ interface Run {
   reservation: Reservation | undefined
   client: Client
   stages: Stages
+  reuse: PromptReuse | undefined
+  /** R82: the headers leave before it is known whether the target is met. */
+  is_target_open: boolean
 }
 
 export async function generate(call: Call, client: Client, stages: Stages, signal: StopSignal): Promise<void> {
@@ -77,7 +92,10 @@ export async function generate(call: Call, client: Client, stages: Stages, signa
   try {
     const got = await stages.dispatch(call, route, signal) //     R43 hold, R47 failover, R44 deadline
     try {
-      await answer({ call, route, got, reservation, client, stages }, signal) // R41, R42: charged once, told truly
+      const reuse = call.hints?.reuse && stages.reuseOf(call, got)
+      const is_target_open = targetMetSoFar(call.hints, got) === 'unknown'
+      const run = { call, route, got, reservation, client, stages, reuse, is_target_open }
+      await answer(run, signal) //                                R41, R42: charged once, told truly
     } catch (error) {
       await stages.giveBack(got) //                               what was not settled is not kept back either
       throw error
@@ -135,27 +153,29 @@ async function answerStream(
   { stream }: Extract<Answered, { kind: 'stream' }>,
   signal: StopSignal,
 ): Promise<void> {
-  const { call, got, client, stages, reservation } = run
-  const facts = factsOf(run)
-  const headers = headersOf(facts)
+  const { call, got, client, stages, reservation, is_target_open } = run
+  const begun = factsOf(run, is_target_open)
+  const headers = headersOf(begun)
   const parts: Buffer[] = []
   const keepParts = reservation !== undefined || stages.wantsBody(call)
   let last: Buffer | undefined
   try {
-    client.begin(headers)
+    client.begin(headers, is_target_open ? `${MONEY_TRAILERS}, ${TARGET_MET}` : MONEY_TRAILERS)
     last = await stream.forward((part) => {
       if (keepParts) parts.push(part)
       return client.write(part)
     })
   } catch (error) {
     stream.cancel()
-    return endEarly(run, stream.frames, signal.aborted ? signal.reason : error)
+    return endEarly(run, stream, signal.aborted ? signal.reason : error)
   }
   stream.leave()
   if (keepParts && last) parts.push(last)
   const body = Buffer.concat(parts)
   const tokens = streamed(call, stream.frames)
-  const kept = (money: Money) => keptStream(Object.assign(moneyHeaders(money), headers), body)
+  const facts = is_target_open ? factsOf(run) : begun
+  const late = lateHeaders(run)
+  const kept = (money: Money) => keptStream(Object.assign(moneyHeaders(money), headers, late), body)
   const also = (tx: Db, money: Money) => stages.also({ call, got, facts, body, tokens, money }, tx)
   const produced = await producedOf(run, 'completed', tokens)
   const money = await stages.settleDelivered(call, got, produced, {
@@ -165,26 +185,30 @@ async function answerStream(
     kept_bytes: body.length,
     also,
   })
-  client.end(money ? moneyHeaders(money) : {}, last)
+  client.end(Object.assign(money ? moneyHeaders(money) : {}, late), last)
 }
+
+/** What the headers could not say yet (R82). */
+const lateHeaders = ({ call, got, is_target_open }: Run): Headers | undefined =>
+  is_target_open ? { [TARGET_MET]: String(targetMet(call.hints, got.ttft_ms)) } : undefined
 
 /** As the upstream last told it, or else by what has come. */
 const streamed = ({ input_estimate }: Call, frames: SseFrames) =>
   readUsage(frames.usage()) ?? estimateUsage(input_estimate, frames.characters())
 
 /** R26, R44, R47: a client that left pays for what was produced; nobody pays for what we or the upstream broke off. */
-async function endEarly(run: Run, frames: SseFrames, reason: unknown): Promise<void> {
+async function endEarly(run: Run, stream: OpenedStream, reason: unknown): Promise<void> {
   const { call, got, client, stages, reservation } = run
   const left = reason instanceof ClientLeft
   const late = reason instanceof Refusal && reason.kind === 'deadline_exceeded'
-  const tokens = streamed(call, frames)
+  const tokens = got.ttft_ms === null ? NO_TOKENS : streamed(call, stream.frames)
   const ending: Ending = left ? 'client_left' : late ? 'deadline_exceeded' : 'upstream_failed'
   const money = await stages.settleDelivered(call, got, await producedOf(run, ending, tokens), undefined)
   if (reservation) await stages.release(reservation)
-  const trailers = money && moneyHeaders(money)
+  const trailers = Object.assign(money ? moneyHeaders(money) : {}, lateHeaders(run))
   const refusal = reason instanceof Refusal ? reason : brokenOff(reason)
   if (!left) stages.tellOperator(refusal)
-  if (frames.failed()) return client.end(trailers ?? {}) // the upstream has said so itself
+  if (stream.hasToldFailure()) return client.end(trailers) // the upstream has said so itself
   client.fail(refusal, trailers)
 }
 
@@ -192,7 +216,7 @@ const brokenOff = (cause: unknown) =>
   new Refusal('upstream_failed', 'The upstream broke off. Nothing was charged.', { cause })
 
 async function producedOf(
-  { call, route, got, stages, reservation }: Run,
+  { call, route, got, stages, reservation, reuse, is_target_open }: Run,
   ending: Ending,
   tokens: TokenCounts,
 ): Promise<Produced> {
@@ -204,7 +228,9 @@ async function producedOf(
     alias_release_id: route.alias_release_id,
     fallback_used: isFallback(route, got),
     keyed: reservation !== undefined,
-    repeated_tokens_est: await stages.repeatedTokens(call, got),
+    repeated_tokens_est: await stages.repeatedTokens(call, got, reuse?.chain),
+    hints_honored: hintsHonored(call.hints, reuse),
+    target_met_in_trailer: is_target_open || undefined,
   }
 }
 
@@ -213,16 +239,17 @@ export function modeOf(route: Route, got: Pick<Dispatched, 'target' | 'attempts'
   return isFallback(route, got) ? 'emergency_fallback' : 'live'
 }
 
-function factsOf({ call, route, got }: Run): Facts {
+function factsOf({ call, route, got, reuse }: Run, is_target_open = false): Facts {
   const { target } = got
   const { alias_release_id } = route
   return {
     route: { trace_id: call.trace_id, mode: modeOf(route, got), alias_release_id, ...target },
     qos: {
       admission: got.slot.verdict,
-      target_met: targetMet(call.hints, got.ttft_ms),
+      target_met: is_target_open ? undefined : targetMet(call.hints, got.ttft_ms),
       fallback_used: isFallback(route, got),
-      hints_honored: hintsHonored(call.hints),
+      hints_honored: hintsHonored(call.hints, reuse),
+      ignored_fields: call.ignored_fields,
     },
   }
 }

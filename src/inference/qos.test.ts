@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Hints } from '../hints/hints.ts'
-import { DEADLINE_MAX_MS, deadlineAt, hintsHonored, targetMet } from './qos.ts'
+import { DEADLINE_MAX_MS, deadlineAt, hintsHonored, targetMet, targetMetSoFar } from './qos.ts'
 
 const standard = { class: 'standard' } as const
 const prefer = { preference: 'prefer' } as const
@@ -31,7 +31,7 @@ test.each([
   ['a class', { qos: { class: 'background' } }, ['qos']],
   ['a target', { qos: { ...standard, target_ttft_ms: 1 } }, ['qos']],
   ['a deadline', { qos: { ...standard, deadline_ms: 1 } }, ['qos']],
-  ['a session', { reuse: { ...prefer, session_id: 'ses_1' } }, ['reuse']],
+  ['a session that was nowhere before', { reuse: { ...prefer, session_id: 'ses_1' } }, []],
   ['no reuse', { reuse: { preference: 'avoid' } }, ['reuse']],
   ['careful retries', { safety: { retry_safety: 'idempotent_generation_only' } }, ['safety']],
   ['what is the client’s own to keep', { safety: { tool_side_effect_mode: 'external_commit_required' } }, []],
@@ -45,5 +45,30 @@ test.each([
     ['qos', 'reuse', 'safety'],
   ],
 ] as [string, Hints | undefined, string[] | undefined][])('§10.2 honored: %s', (_what, hints, sections) => {
-  expect(hintsHonored(hints)).toEqual(sections)
+  const nothing_known = { is_affine: false, known_tokens: 0, held_tokens: 0 }
+  expect(hintsHonored(hints, hints?.reuse && nothing_known)).toEqual(sections)
+})
+
+test.each([
+  ['nothing is known of the prompt', { known_tokens: 0, held_tokens: 0 }, false],
+  ['the target holds all that is known', { known_tokens: 100, held_tokens: 100 }, true],
+  ['the target holds half of it', { known_tokens: 100, held_tokens: 50 }, true],
+  ['the target holds less', { known_tokens: 101, held_tokens: 50 }, false],
+  ['another target has it', { known_tokens: 100, held_tokens: 0 }, false],
+  ['the conversation was there last', { is_affine: true, known_tokens: 100, held_tokens: 0 }, true],
+])('R84 reuse where %s', (_what, known, is_likely) => {
+  const belief = { is_affine: false, ...known }
+  for (const preference of ['prefer', 'require'] as const)
+    expect(hintsHonored({ reuse: { preference } }, belief)).toEqual(is_likely ? ['reuse'] : [])
+  expect(hintsHonored({ reuse: { preference: 'avoid' } }, belief)).toEqual(is_likely ? [] : ['reuse'])
+})
+
+test.each([
+  ['no target', {}, { ttft_ms: null, answered_ms: 1 }, undefined],
+  ['content in time', { target_ttft_ms: 500 }, { ttft_ms: 500, answered_ms: 400 }, true],
+  ['content too late', { target_ttft_ms: 500 }, { ttft_ms: 501, answered_ms: 400 }, false],
+  ['no content yet, and time left', { target_ttft_ms: 500 }, { ttft_ms: null, answered_ms: 500 }, 'unknown'],
+  ['no content yet, and too late already', { target_ttft_ms: 500 }, { ttft_ms: null, answered_ms: 501 }, false],
+])('R82 what is known of the target when headers leave: %s', (_what, qos, got, met) => {
+  expect(targetMetSoFar({ qos: { ...standard, ...qos } }, got)).toBe(met)
 })

@@ -6,17 +6,19 @@ import { makerOf } from '../core/maker.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { nativeBlocks } from '../responses/native-response.ts'
 import { responseStore } from '../responses/response-store.ts'
-import { chainRoot, prefixChain } from '../reuse/prefix-chain.ts'
+import { chainRoot, type Link, prefixChain } from '../reuse/prefix-chain.ts'
 import { seenPrefixes } from '../reuse/seen-prefixes.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import type { Db } from '../storage/db.ts'
 import { assistantOutput, finalResponse } from './assistant-output.ts'
 import type { Call } from './call.ts'
+import { isOpenedHere } from './call-reading.ts'
 import { keptForm } from './conversation.ts'
 import type { Gateway } from './gateway.ts'
 import type { Ended, Stages } from './pipeline.ts'
+import type { Target } from './target.ts'
 
-export type Records = Pick<Stages, 'wantsBody' | 'leavesMore' | 'also' | 'repeatedTokens' | 'finalBody'>
+export type Records = Pick<Stages, 'wantsBody' | 'leavesMore' | 'also' | 'reuseOf' | 'repeatedTokens' | 'finalBody'>
 
 interface Needs {
   clock: Clock
@@ -38,6 +40,10 @@ export function records({ clock, seals, gateway }: Needs): Records {
     if (roots.size >= ROOTS_MAX) roots.clear()
     roots.set(name, root)
     return root
+  }
+
+  function chainOf({ kind, caller, json, body }: Call, { model }: Target): readonly Link[] {
+    return kind === 'embeddings' ? [] : prefixChain(rootOf(caller.project_id, model), json, body.length)
   }
 
   async function recordTurn({ call, body, tokens }: Ended, tx: Db): Promise<void> {
@@ -86,10 +92,14 @@ export function records({ clock, seals, gateway }: Needs): Records {
       return Buffer.from(JSON.stringify({ ...jsonIn(body), ...blocksOf(ended) }))
     },
 
-    repeatedTokens(call, { target }) {
-      if (call.kind === 'embeddings') return 0
-      const { project_id } = call.caller
-      return seen.note(project_id, prefixChain(rootOf(project_id, target.model), call.json), clock.now())
+    reuseOf(call, { target, is_affine = false }) {
+      const chain = chainOf(call, target)
+      const belief = seen.believe({ project_id: call.caller.project_id, target_id: target.id, chain }, clock.now())
+      return { chain, is_affine, ...belief }
+    },
+
+    repeatedTokens(call, { target }, chain = chainOf(call, target)) {
+      return seen.note({ project_id: call.caller.project_id, target_id: target.id, chain }, clock.now())
     },
   }
 }
@@ -98,5 +108,4 @@ const blocksOf = ({ facts, money, got }: Ended) => nativeBlocks({ ...facts, mone
 
 const isStored = ({ conversation }: Call) => conversation?.request.store ?? false
 
-/** Only sessions that were opened here have a line; any other id serves affinity alone. */
-const hasLine = ({ session_id }: Call) => session_id?.startsWith('ses_') ?? false
+const hasLine = ({ session_id }: Call) => session_id !== undefined && isOpenedHere(session_id)

@@ -29,9 +29,8 @@ export function responsesOverChat(provider: Provider, conversation: Conversation
     return {
       ...answer,
       async each(take) {
-        const hand = (bytes: Buffer) => (bytes.length > 0 ? take(bytes) : undefined)
-        await answer.each((part) => hand(events.push(part)))
-        await hand(events.end())
+        await answer.each((part) => take(events.push(part)))
+        await take(events.end())
       },
     }
   }

@@ -16,7 +16,7 @@ import type { Slot } from './admission.ts'
 import type { Call } from './call.ts'
 import { type Charge, chargeFor } from './charge.ts'
 import type { Dispatched } from './dispatch.ts'
-import { hintsHonored, targetMet } from './qos.ts'
+import { targetMet } from './qos.ts'
 import type { SettleTogether } from './settle-together.ts'
 import type { Target } from './target.ts'
 import type { TokenCounts } from './token-counts.ts'
@@ -30,6 +30,9 @@ export interface Produced {
   fallback_used: boolean
   keyed: boolean
   repeated_tokens_est: number
+  /** R84: what was done, as the headers told it. */
+  hints_honored?: readonly string[] | undefined
+  target_met_in_trailer?: boolean | undefined
 }
 
 export interface Money {
@@ -64,7 +67,8 @@ export interface SettleNeeds {
 
 /** A generation that has ended, as far as its charge and its event need it. */
 export interface Bill {
-  call: Pick<Call, 'caller' | 'trace_id' | 'endpoint' | 'model' | 'session_id' | 'received_at' | 'stream' | 'hints'>
+  call: Pick<Call, 'caller' | 'trace_id' | 'endpoint' | 'model' | 'session_id' | 'received_at' | 'stream' | 'hints'> &
+    Partial<Pick<Call, 'ignored_fields'>>
   got: Pick<Dispatched, 'target' | 'attempts' | 'hold' | 'ttft_ms'> & { slot: Pick<Slot, 'queue_ms'> }
   produced: Produced
   together: Together | undefined
@@ -72,10 +76,10 @@ export interface Bill {
 
 /** The same with nothing more in it than that: what has to wait keeps neither the prompt nor an answer in memory. */
 export function bare({ call, got, produced, together }: Bill): Bill {
-  const { caller, trace_id, endpoint, model, session_id, received_at, stream, hints } = call
+  const { caller, trace_id, endpoint, model, session_id, received_at, stream, hints, ignored_fields = [] } = call
   const { target, attempts, hold, ttft_ms, slot } = got
   return {
-    call: { caller, trace_id, endpoint, model, session_id, received_at, stream, hints },
+    call: { caller, trace_id, endpoint, model, session_id, received_at, stream, hints, ignored_fields },
     got: { target, attempts, hold, ttft_ms, slot: { queue_ms: slot.queue_ms } },
     produced,
     together: together?.reservation || together?.leaves_more ? together : undefined,
@@ -96,10 +100,12 @@ export async function settle(needs: SettleNeeds, bill: Bill): Promise<Money> {
   return money
 }
 
-const isOwed = ({ ending }: Produced) => ending === 'completed' || ending === 'client_left'
+/** Who left before any content, though after the headers (R82), has had nothing. */
+const isOwed = ({ ending }: Produced, { ttft_ms }: Pick<Dispatched, 'ttft_ms'>) =>
+  ending === 'completed' || (ending === 'client_left' && ttft_ms !== null)
 
 async function settlePlain(needs: SettleNeeds, { call, got, produced, together }: Bill): Promise<Settled> {
-  const charge = isOwed(produced) ? chargeFor(got.target, produced.tokens, 0) : NOTHING
+  const charge = isOwed(produced, got) ? chargeFor(got.target, produced.tokens, 0) : NOTHING
   const { direct_cost_micros } = charge
   const moneyOf = ({ charged_micros }: Settlement): Money => ({ charged_micros, direct_cost_micros })
   const settlement = await needs.settleTogether({
@@ -128,7 +134,7 @@ function settleWith(needs: SettleNeeds, { call, got, produced, together }: Bill)
   const write = (row: RowFate | undefined) =>
     db.transaction(async (tx): Promise<Settled> => {
       const ended_at = now() // R65: the window that pays is the one that the usage event falls into
-      const charge = isOwed(produced)
+      const charge = isOwed(produced, got)
         ? await chargeIn(subscriptionsOn(tx), call.caller, got.target, produced.tokens)
         : NOTHING
       const owing = { spender: call.caller, hold: got.hold, cost_micros: charge.cost_micros, row: row ?? 'ends' }
@@ -180,7 +186,9 @@ const traceFacts = ({ call, got, produced }: Omit<Bill, 'together'>): TraceFacts
   keyed: produced.keyed,
   fallback_used: produced.fallback_used,
   target_met: targetMet(call.hints, got.ttft_ms),
-  hints_honored: hintsHonored(call.hints),
+  hints_honored: produced.hints_honored,
+  ignored_fields: call.ignored_fields?.length ? call.ignored_fields : undefined,
+  target_met_in_trailer: produced.target_met_in_trailer,
   input_discount_pct: got.target.subscription?.input_discount_pct,
 })
 

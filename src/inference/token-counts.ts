@@ -8,6 +8,8 @@ export interface TokenCounts extends Tokens {
   estimated: boolean
 }
 
+export const NO_TOKENS: TokenCounts = { input: 0, cached: 0, written: 0, output: 0, reasoning: 0, estimated: false }
+
 type Fields = Record<string, unknown>
 
 /** Undefined where this is not a usage object. */

@@ -36,7 +36,10 @@ export interface ProviderAnswer {
   content_type: string
   /** Seconds that the upstream asks callers to wait, where it does. */
   retry_after_s: number | undefined
-  /** Parts as they arrive. `take` may return a promise: nothing more is read until it resolves. */
+  /**
+   * Parts as they arrive. `take` may return a promise: nothing more is read until it resolves. An empty part says that
+   * the upstream lives, where what it sent has no translation.
+   */
   each(take: (part: Buffer) => void | Promise<void>): Promise<void>
   /** The whole body, up to a bound. */
   whole(): Promise<Buffer>

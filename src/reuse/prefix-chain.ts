@@ -1,6 +1,8 @@
 // Repeated work, measured without keeping any of it: a request's prompt as a chain of keyed hashes, one at each message
-// boundary. Two requests that share a prefix share the hashes up to where they part; nobody can tell what was said.
+// boundary and at fixed places inside long texts. Two requests that share a prefix share the hashes up to where they
+// part; nobody can tell what was said.
 import { createHash, createHmac, hash } from 'node:crypto'
+import { type Piece, promptPieces } from './prompt-pieces.ts'
 
 export interface Link {
   hash: string
@@ -11,58 +13,67 @@ export interface Link {
 const BYTES_PER_TOKEN = 4
 const LONG = 8_192 // characters
 const LINKS_MAX = 512 // the longest conversations are followed this far
+const CHARACTERS_MAX = 4 * 1024 * 1024 // about a million tokens: more than any model takes in
+/** Between two links inside a text: at least so many characters, and an eighth of all that came before. */
+const STEP_LEAST = 1_024
+const STEP_SHARE = 8
 
 type Fields = Readonly<Record<string, unknown>>
 
 /** Where all chains of a project for a model begin. Without the project's key, nobody can tell what a hash is of. */
 export const chainRoot = (tenant_key: Uint8Array, model: string) =>
-  createHmac('sha256', tenant_key).update(`v1|${model}`).digest('base64url')
+  createHmac('sha256', tenant_key).update(`v2|${model}`).digest('base64url')
 
-/** Keys stay in the order received: providers match the rendered prompt, and sorting would hide a real cache break. */
-export function prefixChain(root: string, json: Fields): Link[] {
-  let last = root
-  let bytes = 0
-  const links: Link[] = []
-  for (const unit of units(json)) {
-    const text_bytes = Buffer.byteLength(unit.text)
-    bytes += Buffer.byteLength(unit.head) + text_bytes
-    last = linkAfter(last, unit, text_bytes)
-    links.push({ hash: last.slice(0, 22), tokens: Math.ceil(bytes / BYTES_PER_TOKEN) })
-    if (links.length === LINKS_MAX) break
+/** `body_bytes` is how long the request was as JSON: only of a large one need it be seen what may be walked through. */
+export function prefixChain(root: string, json: Fields, body_bytes: number): Link[] {
+  const chain = new Chain(root)
+  promptPieces(json, body_bytes, (piece) => chain.add(piece))
+  return chain.links
+}
+
+/** Where a link stands depends on what lies before it alone, so that equal beginnings have equal links. */
+class Chain {
+  readonly links: Link[] = []
+  #last: string
+  #bytes = 0
+  #characters = 0
+
+  constructor(root: string) {
+    this.#last = root
   }
-  return links
+
+  /** False where nothing more is wanted. */
+  add({ head, text }: Piece): boolean {
+    let from = 0
+    let lead = head
+    for (let to = this.#next(0); to < text.length; to = this.#next(from)) {
+      if (!this.#link(lead, text.slice(from, to))) return false
+      lead = '+'
+      from = to
+    }
+    return this.#link(lead, from === 0 ? text : text.slice(from))
+  }
+
+  #next(from: number): number {
+    return from + Math.max(STEP_LEAST, Math.floor(this.#characters / STEP_SHARE))
+  }
+
+  #link(lead: string, text: string): boolean {
+    const text_bytes = Buffer.byteLength(text)
+    this.#bytes += lead.length + text_bytes
+    this.#characters += text.length
+    this.#last = linkAfter(this.#last, lead, text, text_bytes)
+    const reached = this.links.push({
+      hash: this.#last.slice(0, 22),
+      tokens: Math.ceil(this.#bytes / BYTES_PER_TOKEN),
+    })
+    return reached < LINKS_MAX && this.#characters < CHARACTERS_MAX
+  }
 }
 
-/** A tool list, or a message. In two parts, for a long text is not to be copied behind its head. */
-interface Unit {
-  head: string
-  text: string
-}
-
-function linkAfter(last: string, { head, text }: Unit, text_bytes: number): string {
-  if (text.length < LONG) return hash('sha256', last + head + text, 'base64url')
+function linkAfter(last: string, lead: string, text: string, text_bytes: number): string {
+  if (text.length < LONG) return hash('sha256', last + lead + text, 'base64url')
   // As it lies in memory: to write it down as UTF-8 takes longer than to hash it.
   const encoding = text_bytes === text.length ? 'latin1' : 'utf16le'
-  return createHash('sha256').update(`${last}${encoding} ${head}`).update(text, encoding).digest('base64url')
-}
-
-/** What a provider's cache sees, in its order: tools, instructions, then message by message. Not how it is sampled. */
-function units({ tools, instructions, messages, input, prompt }: Fields): Unit[] {
-  const found: Unit[] = []
-  if (tools !== undefined) found.push({ head: 'tools ', text: JSON.stringify(tools) })
-  if (typeof instructions === 'string') found.push({ head: 'instructions ', text: instructions })
-  for (const message of [messages ?? input ?? prompt ?? []].flat()) found.push(unitOf(message))
-  return found
-}
-
-/** "text" and [{type: "text", text: "text"}] are the same prompt. */
-function unitOf(message: unknown): Unit {
-  if (typeof message !== 'object' || message === null) return { head: '', text: String(message) }
-  const { content, ...rest } = message as { content?: unknown; role?: unknown }
-  if (typeof content === 'string' && typeof rest.role === 'string' && Object.keys(rest).length === 1)
-    return { head: `${rest.role} `, text: content } // most messages: they need not be written out as JSON
-  const [only] = Array.isArray(content) && content.length === 1 ? content : []
-  const text = (only as { type?: unknown; text?: unknown } | undefined)?.text
-  if (typeof text === 'string') return unitOf({ ...rest, content: text })
-  return { head: '', text: JSON.stringify({ ...rest, content }) }
+  return createHash('sha256').update(`${last}${encoding} ${lead}`).update(text, encoding).digest('base64url')
 }

@@ -11,6 +11,7 @@ import {
   type QosFacts,
   qosHeaders,
   routeHeaders,
+  TARGET_MET,
 } from '../headers/agent-headers.ts'
 import { explainHeader } from '../headers/header-explanations.ts'
 import { UsageEvent } from './usage-event.ts'
@@ -24,6 +25,10 @@ export interface TraceFacts {
   target_met?: boolean | undefined
   /** Undefined where the request carried no hints. */
   hints_honored?: readonly string[] | undefined
+  /** What of its hints nobody acted on. */
+  ignored_fields?: readonly string[] | undefined
+  /** R82: the headers left before it was known whether the target was met. */
+  target_met_in_trailer?: boolean | undefined
   input_discount_pct?: number | undefined
 }
 
@@ -167,7 +172,12 @@ const ENDINGS: Readonly<Record<string, string>> = {
 function sentHeaders(event: UsageEvent, facts: TraceFacts | undefined): Trace['headers'] {
   const before = { ...routeHeadersOf(event, facts), ...qosHeadersOf(event, facts) }
   if (facts?.keyed) before['agent-idempotent-replay'] = 'false'
-  return [...explained(before, 'header'), ...explained(moneyHeaders(event), facts?.stream ? 'trailer' : 'header')]
+  const behind = moneyHeaders(event)
+  if (facts?.target_met_in_trailer && before[TARGET_MET] !== undefined) {
+    behind[TARGET_MET] = before[TARGET_MET]
+    delete before[TARGET_MET]
+  }
+  return [...explained(before, 'header'), ...explained(behind, facts?.stream ? 'trailer' : 'header')]
 }
 
 const explained = (headers: Headers, sent_as: 'header' | 'trailer') =>
@@ -192,6 +202,7 @@ function routeHeadersOf(event: UsageEvent, facts: TraceFacts | undefined): Heade
 /** Of a generation from an earlier version only its admission is known. */
 function qosHeadersOf({ admission }: UsageEvent, facts: TraceFacts | undefined): Headers {
   if (!facts) return { 'agent-qos-admission': admission }
-  const { fallback_used, target_met, hints_honored } = facts
-  return qosHeaders({ admission: admission as QosFacts['admission'], target_met, fallback_used, hints_honored })
+  const { fallback_used, target_met, hints_honored, ignored_fields } = facts
+  const told = { target_met, fallback_used, hints_honored, ignored_fields }
+  return qosHeaders({ admission: admission as QosFacts['admission'], ...told })
 }

@@ -207,7 +207,9 @@ withScene(
         async (ref) => {
           const stage = await scene().stage()
           const headers = { 'agent-hints-ref': ref, ...hintsHeader(INTERACTIVE) }
-          expect((await stage.chat({}, { headers })).headers['agent-hints-honored']).toBe('qos')
+          const heard = await stage.chat({}, { headers })
+          expect(heard.headers['agent-hints-honored']).toBe('qos')
+          expect(heard.headers['agent-ignored-fields']).toBe('agent-hints-ref')
         },
       )
 
@@ -219,7 +221,7 @@ withScene(
       })
 
       test.each([
-        ['no base64url', 'a+b/c='],
+        ['no base64', 'a.b'],
         ['no JSON', Buffer.from('{').toString('base64url')],
         ['an array', Buffer.from('[]').toString('base64url')],
         ['too long', Buffer.from(JSON.stringify({ x: 'x'.repeat(9_000) })).toString('base64url')],
@@ -227,6 +229,42 @@ withScene(
         const stage = await scene().stage()
         const heard = await stage.chat({}, { headers: { 'agent-hints': header } })
         expect([heard.status, heard.headers['agent-hints-honored']]).toEqual([200, undefined])
+        expect(heard.headers['agent-ignored-fields']).toBe('agent-hints')
+      })
+
+      test.each([
+        [300.5, {}],
+        ['300', {}],
+        [0, { target_ttft_ms: 60_000 }],
+      ])('§10.1, R75 a deadline of %j is ignored and told; what stands beside it counts', async (deadline_ms, more) => {
+        const stage = await scene().stage()
+        const qos = { class: 'interactive', deadline_ms, ...more }
+        const heard = await stage.chat({}, { keyed: KEY, headers: hintsHeader({ qos }) })
+        const told = (headers: Record<string, string>) => [
+          headers['agent-hints-honored'],
+          headers['agent-ignored-fields'],
+        ]
+        expect([heard.status, ...told(heard.headers)]).toEqual([200, 'qos', 'agent-hints.qos.deadline_ms'])
+        const again = await stage.chat({}, { keyed: KEY, headers: hintsHeader({ qos }) })
+        expect(told(again.headers)).toEqual(told(heard.headers))
+        const { body } = await stage.get(`/v2/traces/${heard.headers['agent-trace-id']}`)
+        const inTrace = body.headers.find(({ name }: { name: string }) => name === 'agent-ignored-fields')
+        expect(inTrace).toMatchObject({ value: 'agent-hints.qos.deadline_ms', sent_as: 'header' })
+      })
+
+      test.each(['base64', 'base64url'] as const)('§10.1 hints in %s are understood, padded too', async (encoding) => {
+        const stage = await scene().stage()
+        const header = Buffer.from('{"qos":{"class":"interactive","x":"???>>>"} }').toString(encoding)
+        const padded = header.padEnd(Math.ceil(header.length / 4) * 4, '=')
+        const heard = await stage.chat({ stream: true }, { headers: { 'agent-hints': padded } })
+        expect(heard.headers['agent-hints-honored']).toBe('qos')
+        expect(heard.headers['agent-ignored-fields']).toBe('agent-hints.qos.x')
+      })
+
+      test('R75 what was ignored is told with a refusal too', async () => {
+        const stage = await scene().stage()
+        const heard = await stage.chat({ model: 'nowhere' }, { headers: hintsHeader({ qos: 7 }) })
+        expect([heard.status, heard.headers['agent-ignored-fields']]).toEqual([404, 'agent-hints.qos'])
       })
 
       test.each([0, -5, '100', 1.5])('T-97 a deadline of %j is none', async (deadline_ms) => {
@@ -246,9 +284,9 @@ withScene(
         const odd = await stage.chat({}, { headers: hintsHeader({ qos: { class: 'imperial' } }) })
         expect([odd.status, odd.headers['agent-hints-honored']]).toEqual([200, ''])
         const safety = { retry_safety: 'idempotent_generation_only' }
-        const everything = { safety, reuse: { session_id: 'ses_1' }, qos: { deadline_ms: 60_000 } }
+        const everything = { safety, reuse: { preference: 'require' }, qos: { deadline_ms: 60_000 } }
         const heard = await stage.chat({}, { headers: hintsHeader(everything) })
-        expect(heard.headers['agent-hints-honored']).toBe('qos,reuse,safety')
+        expect(heard.headers['agent-hints-honored']).toBe('qos,reuse,safety') // the prompt is the one before
       })
     })
   },

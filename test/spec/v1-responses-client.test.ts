@@ -52,12 +52,43 @@ function anyUpstream(scene: () => Scene, named?: string): void {
     expect([final.status, final.output_text.length > 0]).toEqual(['completed', true])
   })
 
+  test('§1 chained responses stream: every event that has the response says what it continues, replayed too', async () => {
+    const { client, model, ask, get } = await begin()
+    const first = await client.responses.create({ model, input: 'My name is Ada.' })
+    const body = { model, input: 'And now?', previous_response_id: first.id, stream: true }
+    const keyed = { body, headers: { 'agent-idempotency-key': 'chained' } }
+    const heard = await ask('/v1/responses', keyed)
+    const told = heard.text
+      .split('\n')
+      .filter((line) => line.startsWith('data: {'))
+      .map((line) => JSON.parse(line.slice('data: '.length)))
+      .filter(({ response }) => response)
+    expect(told.length).toBeGreaterThanOrEqual(3)
+    for (const { response } of told) expect(response.previous_response_id).toBe(first.id)
+    const kept = await get(`/v1/responses/${told.at(-1).response.id}`)
+    expect(kept.body.previous_response_id).toBe(first.id)
+    expect((await ask('/v1/responses', keyed)).text).toBe(heard.text)
+  })
+
+  test('§1 chained responses: what the chain brings again is repeated work', async () => {
+    const { client, model, get } = await begin()
+    const history = 'Something that was said at length before. '.repeat(200)
+    const first = await client.responses.create({ model, input: history })
+    await client.responses.create({ model, input: 'And now?', previous_response_id: first.id })
+    const [again, once] = (await get('/v2/usage')).body.data
+    expect(once.repeated_tokens_est).toBe(0)
+    expect(again.repeated_tokens_est).toBeGreaterThanOrEqual(Math.floor(history.length / 4))
+    expect(again.repeated_tokens_est).toBeLessThan(history.length / 4 + 20)
+    expect(again.missed_reuse_tokens).toBe(again.repeated_tokens_est)
+  })
+
   test('§1 chained responses: the second knows what the first was about', async () => {
     const { client, model, one } = await begin()
     const first = await client.responses.create({ model, input: 'My name is Ada.' })
     const second = await client.responses.create({
       ...{ model, input: 'What is my name?', previous_response_id: first.id },
     })
+    expect(second.previous_response_id).toBe(first.id)
     expect((await client.responses.retrieve(second.id)).previous_response_id).toBe(first.id)
     expect(second.id).not.toBe(first.id)
     const asked = JSON.stringify(one.requests.at(-1)?.body ?? 'My name is Ada. What is my name?')

@@ -131,9 +131,9 @@ const LIMITS = {
 
 export function settingsFrom(config: object): GatewaySettings {
   const file = parseConfig(JSON.stringify({ limits: LIMITS, ...config }), 'the scene', {})
-  const { providers, aliases, fees, full_fidelity, limits } = file
+  const { providers, aliases, fees, full_fidelity, limits, streams } = file
   const policy = { allow_private: true, allow_cidrs: [] }
-  return { ...noGateway(), gateway: { providers, aliases, fees, full_fidelity }, policy, limits }
+  return { ...noGateway(), gateway: { providers, aliases, fees, full_fidelity }, policy, limits, streams }
 }
 
 interface Whose {

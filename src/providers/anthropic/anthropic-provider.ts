@@ -65,10 +65,7 @@ export function anthropic(options: AnthropicOptions): AnthropicProvider {
 
 function streamed(answer: ProviderAnswer, chunks: ChunkStream): ProviderAnswer {
   const each: ProviderAnswer['each'] = async (take) => {
-    await answer.each((part) => {
-      const translated = orReset(() => chunks.translate(part))
-      return translated.length > 0 ? take(translated) : undefined
-    })
+    await answer.each((part) => take(orReset(() => chunks.translate(part))))
     if (!chunks.is_complete) throw new UpstreamError('reset', new Error('the event stream ended early'))
   }
   const whole = async () => {
