@@ -131,6 +131,7 @@ test('§2 a provider’s defaults; a model of the price book needs no more than 
     responses: false,
     unlisted_models: false,
     byok: false,
+    list_models: false,
     timeouts: { connect_ms: 5_000, first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 },
     models: [
       { id: 'gpt-4o', upstream_id: 'gpt-4o', price: PRICE_BOOK.get('gpt-4o')?.price, max_output_tokens: 16_384 },
@@ -175,14 +176,14 @@ describe('what is wrong', () => {
     ['an id of another form', 'providers:\n  - id: "A b"\n    base_url: https://a.example\n', 2, 'providers[0].id'],
     ['the same id twice', providers('a', 'a'), 4, "'a' is there twice"],
     ['a protocol nobody speaks', provider('protocol: soap'), 4, 'providers[0].protocol'],
-    ['an address that is none', 'providers:\n  - id: a\n    base_url: localhost\n', 2, 'base_url'],
-    ['credentials in an address', 'providers:\n  - id: a\n    base_url: https://u:p@a.example\n', 2, 'credentials'],
+    ['an address that is none', 'providers:\n  - id: a\n    base_url: localhost\n', 3, 'base_url'],
+    ['credentials in an address', 'providers:\n  - id: a\n    base_url: https://u:p@a.example\n', 3, 'credentials'],
     ['a number that is a text', provider('max_concurrency: "7"'), 4, 'providers[0].max_concurrency'],
     ['a number too small', provider('max_concurrency: 0'), 4, 'at least 1'],
     ['a fraction', provider('max_concurrency: 1.5'), 4, 'integer'],
     ['a price below zero', model('input_usd_per_million: -1'), 6, 'input_usd_per_million'],
-    ['half a price', model('input_usd_per_million: 1'), 2, 'output_usd_per_million'],
-    ['seven decimals', model('input_usd_per_million: 0.0000001, output_usd_per_million: 1'), 2, 'six decimals'],
+    ['half a price', model('input_usd_per_million: 1'), 6, 'output_usd_per_million'],
+    ['seven decimals', model('input_usd_per_million: 0.0000001, output_usd_per_million: 1'), 6, 'six decimals'],
     ['a limit of nothing', 'limits:\n  key:\n    requests_per_minute: 0\n', 3, 'limits.key.requests_per_minute'],
     ['a fee below zero', 'fees:\n  byok_micros: -1\n', 2, 'fees.byok_micros'],
     ['yes, which is no boolean', 'retention:\n  full_fidelity: "yes"\n', 2, 'retention.full_fidelity'],
@@ -196,7 +197,7 @@ describe('what is wrong', () => {
     [
       'a time-out beyond the whole',
       provider('timeouts: { idle_ms: 10, total_ms: 5, connect_ms: 1, first_byte_ms: 1 }'),
-      2,
+      4,
       'idle_ms',
     ],
   ]
@@ -205,6 +206,39 @@ describe('what is wrong', () => {
     expect(() => parse(text)).toThrow(SettingError)
     expect(() => parse(text)).toThrow(`switchyard.yaml:${line}: `)
     expect(() => parse(text)).toThrow(named)
+  })
+
+  test('§2 every mistake is told at once, in the order of the file, each with the line of its name', () => {
+    const text = [
+      'provders:', //                          1: its value begins a line below
+      '  - id: x',
+      'limits:',
+      '  key:',
+      '    requests_per_minute: 0', //         5
+      'fees: { byok_micros: -1 }', //          6
+      'providers:',
+      '  - id: a',
+      `    api_key: ${variable('NO_KEY')}`, // 9
+      `    base_url: ${variable('NO_BASE')}/v1`,
+      '  - id: a', //                         11
+      '    base_url: nowhere', //             12
+      '    max_concurency: 5', //             13
+      '  - id: b',
+      '    base_url: ftp://b.example', //     15
+      '    models:',
+      '      - id: m', //                     17: neither price nor length
+      '      - { id: m, input_usd_per_million: 0.0000001, output_usd_per_million: 1, max_output_tokens: 1 }',
+      'networks: { allow: [10.0.0.0/99] }', // 19
+    ].join('\n')
+    const told = () => {
+      try {
+        parse(text)
+      } catch (error) {
+        return (error as Error).message.split('\n').map((line) => /^switchyard\.yaml:(\d+): /.exec(line)?.[1])
+      }
+      return []
+    }
+    expect(told()).toEqual(['1', '5', '6', '9', '10', '11', '12', '13', '15', '17', '17', '18', '18', '19'])
   })
 
   function provider(field: string): string {

@@ -1,8 +1,8 @@
 // switchyard.yaml: providers, prices, limits. Checked as a whole; what is wrong is told with its line and its field.
 import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
-import { Check, Default, Errors } from 'typebox/value'
-import { isNode, LineCounter, parseDocument } from 'yaml'
+import { Check, Clean, Default, Errors } from 'typebox/value'
+import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import { SettingError, secretOf } from './config.ts'
 import { parseCidr } from './core/ip-address.ts'
 import { describeInvalid } from './http/validation-messages.ts'
@@ -67,32 +67,65 @@ export const noConfigFile = (): FileSettings => parseConfig('{}', 'the defaults'
 export function parseConfig(text: string, path: string, env: Env): FileSettings {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const at = (offset: number | undefined) => `${path}:${offset === undefined ? 1 : lines.linePos(offset).line}`
-  const [broken] = document.errors
-  if (broken) throw new SettingError(`${at(broken.pos[0])}: ${broken.message}.`)
+  const problems: Problem[] = []
+  const tell = (line: number, message: string) => void problems.push({ line, message })
+  for (const { pos, message } of document.errors) tell(lines.linePos(pos[0]).line, `${message}.`)
+  refuseWith(problems, path) // what is no YAML has no fields to look at
 
-  const lineOf = (pointer: string) => {
-    const keys = pointer
-      .split('/')
-      .slice(1)
-      .map((key) => (/^\d+$/.test(key) ? Number(key) : key))
-    const node = document.getIn(keys, true)
-    return at(isNode(node) ? node.range?.[0] : undefined)
-  }
+  const unset = new Set<string>() // of a field whose variable is missing, nothing more is known
+  const wrong = (pointer: string, message: string) =>
+    unset.has(pointer) || tell(lines.linePos(offsetOf(document, pointer)).line, `${message}.`)
   const values = substituted(document.toJS() ?? {}, '', (pointer, name) => {
     const value = secretOf(env, name)
     if (value !== undefined) return value
-    throw new SettingError(`${lineOf(pointer)}: the variable ${name} is not set.`)
+    wrong(pointer, `the variable ${name} is not set`)
+    unset.add(pointer)
+    return ''
   })
-  const filled = Default(FileShape, values)
-  if (!Check(FileShape, filled)) {
-    const findings = [...Errors(FileShape, filled)]
-    // A name that nobody knows is most often the misspelling of one that is missing.
-    const first = findings.find(({ keyword }) => keyword === 'boolean') ?? findings[0]
-    throw new SettingError(`${lineOf(first?.instancePath ?? '')}: ${describeInvalid([first])}`)
-  }
-  return settingsOf(filled as FileShape, (pointer, message) => new SettingError(`${lineOf(pointer)}: ${message}.`))
+  const filled = Default(FileShape, values) as FileShape
+  for (const finding of findingsOf(filled)) wrong(finding.instancePath, describeInvalid([finding]).slice(0, -1))
+  const settings = settingsOf(filled, wrong)
+  refuseWith(problems, path)
+  return settings as FileSettings
 }
+
+interface Problem {
+  line: number
+  message: string
+}
+
+/** All of them at once, in the order of the file: who mends one after the other runs this as often. */
+function refuseWith(problems: readonly Problem[], path: string): void {
+  if (problems.length === 0) return
+  const inOrder = [...problems].sort((a, b) => a.line - b.line)
+  const told = new Set(inOrder.map(({ line, message }) => `${path}:${line}: ${message}`))
+  throw new SettingError([...told].join('\n'))
+}
+
+/** Where a field stands: its name where it has one, for a value may begin lines below. */
+function offsetOf(document: Document, pointer: string): number {
+  let node: unknown = document.contents
+  let offset = isNode(node) ? (node.range?.[0] ?? 0) : 0
+  for (const part of pointer.split('/').slice(1)) {
+    const pair = isMap(node) ? node.items.find(({ key }) => isScalar(key) && String(key.value) === part) : undefined
+    const named: unknown = isSeq(node) ? node.items[Number(part)] : pair?.key
+    node = isSeq(node) ? named : pair?.value
+    if (isNode(named)) offset = named.range?.[0] ?? offset
+  }
+  return offset
+}
+
+/** A name that nobody knows is most often the misspelling of one that is missing: then only the first is told. */
+function findingsOf(filled: unknown): Finding[] {
+  if (Check(FileShape, filled)) return []
+  const findings = [...Errors(FileShape, filled)].filter(({ keyword }) => keyword !== 'additionalProperties')
+  const misspelled = new Set(findings.filter(({ keyword }) => keyword === 'boolean').map(parentOf))
+  return findings.filter((one) => one.keyword !== 'required' || !misspelled.has(one.instancePath))
+}
+
+type Finding = ReturnType<typeof Errors>[number]
+
+const parentOf = ({ instancePath }: Finding) => instancePath.slice(0, instancePath.lastIndexOf('/'))
 
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
@@ -106,21 +139,26 @@ function substituted(value: unknown, pointer: string, variable: (pointer: string
   )
 }
 
-function settingsOf(file: FileShape, wrong: (pointer: string, message: string) => Error): FileSettings {
-  const { providers, limits, fees, retention, streams, networks } = file
-  for (const [index, { id }] of providers.entries())
-    if (providers.findIndex((one) => one.id === id) !== index)
-      throw wrong(`/providers/${index}/id`, `'${id}' is there twice`)
-  for (const [index, network] of networks.allow.entries())
-    if (!parseCidr(network))
-      throw wrong(`/networks/allow/${index}`, `'networks.allow[${index}]' must be like 10.0.0.0/8 or fd00::/8`)
-  const settings = providers.map((provider, index) => {
-    try {
-      return providerSettings(provider)
-    } catch (error) {
-      throw wrong(`/providers/${index}`, `providers[${index}]: ${(error as Error).message}`)
-    }
+type Wrong = (pointer: string, message: string) => void
+
+/** What no shape can say. Parts whose shape is wrong are left out; of them something has been told already. */
+function settingsOf(file: FileShape, wrong: Wrong): FileSettings | undefined {
+  const { limits, fees, retention, streams, networks } = file
+  const providers = Array.isArray(file.providers) ? file.providers : []
+  for (const [index, provider] of providers.entries())
+    if (providers.findIndex((one) => one?.id === provider?.id) !== index)
+      wrong(`/providers/${index}/id`, `'${provider?.id}' is there twice`)
+  const settings = providers.flatMap((provider, index) => {
+    const known = Clean(ProviderShape, structuredClone(provider)) // a misspelled field hides no other mistake
+    if (!Check(ProviderShape, known)) return []
+    return providerSettings(known, (field, message) =>
+      wrong(`/providers/${index}${field}`, `providers[${index}]: ${message}`),
+    )
   })
+  for (const [index, network] of (Array.isArray(networks?.allow) ? networks.allow : []).entries())
+    if (!parseCidr(String(network)))
+      wrong(`/networks/allow/${index}`, `'networks.allow[${index}]' must be like 10.0.0.0/8 or fd00::/8`)
+  if (!Check(FileShape, file)) return undefined
   return {
     providers: settings,
     aliases: aliasesOf(file, settings, wrong),
@@ -132,8 +170,6 @@ function settingsOf(file: FileShape, wrong: (pointer: string, message: string) =
   }
 }
 
-type Wrong = Parameters<typeof settingsOf>[1]
-
 function aliasesOf({ aliases }: FileShape, providers: readonly ProviderSettings[], wrong: Wrong): OperatorAlias[] {
   return aliases.map((alias, index) => {
     const at = (field: string, message: string) =>
@@ -141,8 +177,7 @@ function aliasesOf({ aliases }: FileShape, providers: readonly ProviderSettings[
         `/aliases/${index}/${field}`,
         `'aliases[${index}].${field.replace(/\/(\d+)/, '[$1]').replaceAll('/', '.')}': ${message}`,
       )
-    if (aliases.findIndex((one) => one.name === alias.name) !== index)
-      throw at('name', `'${alias.name}' is there twice`)
+    if (aliases.findIndex((one) => one.name === alias.name) !== index) at('name', `'${alias.name}' is there twice`)
     return operatorAlias(alias, providers, at)
   })
 }

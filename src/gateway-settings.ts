@@ -54,23 +54,26 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-function openaiFrom({ api_key = '', base_url = 'https://api.openai.com/v1' }: Config['openai']): ProviderSettings {
-  const models = [...PRICE_BOOK.values()].filter((model) => model.provider === 'openai')
-  try {
-    return providerSettings({
-      id: 'openai',
-      protocol: 'openai',
-      base_url,
-      api_key,
-      region: 'global',
-      max_concurrency: 200,
-      unlisted_models: true, // whatever the upstream has may be asked for; unpriced, only by keys without a limit
-      byok: false,
-      timeouts: { connect_ms: 5_000, first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 },
-      models: models.map(({ id }) => ({ id })),
-    })
-  } catch (error) {
-    const { message } = error as Error // names the field as a file would
-    throw new SettingError(`${message.replace(/^(base_url|api_key)/, (field) => `OPENAI_${field.toUpperCase()}`)}.`)
+const OPENAI = 'https://api.openai.com/v1'
+
+/** OpenAI itself with the models that have a price here, or another server with what it lists. */
+function openaiFrom({ api_key = '', base_url = OPENAI }: Config['openai']): ProviderSettings {
+  const is_openai = URL.canParse(base_url) && new URL(base_url).hostname === new URL(OPENAI).hostname
+  const booked = is_openai ? [...PRICE_BOOK.values()].filter((model) => model.provider === 'openai') : []
+  const shape = {
+    id: 'openai',
+    protocol: 'openai' as const,
+    base_url,
+    api_key,
+    region: 'global',
+    max_concurrency: 200,
+    unlisted_models: true, // whatever the upstream has may be asked for; unpriced, only by keys without a limit
+    byok: false,
+    list_models: !is_openai,
+    timeouts: { connect_ms: 5_000, first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 },
+    models: booked.map(({ id }) => ({ id })),
   }
+  return providerSettings(shape, (_field, message) => {
+    throw new SettingError(`${message.replace(/^(base_url|api_key)/, (field) => `OPENAI_${field.toUpperCase()}`)}.`)
+  })
 }

@@ -42,20 +42,20 @@ interface Serving {
   models: readonly { id: string }[]
 }
 
-type Wrong = (field: string, message: string) => Error
+type Wrong = (field: string, message: string) => void
 
-/** Throws what `wrong` makes of the first field that is. */
+/** What is wrong is told, all of it; the result is of use only where nothing was. */
 export function operatorAlias(shape: OperatorAliasShape, providers: readonly Serving[], wrong: Wrong): OperatorAlias {
   const { name, boundary } = shape
-  if (!isAliasName(name)) throw wrong('name', `'${name}' must be made of ${NAME_WORDS}`)
+  if (!isAliasName(name)) wrong('name', `'${name}' must be made of ${NAME_WORDS}`)
   const targets = shape.targets.map(({ provider, model, weight }) => ({ provider, model, weight }))
   for (const [at, { provider, model }] of targets.entries()) {
     const known = providers.find(({ id }) => id === provider)
-    if (!known) throw wrong(`targets/${at}/provider`, `'${provider}' is not a provider of this file`)
-    if (!known.unlisted_models && !known.models.some(({ id }) => id === model))
-      throw wrong(`targets/${at}/model`, `'${provider}' does not list '${model}'`)
+    if (!known) wrong(`targets/${at}/provider`, `'${provider}' is not a provider of this file`)
+    else if (!known.unlisted_models && !known.models.some(({ id }) => id === model))
+      wrong(`targets/${at}/model`, `'${provider}' does not list '${model}'`)
   }
-  if (targets.every(({ weight }) => weight === 0)) throw wrong('targets', 'at least one needs a weight above 0')
+  if (targets.every(({ weight }) => weight === 0)) wrong('targets', 'at least one needs a weight above 0')
   const release_id = `alr_${hash('sha256', JSON.stringify([name, targets]), 'hex').slice(0, RELEASE_HEX)}`
   return { name, release_id, targets, boundary }
 }

@@ -11,7 +11,9 @@ const filled = (entry: object) => Default(ProviderShape, structuredClone(entry))
 const settings = (changes: object = {}) => {
   const entry = filled({ ...openai, ...changes })
   if (!Check(ProviderShape, entry)) throw new Error('not of the shape')
-  return providerSettings(entry)
+  return providerSettings(entry, (_field, message) => {
+    throw new Error(message)
+  })
 }
 const priceOf = (model: object) => settings({ models: [{ ...priced, ...model }] }).models[0]?.price
 
@@ -26,6 +28,7 @@ test('§9 what is left out has its default', () => {
     responses: true,
     unlisted_models: false,
     byok: false,
+    list_models: false,
     timeouts: { connect_ms: 5_000, first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 },
     models: [
       {

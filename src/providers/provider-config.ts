@@ -44,6 +44,7 @@ export const ProviderShape = Type.Object(
       default: false,
       description: 'Whether customers’ credentials without an address of their own are sent to this base_url.',
     }),
+    list_models: Type.Boolean({ default: false, description: 'Whether /v1/models also has what the upstream lists.' }),
     timeouts: Type.Object(
       {
         connect_ms: Milliseconds(5_000, 'Until a connection stands.'),
@@ -71,6 +72,8 @@ export interface ProviderSettings {
   unlisted_models: boolean
   /** R79: credentials of projects that name this provider, and no address, come here. */
   byok: boolean
+  /** Clients are told of what the upstream lists. */
+  list_models: boolean
   timeouts: Timeouts & { connect_ms: number; total_ms: number }
   models: readonly ModelSettings[]
 }
@@ -84,70 +87,93 @@ export interface ModelSettings {
   context_length?: number
 }
 
-/** Throws an error that says what is wrong with which field. */
-export function providerSettings(shape: ProviderShape): ProviderSettings {
-  const { id, protocol, region, max_concurrency, unlisted_models, byok, timeouts } = shape
-  const url = checkAddress(shape.base_url)
-  const twice = shape.models.find((model, index) => shape.models.findIndex((one) => one.id === model.id) !== index)
-  if (twice) throw new Error(`models: '${twice.id}' is there twice`)
+/** Hears what is wrong with a field, which is named as a JSON pointer below the provider. */
+export type Wrong = (field: string, message: string) => void
+
+/** What is wrong is told, all of it; the result is of use only where nothing was. */
+export function providerSettings(shape: ProviderShape, wrong: Wrong): ProviderSettings {
+  const { id, protocol, region, max_concurrency, unlisted_models, byok, list_models } = shape
+  const url = checkAddress(shape.base_url, wrong)
+  checkKey(shape.api_key ?? '', wrong)
+  checkTimeouts(shape.timeouts, wrong)
+  for (const [index, model] of shape.models.entries())
+    if (shape.models.findIndex((one) => one.id === model.id) !== index)
+      wrong(`/models/${index}/id`, `models: '${model.id}' is there twice`)
   return {
     id,
     protocol,
     base_url: shape.base_url,
-    api_key: checkKey(shape.api_key ?? ''),
+    api_key: shape.api_key ?? '',
     region,
     max_concurrency,
-    responses: protocol === 'openai' && (shape.responses ?? url.hostname === 'api.openai.com'),
+    responses: protocol === 'openai' && (shape.responses ?? url?.hostname === 'api.openai.com'),
     unlisted_models,
     byok,
-    timeouts: checkTimeouts(timeouts),
-    models: shape.models.map(modelSettings),
+    list_models,
+    timeouts: shape.timeouts,
+    models: shape.models.map((model, index) =>
+      modelSettings(model, (field, message) => wrong(`/models/${index}${field}`, message)),
+    ),
   }
 }
 
-function checkAddress(base_url: string): URL {
+function checkAddress(base_url: string, wrong: Wrong): URL | undefined {
   const url = URL.canParse(base_url) ? new URL(base_url) : undefined
-  if (!url || !/^https?:$/.test(url.protocol)) throw new Error('base_url must be an absolute http or https address')
-  if (url.username || url.password) throw new Error('base_url must not carry credentials; give an api_key')
-  if (base_url.includes('#')) throw new Error('base_url must not have a fragment')
+  if (!url || !/^https?:$/.test(url.protocol)) wrong('/base_url', 'base_url must be an absolute http or https address')
+  else if (url.username || url.password) wrong('/base_url', 'base_url must not carry credentials; give an api_key')
+  else if (base_url.includes('#')) wrong('/base_url', 'base_url must not have a fragment')
   return url
 }
 
 /** A key travels in a header. A line break that slipped in with it would otherwise fail every call, one by one. */
-function checkKey(api_key: string): string {
-  if (!/^[!-~]*$/.test(api_key)) throw new Error('api_key must be visible ASCII characters without blanks')
-  return api_key
+function checkKey(api_key: string, wrong: Wrong): void {
+  if (!/^[!-~]*$/.test(api_key)) wrong('/api_key', 'api_key must be visible ASCII characters without blanks')
 }
 
-function checkTimeouts(timeouts: ProviderSettings['timeouts']): ProviderSettings['timeouts'] {
+function checkTimeouts(timeouts: ProviderSettings['timeouts'], wrong: Wrong): void {
   for (const name of ['connect_ms', 'first_byte_ms', 'idle_ms'] as const)
-    if (timeouts[name] > timeouts.total_ms) throw new Error(`timeouts.${name} must not exceed timeouts.total_ms`)
-  return timeouts
+    if (timeouts[name] > timeouts.total_ms)
+      wrong(`/timeouts/${name}`, `timeouts.${name} must not exceed timeouts.total_ms`)
 }
 
-function modelSettings(model: ModelShape): ModelSettings {
+function modelSettings(model: ModelShape, wrong: Wrong): ModelSettings {
   const { id, upstream_id = id, context_length } = model
   const max_output_tokens = model.max_output_tokens ?? PRICE_BOOK.get(id)?.max_output_tokens
-  if (max_output_tokens === undefined) throw new Error(`models: '${id}' needs max_output_tokens`)
-  const price = priceOf(model)
-  return { id, upstream_id, price, max_output_tokens, ...(context_length !== undefined && { context_length }) }
+  if (max_output_tokens === undefined) wrong('', `models: '${id}' needs max_output_tokens`)
+  const price = priceOf(model, wrong)
+  return {
+    id,
+    upstream_id,
+    price,
+    max_output_tokens: max_output_tokens ?? 0,
+    ...(context_length !== undefined && { context_length }),
+  }
 }
 
 /** Stated wholly, or taken from the price book wholly: half a price is a mistake. */
-function priceOf(model: ModelShape): Price {
+function priceOf(model: ModelShape, wrong: Wrong): Price | undefined {
   const { id, input_usd_per_million: input, output_usd_per_million: output } = model
-  const { cached_input_usd_per_million: cached = input, cache_write_usd_per_million: write = input } = model
+  const { cached_input_usd_per_million: cached, cache_write_usd_per_million: write } = model
   if (input !== undefined && output !== undefined) {
-    const price = (usd: number, field: string) => pricePerMillion(usd, `models: '${id}': ${field}_usd_per_million`)
+    const price = (usd: number, field: string) => {
+      try {
+        return pricePerMillion(usd, `models: '${id}': ${field}_usd_per_million`)
+      } catch (error) {
+        wrong(`/${field}_usd_per_million`, (error as Error).message)
+        return 0
+      }
+    }
+    const input_price = price(input, 'input')
     return {
-      input: price(input, 'input'),
-      cached_input: price(cached ?? input, 'cached_input'),
-      cache_write: price(write ?? input, 'cache_write'),
+      input: input_price,
+      cached_input: cached === undefined ? input_price : price(cached, 'cached_input'),
+      cache_write: write === undefined ? input_price : price(write, 'cache_write'),
       output: price(output, 'output'),
     }
   }
   const booked = PRICE_BOOK.get(id)
   if (booked && input === undefined && output === undefined && cached === undefined && write === undefined)
     return booked.price
-  throw new Error(`models: '${id}' needs input_usd_per_million and output_usd_per_million`)
+  wrong('', `models: '${id}' needs input_usd_per_million and output_usd_per_million`)
+  return undefined
 }

@@ -24,6 +24,7 @@ const provider = (id: string, models: string[], more: Partial<ProviderSettings> 
   responses: false,
   unlisted_models: false,
   byok: true,
+  list_models: false,
   timeouts: { connect_ms: 1, first_byte_ms: 1, idle_ms: 1, total_ms: 1 },
   models: models.map((name) => ({ id: name, upstream_id: name, price, max_output_tokens: 100 })),
   ...more,
