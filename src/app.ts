@@ -107,7 +107,7 @@ export async function buildService(parts: Parts) {
   const seals = sealing(secret)
   const handlers = holder(process_id)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, handlers)
-  const { gateway, policy } = settings
+  const { gateway, policy, proxy } = settings
   const inference = inferencePath({
     db,
     clock,
@@ -117,6 +117,7 @@ export async function buildService(parts: Parts) {
     gateway,
     policy,
     patience: settings.streams,
+    proxy,
     metrics: counts,
     idempotencyOn,
   })
@@ -179,7 +180,7 @@ export async function buildService(parts: Parts) {
     await api.register(refusalRoutes, { clock, tally: refusals })
     await api.register(attentionRoutes, { clock, leftAlone: path.leftAlone, departuresOf: path.departuresOf })
     await api.register(gatewayRoutes, { version, store: db.engine, sign_up, gateway, limits: settings.limits })
-    await api.register(modelRoutes, { snapshots })
+    await api.register(modelRoutes, { snapshots, listedAt: inference.listedAt })
     await api.register(explainRoutes, { path })
     await api.register(v1Routes, { path })
     await api.register(responseRoutes, { path, seals, full_fidelity: gateway.full_fidelity })

@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { type Cidr, parseCidr } from './core/ip-address.ts'
 import { isOperatorForm } from './keys/key.ts'
+import { parseNoProxy } from './providers/outbound-proxy.ts'
 
 export class SettingError extends Error {
   override readonly name = 'SettingError'
@@ -106,6 +107,22 @@ export const SETTINGS = {
       return text
     },
   },
+  HTTPS_PROXY: {
+    meaning:
+      'A proxy that upstreams over https are reached through: `http://user:password@proxy:3128`. Also in small letters.',
+    default: 'none: they are dialled directly',
+    read: (text) => {
+      const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
+      if (text !== undefined && !(url && /^https?:$/.test(url.protocol))) throw mustBe('be an http or https address')
+      return url
+    },
+  },
+  NO_PROXY: {
+    meaning:
+      'Whom to dial directly all the same: names, `.domains`, addresses and CIDRs, with commas between them; `*` is all.',
+    default: 'nobody',
+    read: (text = '') => parseNoProxy(text),
+  },
   SWITCHYARD_PUBLIC_URL: {
     meaning: 'Where people reach this server: links in mails begin with it, and over https cookies are bound to TLS.',
     default: 'the address it listens on',
@@ -175,6 +192,9 @@ export interface Config {
   trusted_proxies: readonly Cidr[]
   config_file: string | undefined
   openai: { api_key: string | undefined; base_url: string | undefined }
+  /** What upstreams over https are reached through, and which of them are not. */
+  https_proxy: URL | undefined
+  no_proxy: ReturnType<typeof parseNoProxy>
   public_url: string | undefined
   /** Undefined where nobody said so: then it depends on who can reach the server. */
   sign_up: (typeof SIGN_UP_MODES)[number] | undefined
@@ -199,6 +219,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     trusted_proxies: read(env, 'SWITCHYARD_TRUSTED_PROXIES'),
     config_file: read(env, 'SWITCHYARD_CONFIG'),
     openai: { api_key: read(env, 'OPENAI_API_KEY'), base_url: read(env, 'OPENAI_BASE_URL') },
+    https_proxy: read(withSmall(env, 'HTTPS_PROXY'), 'HTTPS_PROXY'),
+    no_proxy: read(withSmall(env, 'NO_PROXY'), 'NO_PROXY'),
     public_url: read(env, 'SWITCHYARD_PUBLIC_URL'),
     sign_up: read(env, 'SWITCHYARD_SIGN_UP'),
     smtp_url: read(env, 'SMTP_URL'),
@@ -209,6 +231,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     log_level: read(env, 'LOG_LEVEL'),
   }
 }
+
+/** Programs spell these two either way; small letters go first, as in curl. */
+const withSmall = (env: NodeJS.ProcessEnv, name: 'HTTPS_PROXY' | 'NO_PROXY') => ({
+  [name]: env[name.toLowerCase()] || env[name],
+})
 
 type Settings = typeof SETTINGS
 

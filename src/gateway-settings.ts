@@ -7,6 +7,7 @@ import type { Cidr } from './core/ip-address.ts'
 import type { Gateway } from './inference/gateway.ts'
 import { PRICE_BOOK } from './models/price-book.ts'
 import type { AddressPolicy } from './providers/address-policy.ts'
+import type { ProxySettings } from './providers/outbound-proxy.ts'
 import { type ProviderSettings, providerSettings } from './providers/provider-config.ts'
 
 export interface GatewaySettings {
@@ -17,6 +18,8 @@ export interface GatewaySettings {
   streams: FileSettings['streams']
   /** §8.1: whose X-Forwarded-For is believed. */
   trusted_proxies?: readonly Cidr[]
+  /** What upstreams over https are reached through. */
+  proxy?: ProxySettings | undefined
 }
 
 export function gatewaySettings(config: Config): GatewaySettings {
@@ -29,6 +32,7 @@ export function gatewaySettings(config: Config): GatewaySettings {
     limits,
     streams,
     trusted_proxies: config.trusted_proxies,
+    proxy: config.https_proxy && { url: config.https_proxy, except: config.no_proxy },
   }
 }
 

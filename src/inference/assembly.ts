@@ -9,6 +9,8 @@ import { type Credential, noAddress } from '../credentials/credential.ts'
 import { credentialStore } from '../credentials/credential-store.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
 import type { AddressPolicy } from '../providers/address-policy.ts'
+import type { ProxySettings } from '../providers/outbound-proxy.ts'
+import type { ProviderSettings } from '../providers/provider-config.ts'
 import { responseStore } from '../responses/response-store.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import type { Db, OpenDb } from '../storage/db.ts'
@@ -36,6 +38,7 @@ export interface PathParts {
   process_id: string
   gateway: Gateway
   policy: AddressPolicy
+  proxy?: ProxySettings | undefined
   metrics: Metrics
   patience: Patience
   idempotencyOn(db: Db): IdempotencyStore
@@ -44,13 +47,13 @@ export interface PathParts {
 export type InferencePath = ReturnType<typeof inferencePath>
 
 export function inferencePath(parts: PathParts) {
-  const { db, clock, logger, seals, process_id, gateway, policy, metrics, patience, idempotencyOn } = parts
+  const { db, clock, logger, seals, process_id, gateway, policy, proxy, metrics, patience, idempotencyOn } = parts
   const budgetsOn = (on: Db) => budgetStore(on, process_id)
   const slices = slicesOf(db, process_id)
   const written = db.watch && alikeEvents(ROOM_FOR_WRITTEN)
   const usageOn = (on: Db) => usageStore(on, written)
   const credentials = credentialStore(db, seals)
-  const dials = dialer({ policy, clock, secretOf: credentials.secretOf })
+  const dials = dialer({ policy, proxy, clock, secretOf: credentials.secretOf })
   const deferred = deferredWrites({
     onDefer(err) {
       metrics.deferredWrites.inc()
@@ -59,6 +62,10 @@ export function inferencePath(parts: PathParts) {
     probe: () => budgetsOn(db).beat(clock.now()),
   })
   const snapshots = routingSnapshots({ db, gateway, listed: listedModels(clock, dials.listModels) })
+  const listed = listedModels(clock, (id) => {
+    const provider = gateway.providers.find((one) => one.id === id)
+    return provider ? dials.listProviderModels(provider) : Promise.resolve([])
+  })
   const path = inference({
     clock,
     snapshots,
@@ -95,6 +102,7 @@ export function inferencePath(parts: PathParts) {
       if (!address) throw noAddress(provider)
       return dials.verifyCredential(address, secret)
     },
+    listedAt: ({ id }: ProviderSettings) => listed.of(id, []),
     /** Waits for what is being generated, whoever has left meanwhile, and for what must still be written; for the
      * latter not for ever: the store may be gone for good. */
     async close(): Promise<void> {

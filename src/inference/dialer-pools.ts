@@ -2,6 +2,7 @@
 // else's. The operator's pools are as many as the providers configured, and stay; those of customers come and go.
 import { type Clock, MINUTE_MS } from '../core/clock.ts'
 import { type AddressPolicy, assertDialable, guardedLookup } from '../providers/address-policy.ts'
+import { type ProxySettings, proxyFor } from '../providers/outbound-proxy.ts'
 import { openUpstream, type Upstream } from '../providers/upstream.ts'
 
 const PASSING_MAX = 1_000 // credentials and addresses of customers are without end
@@ -18,7 +19,13 @@ export interface PoolTerms {
   connect_ms?: number | undefined
 }
 
-export function dialerPools({ policy, clock }: { policy: AddressPolicy; clock: Clock }) {
+interface Needs {
+  policy: AddressPolicy
+  clock: Clock
+  proxy?: ProxySettings | undefined
+}
+
+export function dialerPools({ policy, clock, proxy }: Needs) {
   const standing = new Map<string, Upstream>()
   const passing = new Map<string, { upstream: Upstream; used_at: number }>() // the last one used comes last
   const guarded = guardedLookup(policy)
@@ -29,6 +36,7 @@ export function dialerPools({ policy, clock }: { policy: AddressPolicy; clock: C
       connections,
       ...(connect_ms !== undefined && { connect_ms }),
       ...(customer_address && { lookup: guarded }),
+      proxy: proxyFor(new URL(base_url), proxy),
     })
   }
 

@@ -6,8 +6,10 @@ import type { AddressPolicy } from '../providers/address-policy.ts'
 import { anthropic } from '../providers/anthropic/anthropic-provider.ts'
 import type { ModelList } from '../providers/model-list.ts'
 import { openaiCompatible } from '../providers/openai-compatible/openai-provider.ts'
+import type { ProxySettings } from '../providers/outbound-proxy.ts'
 import { placeholder } from '../providers/placeholder.ts'
 import type { Provider } from '../providers/provider.ts'
+import type { ProviderSettings } from '../providers/provider-config.ts'
 import { dialerPools } from './dialer-pools.ts'
 import type { CredentialAddress } from './provider-targets.ts'
 import type { Target } from './target.ts'
@@ -20,14 +22,15 @@ type Asked = Pick<CredentialAddress, 'base_url' | 'protocol' | 'customer_address
 
 interface Needs {
   policy: AddressPolicy
+  proxy?: ProxySettings | undefined
   clock: Clock
   secretOf(project_id: string, credential_id: string): Promise<string | undefined>
 }
 
 export type Dialer = ReturnType<typeof dialer>
 
-export function dialer({ policy, clock, secretOf }: Needs) {
-  const pools = dialerPools({ policy, clock })
+export function dialer({ policy, proxy, clock, secretOf }: Needs) {
+  const pools = dialerPools({ policy, clock, proxy })
   const managed = new WeakMap<Target, Provider>() // whose address and secret are the operator's, and stay
   const standIn = placeholder({ clock })
 
@@ -73,8 +76,12 @@ export function dialer({ policy, clock, secretOf }: Needs) {
     /** R52. */
     async listModels(endpoint: string): Promise<string[]> {
       const list = await ask({ base_url: endpoint, protocol: 'openai', customer_address: true }, undefined)
-      if (list.kind === 'refused') throw new Error(`the list of models was answered with status ${list.status}`)
-      return list.ids
+      return idsIn(list)
+    },
+
+    /** What a provider of the operator's has. */
+    async listProviderModels({ base_url, protocol, api_key }: ProviderSettings): Promise<string[]> {
+      return idsIn(await ask({ base_url, protocol, customer_address: false }, api_key || undefined))
     },
 
     /** R73: at the address that its calls go to. What has no list of models takes the credential all the same. */
@@ -94,3 +101,8 @@ export function dialer({ policy, clock, secretOf }: Needs) {
 
 const notAsked = (cause: unknown) =>
   new Refusal('upstream_failed', 'The provider could not be asked. Try again later.', { cause })
+
+function idsIn(list: ModelList): string[] {
+  if (list.kind === 'refused') throw new Error(`the list of models was answered with status ${list.status}`)
+  return list.ids
+}

@@ -6,6 +6,7 @@ import { listOf } from '../core/shapes.ts'
 import { list, type Routes } from '../http/routes.ts'
 import { mayNameModel, unknownModel } from '../keys/key-terms.ts'
 import { PRICES_AS_OF } from '../models/price-book.ts'
+import type { ProviderSettings } from '../providers/provider-config.ts'
 import type { Snapshot } from './choose-route.ts'
 import { bookedModels, isConfigured } from './gateway.ts'
 import type { Snapshots } from './routing-snapshot.ts'
@@ -24,7 +25,20 @@ const config = { scope: 'read', class: 'read' } as const
 const tags = ['Inference (OpenAI-compatible)'] as const
 const CREATED_S = Date.parse(PRICES_AS_OF) / 1_000
 
-export const modelRoutes: Routes<{ snapshots: Snapshots }> = async (app, { snapshots }) => {
+interface Needs {
+  snapshots: Snapshots
+  /** What a provider that is listed with what it has says it has. */
+  listedAt(provider: ProviderSettings): Promise<readonly string[]>
+}
+
+export const modelRoutes: Routes<Needs> = async (app, { snapshots, listedAt }) => {
+  async function modelsFor(caller: Caller) {
+    const snapshot = await snapshots.of(caller)
+    const { providers } = snapshot.gateway
+    const listed = await Promise.all(providers.map((one) => (one.list_models ? listedAt(one) : [])))
+    return modelsOf(snapshot, new Map(providers.map(({ id }, at) => [id, listed[at] ?? []])), caller)
+  }
+
   for (const [url, tag] of [
     ['/v1/models', tags[0]],
     ['/v2/models', 'Routing'],
@@ -32,7 +46,7 @@ export const modelRoutes: Routes<{ snapshots: Snapshots }> = async (app, { snaps
     app.get(
       url,
       { config, schema: { tags: [tag], summary: 'List models', response: { 200: listOf(Model) } } },
-      async ({ caller }) => list(modelsOf(await snapshots.of(caller), caller)),
+      async ({ caller }) => list(await modelsFor(caller)),
     )
 
   app.get(
@@ -48,20 +62,24 @@ export const modelRoutes: Routes<{ snapshots: Snapshots }> = async (app, { snaps
     },
     async ({ caller, params }) => {
       const id = params['*']
-      const model = modelsOf(await snapshots.of(caller), caller).find((one) => one.id === id)
+      const model = (await modelsFor(caller)).find((one) => one.id === id)
       if (!model) throw unknownModel(id, caller)
       return model
     },
   )
 }
 
+/** What the upstreams themselves say they have, by the provider's id. */
+type Listed = ReadonlyMap<string, readonly string[]>
+
 /** The first to claim a name is its owner, in the order of R40. Only what the key may name is listed (R62). */
-function modelsOf({ aliases, clusters, gateway }: Snapshot, { allowed_models }: Caller) {
+function modelsOf({ aliases, clusters, gateway }: Snapshot, listed: Listed, { allowed_models }: Caller) {
   const owners = new Map<string, string>()
   const claim = (id: string, owner: string) => owners.has(id) || owners.set(id, owner)
   for (const name of aliases.keys()) claim(name, 'alias')
   for (const cluster of clusters) for (const model of cluster.models) claim(model, cluster.name)
   for (const provider of gateway.providers) for (const { id } of provider.models) claim(id, provider.id)
+  for (const [provider, models] of listed) for (const id of models) claim(id, provider)
   if (!isConfigured(gateway)) for (const { id, provider } of bookedModels()) claim(id, provider)
   return [...owners]
     .filter(([id]) => mayNameModel(allowed_models, id, aliases.has(id)))

@@ -3,6 +3,7 @@
 import { isIP, connect as netConnect, Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
 import type { GuardedLookup } from './address-policy.ts'
+import { openTunnel } from './proxy-tunnel.ts'
 
 /** Waits for a connection. */
 export interface Waiter {
@@ -28,6 +29,8 @@ export interface DialOptions {
   connections: number
   connect_ms: number
   lookup: GuardedLookup | undefined
+  /** What upstreams over https are reached through. */
+  proxy?: URL | undefined
 }
 
 const TCP_KEEP_ALIVE_MS = 60_000
@@ -37,7 +40,7 @@ export type Connections = ReturnType<typeof connectionsTo>
 
 export function connectionsTo(url: URL, options: DialOptions) {
   const open = new Set<Connection>()
-  const dialling = new Set<Socket>()
+  const dialling = new Set<Dial>()
   const idle: Connection[] = [] // the last one used is used first, so that what is not needed ages
   const waiting = new Set<Waiter>()
   const dial = dialler(url, options)
@@ -47,13 +50,13 @@ export function connectionsTo(url: URL, options: DialOptions) {
   /** As many dials under way as there are calls without a connection, within the bound. */
   function dialMissing(): void {
     while (dialling.size < waiting.size && open.size + dialling.size < open_max) {
-      const socket = dial((error) => {
-        dialling.delete(socket)
-        if (error) firstWaiting()?.failed(error)
+      const started = dial((error, socket) => {
+        dialling.delete(started)
+        if (error || !socket) firstWaiting()?.failed(error)
         else adopt(socket)
         dialMissing()
       })
-      dialling.add(socket)
+      dialling.add(started)
     }
   }
 
@@ -136,7 +139,7 @@ export function connectionsTo(url: URL, options: DialOptions) {
       is_closed = true
       for (const waiter of [...waiting]) waiter.failed(new Error('the upstream was closed'))
       waiting.clear()
-      const sockets = [...dialling, ...[...open].map(({ socket }) => socket)]
+      const sockets = [...dialling, ...open].flatMap(({ socket }) => socket ?? [])
       await Promise.all(sockets.map(destroyed))
     },
   }
@@ -159,43 +162,81 @@ function destroyed(socket: Socket): Promise<void> {
   })
 }
 
-type Dialled = (error?: unknown) => void
+type Dialled = (error: unknown, socket?: Socket) => void
 
-function dialler(url: URL, { connect_ms, lookup }: DialOptions): (done: Dialled) => Socket {
+/** A dial under way: what it waits for now can be destroyed. */
+interface Dial {
+  socket: Socket | undefined
+}
+
+function dialler(url: URL, { connect_ms, lookup, proxy }: DialOptions): (done: Dialled) => Dial {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const is_secure = url.protocol === 'https:'
   const port = Number(url.port) || (is_secure ? 443 : 80)
-  const target = { host, port, ...(lookup && { lookup }) }
   const named = isIP(host) === 0 ? { servername: host.replace(/\.$/, '') } : {} // an address has no name to ask for
   let session: Buffer | undefined // a handshake that is taken up again costs one round trip less
 
-  const start = () => {
-    if (!is_secure) return netConnect(target)
-    const socket = tlsConnect({ ...target, ...named, ALPNProtocols: ['http/1.1'], ...(session && { session }) })
+  const secured = (over: object) => {
+    const socket = tlsConnect({ ...over, ...named, ALPNProtocols: ['http/1.1'], ...(session && { session }) })
     return socket.on('session', (fresh) => {
       session = fresh
     })
   }
 
-  return (done) => {
+  function direct(done: Dialled): Dial {
+    const target = { host, port, ...(lookup && { lookup }) }
     const refused = lookup && isIP(host) !== 0 ? lookup.judge(host) : undefined // no lookup sees a literal address
-    const socket = refused ? new Socket() : start()
-    socket.setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_MS)
-    const late = setTimeout(() => socket.destroy(new Error(`no connection within ${connect_ms} ms`)), connect_ms)
-    const failed = (error: Error) => finish(error)
-    const closed = () => finish(new Error('closed while dialling'))
-    const finish = (error?: unknown) => {
-      clearTimeout(late)
-      socket.off('error', failed).off('close', closed)
-      if (error) socket.on('error', () => {}).destroy()
-      done(error)
-    }
-    socket.once('error', failed).once('close', closed)
-    socket.once(is_secure ? 'secureConnect' : 'connect', () => {
+    const socket = refused ? new Socket() : is_secure ? secured(target) : netConnect(target)
+    whenConnected(socket, { connect_ms, is_secure }, (error) => {
       // Judged once more where it has really arrived, before a byte of the request leaves.
-      finish(lookup?.judge(socket.remoteAddress ?? ''))
+      const wrong = error ?? lookup?.judge(socket.remoteAddress ?? '')
+      if (wrong) socket.on('error', () => {}).destroy()
+      done(wrong, socket)
     })
     if (refused) socket.destroy(refused)
-    return socket
+    return { socket }
   }
+
+  /** Which address the name leads to is the proxy's to say: where that matters, it is resolved and judged here. */
+  function tunnelled(through: URL, done: Dialled): Dial {
+    const dial: Dial = { socket: undefined }
+    const reach = (address: string) => {
+      const tunnel = openTunnel(through, { host: address, port, connect_ms }, (error) => {
+        if (error) return done(error)
+        const socket = secured({ socket: tunnel })
+        dial.socket = socket
+        whenConnected(socket, { connect_ms, is_secure }, (failure) => {
+          if (failure) socket.on('error', () => {}).destroy()
+          done(failure, socket)
+        })
+      })
+      dial.socket = tunnel
+    }
+    const refused = lookup && isIP(host) !== 0 ? lookup.judge(host) : undefined
+    if (refused) setImmediate(done, refused)
+    else if (!lookup || isIP(host) !== 0) reach(host)
+    else lookup(host, { all: false }, (error, address) => (error ? done(error) : reach(address as string)))
+    return dial
+  }
+
+  return (done) => (proxy ? tunnelled(proxy, done) : direct(done))
+}
+
+interface Connecting {
+  connect_ms: number
+  is_secure: boolean
+}
+
+function whenConnected(socket: Socket, { connect_ms, is_secure }: Connecting, done: (error?: Error) => void): void {
+  socket.setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_MS)
+  const late = setTimeout(() => socket.destroy(new Error(`no connection within ${connect_ms} ms`)), connect_ms)
+  const failed = (error: Error) => finish(error)
+  const closed = () => finish(new Error('closed while dialling'))
+  const finish = (error?: Error) => {
+    clearTimeout(late)
+    socket.off('error', failed).off('close', closed)
+    done(error)
+  }
+  socket.once('error', failed).once('close', closed)
+  socket.once(is_secure ? 'secureConnect' : 'connect', () => finish())
 }

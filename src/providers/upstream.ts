@@ -35,13 +35,15 @@ export interface UpstreamOptions {
   connect_ms?: number
   /** Judges the address of every dial (R12). */
   lookup?: GuardedLookup
+  /** What it is reached through. */
+  proxy?: URL | undefined
 }
 
 export function openUpstream(base_url: string, options: UpstreamOptions): Upstream {
   const url = new URL(base_url)
   if (!/^https?:$/.test(url.protocol)) throw new Error('an upstream is dialled by http or https')
-  const { connections, connect_ms = CONNECT_MS, lookup } = options
-  const pool = connectionsTo(url, { connections, connect_ms, lookup })
+  const { connections, connect_ms = CONNECT_MS, lookup, proxy } = options
+  const pool = connectionsTo(url, { connections, connect_ms, lookup, proxy })
   const headOf = requestHead(url)
   return {
     send: (request, signal) =>

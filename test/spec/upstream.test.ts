@@ -314,3 +314,27 @@ describe('R41 TLS', () => {
     })
   })
 })
+
+test('§operations HTTPS_PROXY: TLS goes through CONNECT to the upstream itself, with a customer’s address still judged', async () => {
+  const trusted = new URL('../fixtures/tls/localhost.crt', import.meta.url).pathname
+  const script = new URL('../support/proxied-calls.ts', import.meta.url).pathname
+  const run = promisify(execFile)
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', script], {
+    env: { ...process.env, NODE_EXTRA_CA_CERTS: trusted },
+  })
+  const { heard, ...told } = JSON.parse(stdout)
+  expect(told).toEqual({
+    through: ['by TLS', 'by TLS'], // over one connection
+    refused: ['connect'],
+    nobody: ['connect'],
+    judged: ['by TLS'],
+    guarded: ['refused_address'],
+    guarded_address: ['refused_address'],
+  })
+  const basic = (user: string) => `Basic ${Buffer.from(user).toString('base64')}`
+  expect(heard).toEqual([
+    { asked: 'localhost', authorization: basic('us er:pass') },
+    { asked: 'localhost' },
+    { asked: expect.stringMatching(/^(127\.0\.0\.1|\[::1\])$/), authorization: basic('u:p') }, // what was judged
+  ])
+})
