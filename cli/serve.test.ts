@@ -155,6 +155,29 @@ test('§2 a data folder that is a file, a database that is away: one line, and t
   expect(away.stderr).not.toContain('secret-word')
 })
 
+test('R83 SIGHUP reads the file again, tells the difference, and a bad file changes nothing', async (context) => {
+  const { serve, folder } = newWorkplace(context)
+  const file = join(folder, 'switchyard.yaml')
+  writeFileSync(file, 'limits: { key: { requests_per_minute: 1000 } }')
+  const { url, said, signal, stop } = await serve({ SWITCHYARD_BOOTSTRAP_KEY: CHOSEN })
+  const limit = async () => {
+    const answer = await fetch(`${url}/v2/gateway`, bearer(CHOSEN))
+    return ((await answer.json()) as { limits: { key: { requests_per_minute: number } } }).limits.key
+      .requests_per_minute
+  }
+  expect(await limit()).toBe(1_000)
+  writeFileSync(file, 'limits: { key: { requests_per_minute: 2000 } }')
+  signal('SIGHUP')
+  await expect.poll(limit).toBe(2_000)
+  await expect.poll(() => said.stdout).toContain('limits.key.requests_per_minute: 1000 → 2000')
+  writeFileSync(file, 'limits: { key: { requests_per_minute: -1 } }')
+  signal('SIGHUP')
+  await expect.poll(() => said.stdout).toContain('the settings stay as they were')
+  expect(said.stdout).toContain('switchyard.yaml:1: ')
+  expect(await limit()).toBe(2_000)
+  expect(await stop()).toMatchObject({ code: 0, stderr: '' })
+})
+
 test('§2 --dev prints the same key at each start, keeps to a folder of its own, and wants no PostgreSQL', async (context) => {
   const { serve, run, folder } = newWorkplace(context)
   const first = await serve({}, /Say hello/, '--dev')

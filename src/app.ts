@@ -49,6 +49,7 @@ import { countRefusals } from './refusals/refusal-hooks.ts'
 import { refusalRoutes } from './refusals/refusal-routes.ts'
 import { refusalStore } from './refusals/refusal-store.ts'
 import { refusalTally } from './refusals/refusal-tally.ts'
+import { replaceSettings } from './reload.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import type { Db, OpenDb } from './storage/db.ts'
 import { subscriptionRoutes } from './subscriptions/subscription-routes.ts'
@@ -163,7 +164,7 @@ export async function buildService(parts: Parts) {
 
     await api.register(keyRoutes, { clock, uses, carvingOn: carveStore })
     await api.register(keyLifecycleRoutes, { clock, uses, carvingOn: carveStore })
-    await api.register(keyLimitsRoutes, { common: settings.limits.key })
+    await api.register(keyLimitsRoutes, { limits: settings.limits })
     await api.register(clusterRoutes, { clock })
     await api.register(cachePlanRoutes)
     await api.register(hintsRoutes, { clock })
@@ -183,7 +184,7 @@ export async function buildService(parts: Parts) {
     await api.register(modelRoutes, { snapshots, listedAt: inference.listedAt })
     await api.register(explainRoutes, { path })
     await api.register(v1Routes, { path })
-    await api.register(responseRoutes, { path, seals, full_fidelity: gateway.full_fidelity })
+    await api.register(responseRoutes, { path, seals, gateway })
   })
 
   return {
@@ -197,5 +198,11 @@ export async function buildService(parts: Parts) {
     counters,
     idempotency: idempotencyOn(db),
     idempotencyOn,
+    /** R83: the settings it was built with become these, for whatever begins from now on. */
+    replaceSettings(next: GatewaySettings): void {
+      replaceSettings(settings, next)
+      limits.reread()
+      inference.renew()
+    },
   }
 }

@@ -191,7 +191,7 @@ describe('what is wrong', () => {
     ['an alias of another form', alias('{ provider: a, model: m }', 'Fast'), 8, 'aliases[0].name'],
     ['an alias to nobody', alias('{ provider: typo, model: m }'), 10, "'aliases[0].targets[0].provider': 'typo'"],
     ['one to what is not listed', alias('{ provider: a, model: n }'), 10, "'aliases[0].targets[0].model'"],
-    ['one that only stands by', alias('{ provider: a, model: m, weight: 0 }'), 10, "'aliases[0].targets'"],
+    ['one that only stands by', alias('{ provider: a, model: m, weight: 0 }'), 9, "'aliases[0].targets'"],
     ['one to a cluster', alias('{ cluster_id: byc_1, model: m }'), 10, 'aliases[0].targets[0].cluster_id'],
     ['one twice', twice('{ provider: a, model: m }'), 11, "'fast' is there twice"],
     [

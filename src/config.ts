@@ -119,7 +119,7 @@ export const SETTINGS = {
   },
   NO_PROXY: {
     meaning:
-      'Whom to dial directly all the same: names, `.domains`, addresses and CIDRs, with commas between them; `*` is all.',
+      'Whom to dial directly all the same: names, `.domains`, addresses, CIDRs, with commas between them; `*` is all.',
     default: 'nobody',
     read: (text = '') => parseNoProxy(text),
   },

@@ -43,7 +43,9 @@ test('§2 OPENAI_API_KEY alone makes a live gateway: the book’s prices, and wh
 
 test('§2 OPENAI_BASE_URL sends it elsewhere, where a Responses API is not taken for granted', () => {
   const { gateway } = settings({ OPENAI_API_KEY: 'sk-1', OPENAI_BASE_URL: 'http://127.0.0.1:8000/v1' })
-  expect(gateway.providers).toMatchObject([{ base_url: 'http://127.0.0.1:8000/v1', responses: false }])
+  expect(gateway.providers).toMatchObject([
+    { base_url: 'http://127.0.0.1:8000/v1', responses: false, models: [], unlisted_models: true, list_models: true },
+  ])
   const keyless = settings({ OPENAI_BASE_URL: 'http://127.0.0.1:8000/v1' }).gateway.providers
   expect(keyless).toMatchObject([{ api_key: '' }]) // a server of one's own may take none
 })
@@ -82,6 +84,8 @@ test.each([
   ['127.0.0.1.example.com', false],
 ])('R12 private networks may be dialled where the server listens on loopback: %s, %s', (HOST, allow_private) => {
   expect(settings({ HOST }).policy.allow_private).toBe(allow_private)
+  // Behind a proxy on the same machine strangers reach it, and it must not reach the machine for them.
+  expect(settings({ HOST, SWITCHYARD_PUBLIC_URL: 'https://x.example' }).policy.allow_private).toBe(false)
 })
 
 test('R12 and where the operator lists them', () => {

@@ -28,7 +28,7 @@ export function gatewaySettings(config: Config): GatewaySettings {
   const fromEnv = !config.config_file && (config.openai.api_key || config.openai.base_url)
   return {
     gateway: { providers: fromEnv ? [openaiFrom(config.openai)] : providers, aliases, fees, full_fidelity },
-    policy: { allow_private: isLoopback(config.host), allow_cidrs },
+    policy: { allow_private: isLocalOnly(config), allow_cidrs },
     limits,
     streams,
     trusted_proxies: config.trusted_proxies,
@@ -53,7 +53,7 @@ export function isLocalOnly({ host, public_url }: Config): boolean {
   return isLoopback(host) && public_url === undefined
 }
 
-/** R12: who can reach this server can reach the machine's own network anyway. */
+/** R12: who reaches such a server can reach the machine's own network anyway, unless a proxy stands before it. */
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }

@@ -1,6 +1,6 @@
 // The server as a process: read settings, open the store, build, listen, and drain on SIGTERM.
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,12 +11,13 @@ import type { Config } from './config.ts'
 import { builtConsole } from './console/built-console.ts'
 import { type Clock, systemClock } from './core/clock.ts'
 import type { SharedCounters } from './counters/counters.ts'
-import { gatewaySettings, isLocalOnly, signUpMode } from './gateway-settings.ts'
+import { type GatewaySettings, gatewaySettings, isLocalOnly, signUpMode } from './gateway-settings.ts'
 import { housekeepingTasks, startHousekeeping } from './housekeeping.ts'
 import { type HousekeepingLeases, housekeepingLeases } from './housekeeping-lease.ts'
 import { bySmtp, type Deliver, toFiles } from './mail/delivery.ts'
 import { openCounters } from './open-counters.ts'
 import { openStore, type Store } from './open-store.ts'
+import { settingsChanges } from './reload.ts'
 import { checkIntegrity, lockFolder, openDataFolder, runningMark, storeFile } from './storage/data-folder.ts'
 import type { OpenDb } from './storage/db.ts'
 import { usageTasks } from './usage-tasks.ts'
@@ -25,6 +26,8 @@ import { type Notice, welcome } from './welcome.ts'
 
 export interface Running {
   address: string
+  /** R83: reads switchyard.yaml again. A bad file changes nothing. */
+  reload(): void
   /** Finishes what is in flight, then lets go of everything. */
   stop(drain_ms: number): Promise<void>
 }
@@ -92,7 +95,7 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
       await db.close()
       letGo()
     }
-    return { address, stop }
+    return { address, reload: () => reload(config, settings, service, logger), stop }
   } catch (error) {
     await counters?.close()
     await store?.db.close()
@@ -166,15 +169,43 @@ function claimFolder(dir: string, warn: (text: string) => void): () => void {
   }
 }
 
-/** Serves until SIGTERM or SIGINT. Resolves with the exit code. */
+function reload(config: Config, settings: GatewaySettings, service: Service, logger: Logger): void {
+  if (!config.config_file) return void logger.warn('there is no switchyard.yaml to read again')
+  try {
+    const next = gatewaySettings(config)
+    const changes = settingsChanges(settings, next)
+    service.replaceSettings(next)
+    logger.info({ changes }, `${config.config_file} was read again`)
+  } catch (err) {
+    logger.error({ err }, `${config.config_file} was not taken: the settings stay as they were`)
+  }
+}
+
+/** Serves until SIGTERM or SIGINT, or until its terminal is closed. Resolves with the exit code. */
 export async function serveUntilSignal(config: Config, replaceable?: Replaceable): Promise<number> {
+  const had_terminal = hasTerminal()
+  let running: Running | undefined
   const signalled = new Promise<NodeJS.Signals>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
+    process.on('SIGHUP', (signal) => {
+      if (had_terminal && !hasTerminal()) resolve(signal)
+      else running?.reload()
+    })
   })
-  const running = await startServer(config, replaceable)
+  running = await startServer(config, replaceable)
   const signal = await signalled
   // Somebody at a keyboard need not wait for a load balancer to notice.
   const stopped = running.stop(signal === 'SIGTERM' ? config.drain_ms : 0).then(() => 0)
   const late = sleep(config.drain_ms + config.stop_ms, 1, { ref: false })
   return Promise.race([stopped, late])
+}
+
+/** A terminal that is closed says so with the signal that otherwise means: read the file again. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch {
+    return false
+  }
 }

@@ -102,6 +102,8 @@ export function inferencePath(parts: PathParts) {
       if (!address) throw noAddress(provider)
       return dials.verifyCredential(address, secret)
     },
+    /** R83: the providers were read again. */
+    renew: dials.renew,
     listedAt: ({ id }: ProviderSettings) => listed.of(id, []),
     /** Waits for what is being generated, whoever has left meanwhile, and for what must still be written; for the
      * latter not for ever: the store may be gone for good. */

@@ -27,6 +27,7 @@ interface Needs {
 
 export function dialerPools({ policy, clock, proxy }: Needs) {
   const standing = new Map<string, Upstream>()
+  let former: Upstream[] = [] // of the settings before
   const passing = new Map<string, { upstream: Upstream; used_at: number }>() // the last one used comes last
   const guarded = guardedLookup(policy)
 
@@ -73,11 +74,21 @@ export function dialerPools({ policy, clock, proxy }: Needs) {
       return stays ? standingPool(name, terms) : passingPool(name, terms)
     },
 
+    /**
+     * R83: the providers were read again. A call that waited meanwhile may still be dialled by the old ones, so they
+     * are not closed; their connections are, once nobody has used them for a while.
+     */
+    renewStanding(): void {
+      for (const upstream of former) upstream.retire()
+      former = [...standing.values()]
+      standing.clear()
+    },
+
     /** How many there are. */
     size: () => standing.size + passing.size,
 
     async close(): Promise<void> {
-      const upstreams = [...standing.values(), ...[...passing.values()].map(({ upstream }) => upstream)]
+      const upstreams = [...former, ...standing.values(), ...[...passing.values()].map(({ upstream }) => upstream)]
       await Promise.all(upstreams.map((upstream) => upstream.close()))
     },
   }

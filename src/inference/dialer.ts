@@ -95,6 +95,7 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
       return 'active'
     },
 
+    renew: pools.renewStanding,
     close: pools.close,
   }
 }

@@ -97,7 +97,6 @@ interface Needs {
 }
 
 export const gatewayRoutes: Routes<Needs> = async (app, needs) => {
-  const view = viewOf(needs)
   app.get(
     '/v2/gateway',
     {
@@ -109,7 +108,7 @@ export const gatewayRoutes: Routes<Needs> = async (app, needs) => {
         response: { 200: GatewayView },
       },
     },
-    async () => view,
+    async () => viewOf(needs),
   )
 }
 

@@ -42,6 +42,7 @@ export async function holdFor(call: Call, target: Target, { slices, deferred }: 
 const unpriced = (model: string) =>
   new Refusal(
     'invalid_request',
-    `'model' ${model} has no price here, so a key or project with a limit cannot use it: list it under its provider's ` +
-      "'models' in switchyard.yaml with 'input_usd_per_million', 'output_usd_per_million' and 'max_output_tokens'.",
+    `'model' ${model} has no price here, so a key or project with a limit cannot use it: list it under its ` +
+      "provider's 'models' in switchyard.yaml with 'input_usd_per_million', 'output_usd_per_million' and " +
+      "'max_output_tokens'.",
   )

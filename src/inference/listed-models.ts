@@ -1,5 +1,5 @@
-// What an upstream says it has, asked for at most once a minute: of a cluster whose heartbeats name no models (R52), and
-// of a provider that is to be listed with what it has.
+// What an upstream says it has, asked for at most once a minute: a cluster whose heartbeats name no models (R52), or
+// a provider that is to be listed with what it has.
 import { type Clock, MINUTE_MS } from '../core/clock.ts'
 
 const UPSTREAMS_MAX = 10_000

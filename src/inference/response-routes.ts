@@ -11,6 +11,7 @@ import { readItemsPage } from '../responses/response-items.ts'
 import { inputItems, responseStore } from '../responses/response-store.ts'
 import type { Db } from '../storage/db.ts'
 import { NativeResponse, RESPONSE_EVENTS, Response, wholeOrStreamed } from './generation-shapes.ts'
+import type { Gateway } from './gateway.ts'
 import type { Inference } from './inference.ts'
 import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './v1-routes.ts'
 
@@ -55,10 +56,10 @@ const ItemsQuery = Type.Object({
 interface Needs {
   path: Inference
   seals: Sealing
-  full_fidelity: boolean
+  gateway: Pick<Gateway, 'full_fidelity'>
 }
 
-export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fidelity }) => {
+export const responseRoutes: Routes<Needs> = async (app, { path, seals, gateway }) => {
   const storeOn = (db: Db) => responseStore(db, seals)
 
   /** R74: there, and for this caller to see. */
@@ -145,6 +146,11 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, full_fid
       const page = readItemsPage(query)
       const items = inputItems(await kept(db, caller, id), page, full_fidelity)
       return { ...items, data: [...items.data] }
+      const items = await storeOn(db).inputItems(caller.project_id, id, readItemsPage(query), gateway.full_fidelity)
+      return found(items, 'response', id) as { object: 'list'; data: object[]; has_more: boolean } & Record<
+        'first_id' | 'last_id',
+        string | null
+      >
     },
   )
 

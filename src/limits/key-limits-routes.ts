@@ -4,12 +4,12 @@ import { Refusal } from '../core/refusal.ts'
 import { found, type Routes } from '../http/routes.ts'
 import { ApiKeyLimits, describeLimits, NewKeyLimits } from './key-limits.ts'
 import { keyLimitsStore } from './key-limits-store.ts'
-import type { KeyLimits } from './policy.ts'
+import type { Limits } from './policy.ts'
 
 const Params = Type.Object({ key_id: Type.String({ description: 'Begins `key_`.' }) })
 const tags = ['API keys']
 
-export const keyLimitsRoutes: Routes<{ common: KeyLimits }> = async (app, { common }) => {
+export const keyLimitsRoutes: Routes<{ limits: Limits }> = async (app, { limits }) => {
   app.post(
     '/v2/api-keys/:key_id/limits',
     {
@@ -28,7 +28,7 @@ export const keyLimitsRoutes: Routes<{ common: KeyLimits }> = async (app, { comm
       const own = await store.set(caller.project_id, key_id, body)
       if (!own) found(await store.find(caller.project_id, key_id), 'API key', key_id)
       if (!own) throw new Refusal('invalid_request', 'A child key has the rate limits of its parent.')
-      return describeLimits(key_id, own, common)
+      return describeLimits(key_id, own, limits.key)
     },
   )
 
@@ -40,7 +40,7 @@ export const keyLimitsRoutes: Routes<{ common: KeyLimits }> = async (app, { comm
     },
     async ({ caller, params: { key_id }, db }) => {
       const own = await keyLimitsStore(db).find(caller.project_id, key_id)
-      return describeLimits(key_id, found(own, 'API key', key_id), common)
+      return describeLimits(key_id, found(own, 'API key', key_id), limits.key)
     },
   )
 }

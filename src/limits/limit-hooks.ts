@@ -177,6 +177,11 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
     noteSpared,
     look,
     shadow,
+    /** R83: the limits have changed. */
+    reread(): void {
+      Object.assign(shadow, shadowsOf(limits))
+      Object.assign(common_policies, policiesOf(limits))
+    },
     counters,
     clock,
     limits,

@@ -60,9 +60,16 @@ function refusalOf(text: string, judge: GuardedLookup['judge']): AddressRefused 
   return isIP(host) === 0 ? undefined : judge(host)
 }
 
-function judgeBy({ allow_private, allow_cidrs }: AddressPolicy): GuardedLookup['judge'] {
-  const allowed = allow_cidrs.map(cidr)
-  const isAllowed = (address: Address) => allow_private || allowed.some((range) => isIn(address, range))
+function judgeBy(policy: AddressPolicy): GuardedLookup['judge'] {
+  let { allow_cidrs } = policy
+  let allowed = allow_cidrs.map(cidr)
+  const isAllowed = (address: Address) => {
+    if (policy.allow_cidrs !== allow_cidrs) {
+      allow_cidrs = policy.allow_cidrs // R83: the settings were read again
+      allowed = allow_cidrs.map(cidr)
+    }
+    return policy.allow_private || allowed.some((range) => isIn(address, range))
+  }
   const isFine = (address: Address) => {
     const reach = reachOf(address)
     return reach === 'public' || (reach === 'private' && isAllowed(address))

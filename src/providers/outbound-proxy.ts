@@ -1,5 +1,5 @@
-// The proxy that upstreams are reached through, where the operator's network has one: HTTPS_PROXY and NO_PROXY, as other
-// programs read them. Plain http upstreams are dialled directly: they stand in the operator's own network.
+// The proxy that upstreams are reached through, where the operator's network has one: HTTPS_PROXY and NO_PROXY, read
+// as other programs do. Plain http upstreams are dialled directly: they stand in the operator's own network.
 import { type Address, type Cidr, isIn, parseAddress, parseCidr } from '../core/ip-address.ts'
 
 export interface ProxySettings {

@@ -1,5 +1,4 @@
-// A connection through a proxy (RFC 9110, section 9.3.6): CONNECT, the proxy's word, and from then on the upstream's own
-// bytes.
+// A connection through a proxy (RFC 9110, section 9.3.6): CONNECT, its answer, and then the upstream's own bytes.
 import { isIPv6, connect as netConnect, type Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
 

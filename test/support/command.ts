@@ -67,7 +67,7 @@ function workplaceWith(program: string, settings: Environment) {
       child.kill(signal)
       return ended
     }
-    return { url, said, ended, stop }
+    return { url, said, ended, signal: (signal: NodeJS.Signals) => void child.kill(signal), stop }
   }
 
   function leave(): void {
