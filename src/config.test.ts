@@ -88,6 +88,7 @@ const BAD: [keyof typeof SETTINGS, string][] = [
   ['SWITCHYARD_TRUSTED_PROXIES', '1'],
   ['SWITCHYARD_TRUSTED_PROXIES', '10.0.0.0/33'],
   ['OPENAI_BASE_URL', 'api.example.com'],
+  ['HTTPS_PROXY', 'proxy:3128'],
   ['SWITCHYARD_PUBLIC_URL', 'switchyard.example.com'],
   ['SWITCHYARD_PUBLIC_URL', 'https://example.com/switchyard'],
   ['SWITCHYARD_SIGN_UP', 'closed'],
@@ -107,7 +108,7 @@ test.each(BAD)('§settings %s=%s: one line that names it and what it must be', (
 })
 
 test('§settings every setting that can be wrong is wrong above', () => {
-  const anyText = ['HOST', 'SWITCHYARD_DATA_DIR', 'OPENAI_API_KEY']
+  const anyText = ['HOST', 'SWITCHYARD_DATA_DIR', 'OPENAI_API_KEY', 'NO_PROXY']
   const refused = new Set<string>(BAD.map(([name]) => name))
   expect(Object.keys(SETTINGS).filter((name) => !refused.has(name))).toEqual(anyText)
 })
