@@ -232,10 +232,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   }
 }
 
-/** Programs spell these two either way; small letters go first, as in curl. */
-const withSmall = (env: NodeJS.ProcessEnv, name: 'HTTPS_PROXY' | 'NO_PROXY') => ({
-  [name]: env[name.toLowerCase()] || env[name],
-})
+/** Programs spell it either way; small letters go first, as in curl. */
+const withSmall = (env: NodeJS.ProcessEnv, name: string) => ({ [name]: env[name.toLowerCase()] || env[name] })
 
 type Settings = typeof SETTINGS
 
