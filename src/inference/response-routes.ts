@@ -10,8 +10,8 @@ import { Attempt } from '../responses/native-response.ts'
 import { readItemsPage } from '../responses/response-items.ts'
 import { inputItems, responseStore } from '../responses/response-store.ts'
 import type { Db } from '../storage/db.ts'
-import { NativeResponse, RESPONSE_EVENTS, Response, wholeOrStreamed } from './generation-shapes.ts'
 import type { Gateway } from './gateway.ts'
+import { NativeResponse, RESPONSE_EVENTS, Response, wholeOrStreamed } from './generation-shapes.ts'
 import type { Inference } from './inference.ts'
 import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './v1-routes.ts'
 
@@ -144,13 +144,8 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, gateway 
     },
     async ({ caller, params: { response_id: id }, query, db }) => {
       const page = readItemsPage(query)
-      const items = inputItems(await kept(db, caller, id), page, full_fidelity)
+      const items = inputItems(await kept(db, caller, id), page, gateway.full_fidelity)
       return { ...items, data: [...items.data] }
-      const items = await storeOn(db).inputItems(caller.project_id, id, readItemsPage(query), gateway.full_fidelity)
-      return found(items, 'response', id) as { object: 'list'; data: object[]; has_more: boolean } & Record<
-        'first_id' | 'last_id',
-        string | null
-      >
     },
   )
 
