@@ -41,6 +41,7 @@ import { keyStore, watchHolders } from './keys/key-store.ts'
 import { keyUse } from './keys/key-use.ts'
 import { arrivalOf, wholeAddresses } from './limits/client-address.ts'
 import { keyLimitsRoutes } from './limits/key-limits-routes.ts'
+import { keepQuotas } from './limits/quota-hooks.ts'
 import type { Deliver } from './mail/delivery.ts'
 import { aliasRoutes } from './models/alias-routes.ts'
 import { peopleOf } from './people.ts'
@@ -161,6 +162,7 @@ export async function buildService(parts: Parts) {
     auditChanges(api, clock) // what follows keeps a kept answer, its effect and its entry together
     makePostsIdempotent(api, { db, clock, storeOn: idempotencyOn }) // §11 → replay, 409
     tellIgnoredFields(api) // R75
+    keepQuotas(api, { db, clock, quotas: settings.quotas }) //         R70 → 429
 
     await api.register(keyRoutes, { clock, uses, carvingOn: carveStore })
     await api.register(keyLifecycleRoutes, { clock, uses, carvingOn: carveStore })

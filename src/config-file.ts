@@ -8,6 +8,7 @@ import { parseCidr } from './core/ip-address.ts'
 import { describeInvalid } from './http/validation-messages.ts'
 import { type Patience, USUAL_PATIENCE } from './inference/stream-patience.ts'
 import { type Limits, LimitsShape } from './limits/policy.ts'
+import { type Quotas, QuotasShape } from './limits/quota.ts'
 import { type OperatorAlias, OperatorAliasShape, operatorAlias } from './models/operator-alias.ts'
 import { type ProviderSettings, ProviderShape, providerSettings } from './providers/provider-config.ts'
 
@@ -23,6 +24,7 @@ const FileShape = Type.Object(
     providers: Type.Array(ProviderShape, { default: [], maxItems: 100 }),
     aliases: Type.Array(OperatorAliasShape, { default: [], maxItems: 1_000 }),
     limits: LimitsShape,
+    quotas: QuotasShape,
     fees: Type.Object({ byok_micros: Micros, byoc_micros: Micros }, closed),
     retention: Type.Object({ full_fidelity: Type.Boolean({ default: false }) }, closed),
     streams: Type.Object(
@@ -45,6 +47,8 @@ export interface FileSettings {
   /** R83: for all projects. */
   aliases: readonly OperatorAlias[]
   limits: Limits
+  /** R70: how many of a thing a project may have. */
+  quotas: Quotas
   /** R42: what a generation costs on paths that the customer pays for. */
   fees: FileShape['fees']
   /** Whether input items and session contents are kept for reading back. */
@@ -163,6 +167,7 @@ function settingsOf(file: FileShape, wrong: Wrong): FileSettings | undefined {
     providers: settings,
     aliases: aliasesOf(file, settings, wrong),
     limits,
+    quotas: file.quotas,
     fees,
     full_fidelity: retention.full_fidelity,
     streams,

@@ -16,6 +16,8 @@ export interface GatewaySettings {
   limits: FileSettings['limits']
   /** R82: how long a stream may be silent towards its client. */
   streams: FileSettings['streams']
+  /** R70: how many of a thing a project may have. */
+  quotas: FileSettings['quotas']
   /** §8.1: whose X-Forwarded-For is believed. */
   trusted_proxies?: readonly Cidr[]
   /** What upstreams over https are reached through. */
@@ -24,13 +26,14 @@ export interface GatewaySettings {
 
 export function gatewaySettings(config: Config): GatewaySettings {
   const file = config.config_file ? readConfigFile(config.config_file, config.variables) : noConfigFile()
-  const { providers, aliases, fees, full_fidelity, limits, allow_cidrs, streams } = file
+  const { providers, aliases, fees, full_fidelity, limits, quotas, allow_cidrs, streams } = file
   const fromEnv = !config.config_file && (config.openai.api_key || config.openai.base_url)
   return {
     gateway: { providers: fromEnv ? [openaiFrom(config.openai)] : providers, aliases, fees, full_fidelity },
     policy: { allow_private: isLocalOnly(config), allow_cidrs },
     limits,
     streams,
+    quotas,
     trusted_proxies: config.trusted_proxies,
     proxy: config.https_proxy && { url: config.https_proxy, except: config.no_proxy },
   }
@@ -38,9 +41,9 @@ export function gatewaySettings(config: Config): GatewaySettings {
 
 /** No provider and no private network: what a service is built with that nobody configured. */
 export function noGateway(): GatewaySettings {
-  const { fees, full_fidelity, limits, streams } = noConfigFile()
+  const { fees, full_fidelity, limits, quotas, streams } = noConfigFile()
   const gateway = { providers: [], aliases: [], fees, full_fidelity }
-  return { gateway, policy: { allow_private: false, allow_cidrs: [] }, limits, streams }
+  return { gateway, policy: { allow_private: false, allow_cidrs: [] }, limits, quotas, streams }
 }
 
 /** Strangers who could sign up could spend: a server that others reach is closed to them unless somebody opens it. */

@@ -7,6 +7,8 @@ export function replaceSettings(current: GatewaySettings, next: GatewaySettings)
   Object.assign(current.gateway, next.gateway)
   Object.assign(current.policy, next.policy)
   Object.assign(current.limits, next.limits)
+  Object.assign(current.quotas, next.quotas)
+  Object.assign(current.streams, next.streams)
 }
 
 /** What is different, for the log. Secrets are named, never shown. */
@@ -17,11 +19,13 @@ export function settingsChanges(before: GatewaySettings, after: GatewaySettings)
     ...providerChanges(old, now),
     ...changesIn(
       '',
-      { ...gateway, networks: before.policy, limits: before.limits },
+      { ...gateway, networks: before.policy, limits: before.limits, quotas: before.quotas, streams: before.streams },
       {
         ...nextGateway,
         networks: after.policy,
         limits: after.limits,
+        quotas: after.quotas,
+        streams: after.streams,
       },
     ),
   ]

@@ -22,7 +22,7 @@ import {
   tooManyInvitations,
   withoutAddress,
 } from './member.ts'
-import { memberStore } from './member-store.ts'
+import { invitationsPresent, memberStore } from './member-store.ts'
 import { projectStore } from './project-store.ts'
 import type { Role } from './roles.ts'
 
@@ -53,7 +53,7 @@ export const memberRoutes: Routes<Needs> = async (app, { clock, ...needs }) => {
   app.post(
     '/v2/members/invitations',
     {
-      config: { ...manage, verified_owner: true },
+      config: { ...manage, verified_owner: true, adds: { kind: 'invitations', present: invitationsPresent } },
       schema: {
         tags,
         summary: 'Invite somebody',

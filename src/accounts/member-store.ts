@@ -133,3 +133,7 @@ const asInvited = ({ id, email, role, created_at }: Row): Member => ({
 })
 
 const asActive = (row: Row): Member => ({ ...asInvited(row), status: 'active' })
+
+/** R70: how many of a project's are open. */
+export const invitationsPresent = (project_id: string, now: number) => sql`
+  SELECT COUNT(*) AS present FROM invitation WHERE project_id = ${project_id} AND expires_at > ${now}`

@@ -7,7 +7,7 @@ import { found, type Routes } from '../http/routes.ts'
 import { sendList } from '../http/whole-list.ts'
 import { forbiddenToReport } from '../keys/key-terms.ts'
 import { Cluster, DeregisteredCluster, NewCluster, registerCluster } from './cluster.ts'
-import { clusterStore } from './cluster-store.ts'
+import { clusterStore, clustersPresent } from './cluster-store.ts'
 import { ClusterTelemetry, Heartbeat, telemetryOf } from './cluster-telemetry.ts'
 import { ClusterTransition } from './cluster-transition.ts'
 import { transitionStore } from './transition-store.ts'
@@ -27,7 +27,10 @@ const tags = ['BYOC clusters']
 export const clusterRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
   app.post(
     '/v2/byoc/clusters',
-    { config: manage, schema: { tags, summary: 'Register a cluster', body: NewCluster, response: { 200: Cluster } } },
+    {
+      config: { ...manage, adds: { kind: 'clusters', present: clustersPresent } },
+      schema: { tags, summary: 'Register a cluster', body: NewCluster, response: { 200: Cluster } },
+    },
     async ({ caller, body, db }) => {
       const cluster = registerCluster(caller.project_id, body, clock.now())
       await clusterStore(db).insert(cluster, clock.now())

@@ -166,3 +166,7 @@ export function clusterStore(db: Db) {
     },
   }
 }
+
+/** R70: how many a project has. */
+export const clustersPresent = (project_id: string) => sql`
+  SELECT COUNT(*) AS present FROM byoc_cluster WHERE project_id = ${project_id}`

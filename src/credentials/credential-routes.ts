@@ -14,7 +14,7 @@ import {
   RevokedCredential,
   type VerifyCredential,
 } from './credential.ts'
-import { credentialStore } from './credential-store.ts'
+import { credentialStore, credentialsPresent } from './credential-store.ts'
 
 const Params = Type.Object({ credential_id: Type.String({ description: 'Begins `pcr_`.' }) })
 const manage = { scope: 'admin', class: 'read' } as const
@@ -36,7 +36,7 @@ export const credentialRoutes: Routes<Needs> = async (app, { clock, seals, verif
   app.post(
     '/v2/provider-credentials',
     {
-      config: manage,
+      config: { ...manage, adds: { kind: 'credentials', present: credentialsPresent } },
       schema: {
         tags,
         summary: 'Enter a credential',

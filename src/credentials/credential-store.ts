@@ -111,3 +111,7 @@ function fromRow({ base_url, verified_at, ...row }: Row): Credential {
     ...(verified_at !== null && { verified_at }),
   }
 }
+
+/** R70: how many of a project's are not revoked. */
+export const credentialsPresent = (project_id: string) => sql`
+  SELECT COUNT(*) AS present FROM provider_credential WHERE project_id = ${project_id} AND status <> 'revoked'`

@@ -5,7 +5,7 @@ import { listOf } from '../core/shapes.ts'
 import { found, type Routes } from '../http/routes.ts'
 import { sendList } from '../http/whole-list.ts'
 import { AgentHints, createHints, DeletedHints, NewHints } from './hints.ts'
-import { hintsStore } from './hints-store.ts'
+import { hintsPresent, hintsStore } from './hints-store.ts'
 
 const Params = Type.Object({ hints_id: Type.String({ description: 'Begins `ah_`.' }) })
 const ask = { scope: 'inference', class: 'read' } as const // R3: hints belong to whoever makes the calls
@@ -16,7 +16,7 @@ export const hintsRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
   app.post(
     '/v2/agent-hints',
     {
-      config: ask,
+      config: { ...ask, adds: { kind: 'hints', present: hintsPresent } },
       schema: {
         tags,
         summary: 'Store hints',

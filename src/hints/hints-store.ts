@@ -63,3 +63,7 @@ export function hintsStore(db: Db) {
     },
   }
 }
+
+/** R70: how many a project has. */
+export const hintsPresent = (project_id: string) => sql`
+  SELECT COUNT(*) AS present FROM agent_hints WHERE project_id = ${project_id}`

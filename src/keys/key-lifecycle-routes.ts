@@ -16,7 +16,7 @@ import {
   Rotation,
   rotateSecret,
 } from './key.ts'
-import { keyStore } from './key-store.ts'
+import { keyStore, keysPresent } from './key-store.ts'
 import type { KeyUse } from './key-use.ts'
 
 const Params = Type.Object({ key_id: Type.String({ description: 'Begins `key_`.' }) })
@@ -99,6 +99,7 @@ export const keyLifecycleRoutes: Routes<LifecycleNeeds> = async (app, { clock, u
         class: 'read',
         verified_owner: true,
         audited: true,
+        adds: { kind: 'keys', present: keysPresent },
         forbidden: (caller, params) => forbiddenToMint(caller, (params as Static<typeof Params>).key_id),
       },
       schema: {

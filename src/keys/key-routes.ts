@@ -11,7 +11,7 @@ import type { Db } from '../storage/db.ts'
 import { type Carving, refuseChild } from './child-key.ts'
 import { ApiKey, asOf, CreatedKey, createKey, lastAdmin, NewKey, RevokedKey } from './key.ts'
 import { KeyQuery, keyQuestion, placed } from './key-list.ts'
-import { keyStore } from './key-store.ts'
+import { keyStore, keysPresent } from './key-store.ts'
 import type { KeyUse } from './key-use.ts'
 
 const Params = Type.Object({ key_id: Type.String({ description: 'Begins `key_`.' }) })
@@ -30,7 +30,7 @@ export const keyRoutes: Routes<KeyNeeds> = async (app, { clock, uses, carvingOn 
   app.post(
     '/v2/api-keys',
     {
-      config: { ...manage, verified_owner: true }, // §4.1 rule 1
+      config: { ...manage, verified_owner: true, adds: { kind: 'keys', present: keysPresent } }, // §4.1 rule 1
       schema: {
         tags,
         summary: 'Create an API key',

@@ -272,3 +272,8 @@ function spentSince(start_ms: number, end_ms: number, { project_id, id }: { proj
 const given = (value: unknown) => (value === undefined ? 0 : 1)
 
 const json = (list: readonly string[] | null | undefined) => (list ? JSON.stringify(list) : null)
+
+/** R70: how many of a project's keys work. */
+export const keysPresent = (project_id: string, now: number) => sql`
+  SELECT COUNT(*) AS present FROM api_key
+  WHERE project_id = ${project_id} AND status = 'active' AND (expires_at IS NULL OR expires_at > ${now})`

@@ -17,7 +17,7 @@ import {
   type ProviderProblem,
   releaseOf,
 } from './alias.ts'
-import { aliasStore } from './alias-store.ts'
+import { aliasesPresent, aliasStore, releasesPresent } from './alias-store.ts'
 
 const ByName = Type.Object({ name: Type.String({ description: 'The alias; `/` is written `%2F`.' }) })
 const ByRelease = Type.Object({ release_id: Type.String({ description: 'Begins `alr_`.' }) })
@@ -35,7 +35,7 @@ export const aliasRoutes: Routes<Needs> = async (app, { clock, providerProblem }
   app.post(
     '/v2/aliases',
     {
-      config: manage,
+      config: { ...manage, adds: { kind: 'aliases', present: aliasesPresent } },
       schema: {
         tags,
         summary: 'Create an alias',
@@ -110,7 +110,7 @@ const releaseRoutes: Routes<Needs> = async (app, { clock, providerProblem }) => 
   app.post(
     '/v2/aliases/:name/releases',
     {
-      config: manage,
+      config: { ...manage, adds: { kind: 'releases', present: releasesPresent } },
       schema: {
         tags,
         summary: 'Add a release',

@@ -165,3 +165,10 @@ const releaseFrom = ({ targets, ...row }: ReleaseRow): AliasRelease => ({
   object: 'alias_release',
   targets: JSON.parse(targets),
 })
+
+/** R70: how many a project has. */
+export const aliasesPresent = (project_id: string) => sql`
+  SELECT COUNT(*) AS present FROM model_alias WHERE project_id = ${project_id}`
+
+export const releasesPresent = (project_id: string) => sql`
+  SELECT COUNT(*) AS present FROM alias_release WHERE project_id = ${project_id}`

@@ -17,7 +17,7 @@ import {
   Session,
   SessionEvent,
 } from './session.ts'
-import { sessionStore } from './session-store.ts'
+import { sessionStore, sessionsPresent } from './session-store.ts'
 
 const Params = Type.Object({ session_id: Type.String({ description: 'Begins `ses_`.' }) })
 const converse = { scope: 'inference', class: 'read' } as const // R3: agents open and close their own sessions
@@ -30,7 +30,7 @@ export const sessionRoutes: Routes<{ clock: Clock; seals: Sealing }> = async (ap
   app.post(
     '/v2/sessions',
     {
-      config: converse,
+      config: { ...converse, adds: { kind: 'sessions', present: sessionsPresent } },
       schema: { tags, summary: 'Open a session', body: MaybeNewSession, response: { 200: Session } },
     },
     async ({ caller, body, db }) => {

@@ -168,3 +168,7 @@ function fromRow({ agent, parent_session_id, ...row }: Row): Session {
     ...(parent_session_id !== null && { parent_session_id }),
   }
 }
+
+/** R70: how many a project has. */
+export const sessionsPresent = (project_id: string) => sql`
+  SELECT COUNT(*) AS present FROM agent_session WHERE project_id = ${project_id}`

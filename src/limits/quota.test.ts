@@ -1,0 +1,86 @@
+// R70: how many of a thing a project may have, over HTTP and under races.
+import { expect, test } from 'vitest'
+import { type TestProject, withService } from '../../test/support/service.ts'
+import { noGateway } from '../gateway-settings.ts'
+import { sql } from '../storage/db.ts'
+import { quotaStore } from './quota-store.ts'
+
+const MAX = 3
+const quotas = {
+  keys: MAX,
+  clusters: MAX,
+  aliases: MAX,
+  releases: MAX,
+  credentials: MAX,
+  hints: MAX,
+  sessions: MAX,
+  invitations: MAX,
+}
+
+type Add = (home: TestProject, n: number) => ReturnType<TestProject['post']>
+
+const secret = 'sk-0123456789abcdef'
+const ADDS: [kind: keyof typeof quotas, add: Add][] = [
+  ['keys', ({ post }, n) => post('/v2/api-keys', { name: `k${n}` })],
+  ['clusters', ({ post }, n) => post('/v2/byoc/clusters', { name: `c${n}`, region: 'eu' })],
+  ['credentials', ({ post }, n) => post('/v2/provider-credentials', { provider: 'openai', name: `p${n}`, secret })],
+  ['hints', ({ post }) => post('/v2/agent-hints', { qos: { class: 'interactive' } })],
+  ['sessions', ({ post }) => post('/v2/sessions', {})],
+  ['invitations', ({ post }, n) => post('/v2/members/invitations', { email: `p${n}@example.com`, role: 'member' })],
+]
+
+withService(
+  (service) => {
+    test.each(ADDS)(
+      'R70 %s: the bound is named in a 429, nothing is stored, and another project has its own',
+      async (kind, add) => {
+        const home = await service().newProject()
+        const made = []
+        for (let n = 0; n < MAX; n++) made.push((await add(home, n)).status)
+        expect(made).toEqual([200, 200, 200])
+        const refused = await add(home, MAX)
+        expect([refused.status, refused.body.error.type, refused.headers['x-should-retry']]).toEqual([
+          429,
+          'quota_exceeded',
+          'false',
+        ])
+        expect(refused.body.error.message).toContain(`as many ${kind} as it may have (3)`)
+        expect(refused.headers['retry-after']).toBeUndefined()
+        expect((await add(await service().newProject(), 0)).status).toBe(200)
+      },
+    )
+
+    test('R70 a body that is wrong takes no place, nor does a replay', async () => {
+      const { post } = await service().newProject()
+      for (let n = 0; n < 2 * MAX; n++) expect((await post('/v2/agent-hints', { qos: { class: 5 } })).status).toBe(400)
+      const keyed = { 'agent-idempotency-key': 'once' }
+      for (let n = 0; n < 2 * MAX; n++) expect((await post('/v2/agent-hints', { qos: {} }, keyed)).status).toBe(200)
+      expect((await post('/v2/agent-hints', { qos: {} })).status).toBe(200)
+    })
+
+    test('R70 what is deleted makes room, after a minute at the latest', async () => {
+      const home = await service().newProject()
+      const ids: string[] = []
+      for (let n = 0; n < MAX; n++) ids.push((await home.post('/v2/agent-hints', { qos: {} })).body.id)
+      expect((await home.post('/v2/agent-hints', { qos: {} })).status).toBe(429)
+      await home.send('DELETE', `/v2/agent-hints/${ids[0]}`)
+      service().clock.advance(60_000)
+      const after = [
+        (await home.post('/v2/agent-hints', { qos: {} })).status,
+        (await home.post('/v2/agent-hints', { qos: {} })).status,
+      ]
+      expect(after).toEqual([200, 429])
+    })
+
+    test('R70 of a hundred at once, as many get a place as there are', async () => {
+      const { project } = await service().newProject()
+      const asked = { kind: 'sessions', max: 40, present: sql`SELECT 40 AS present` } as const
+      const { db, clock } = service()
+      const taken = await Promise.all(
+        Array.from({ length: 100 }, () => quotaStore(db).takeOne(project.id, asked, clock.now())),
+      )
+      expect(taken.filter((one) => one)).toHaveLength(40)
+    })
+  },
+  { parts: { settings: { ...noGateway(), quotas } } },
+)
