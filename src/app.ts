@@ -159,10 +159,10 @@ export async function buildService(parts: Parts) {
     api.addHook('onRequest', authorize) //                   R3 → 403
     api.addHook('onRequest', limits.requests) //             §8.1.2, §8.1.3 → 429
     api.addHook('onSend', limits.tellUncounted)
+    keepQuotas(api, { clock, quotas: settings.quotas }) //   R70 → 429
     auditChanges(api, clock) // what follows keeps a kept answer, its effect and its entry together
     makePostsIdempotent(api, { db, clock, storeOn: idempotencyOn }) // §11 → replay, 409
     tellIgnoredFields(api) // R75
-    keepQuotas(api, { db, clock, quotas: settings.quotas }) //         R70 → 429
 
     await api.register(keyRoutes, { clock, uses, carvingOn: carveStore })
     await api.register(keyLifecycleRoutes, { clock, uses, carvingOn: carveStore })

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest'
 import { type TestProject, withService } from '../../test/support/service.ts'
 import { noGateway } from '../gateway-settings.ts'
-import { sql } from '../storage/db.ts'
 import { quotaStore } from './quota-store.ts'
 
 const MAX = 3
@@ -74,10 +73,8 @@ withService(
 
     test('R70 of a hundred at once, as many get a place as there are', async () => {
       const { project } = await service().newProject()
-      const asked = { kind: 'sessions', max: 40, present: sql`SELECT 40 AS present` } as const
-      const { db, clock } = service()
       const taken = await Promise.all(
-        Array.from({ length: 100 }, () => quotaStore(db).takeOne(project.id, asked, clock.now())),
+        Array.from({ length: 100 }, () => quotaStore(service().db).take(project.id, 'sessions', 40)),
       )
       expect(taken.filter((one) => one)).toHaveLength(40)
     })
