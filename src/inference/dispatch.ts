@@ -164,9 +164,11 @@ function credentialNews({ credential_id, refusals }: Target, status: number) {
 }
 
 function aborted(reason: unknown, slot: Slot | undefined) {
-  const failure = reason instanceof Refusal ? reason.kind : 'client_left'
+  const failure = abortedBy(reason)
   return { kind: 'aborted', status: undefined, may_repeat: false, failure, reason: abortedWith(reason, slot) } as const
 }
+
+const abortedBy = (reason: unknown) => (reason instanceof Refusal ? reason.kind : 'client_left')
 
 /** §10.2: a deadline that passed before there was a slot is told apart from one that passed afterwards. */
 function abortedWith(reason: unknown, slot: Slot | undefined): unknown {
@@ -186,15 +188,17 @@ async function answerOf(call: Call, upstream: ProviderAnswer, verdict: Verdict, 
 /** The time of the first token, and what the target is thought of, wait for content where headers did not (R82). */
 function notingContent(got: Dispatched, call: Call, stages: DispatchStages, signal: StopSignal): Dispatched {
   const { answer, attempts, target } = got
+  const attempt = attempts.at(-1)
   const onContent = () => {
     got.ttft_ms = stages.now() - call.received_at
-    const attempt = attempts.at(-1)
     if (attempt) attempt.ttft_ms = got.ttft_ms
     stages.breakers.succeeded(target.id)
   }
   const onNothing = (error: unknown) => {
     const verdict = signal.aborted ? undefined : verdictOnFailure(error)
-    if (verdict?.kind === 'try_elsewhere' && verdict.counts_against) stages.breakers.failed(target.id)
+    const elsewhere = verdict?.kind === 'try_elsewhere' ? verdict : undefined
+    if (elsewhere?.counts_against) stages.breakers.failed(target.id)
+    if (attempt) attempt.failure = elsewhere?.failure ?? abortedBy(signal.reason)
   }
   if (answer.kind === 'stream') answer.stream.watch({ onContent, onNothing })
   else onContent()

@@ -145,7 +145,8 @@ withScene(
         expect([moneyIn(heard), heard.trailers['agent-qos-target-met']]).toEqual([0, 'false'])
         expect(stage.two.requests).toEqual([])
         const { events } = await stage.audit()
-        expect(events).toMatchObject([{ status: 'upstream_failed', charged_micros: 0, ttft_ms: null }])
+        const attempts = [{ status: 200, failure: 'reset' }]
+        expect(events).toMatchObject([{ status: 'upstream_failed', charged_micros: 0, ttft_ms: null, attempts }])
         expect(await stage.keyState(KEY)).toBe('free')
       })
 
