@@ -46,10 +46,12 @@ import type { Deliver } from './mail/delivery.ts'
 import { aliasRoutes } from './models/alias-routes.ts'
 import { peopleOf } from './people.ts'
 import { rateLimits } from './rate-limits.ts'
-import { countRefusals } from './refusals/refusal-hooks.ts'
+import { recordRefusals } from './refusals/refusal-hooks.ts'
 import { refusalRoutes } from './refusals/refusal-routes.ts'
 import { refusalStore } from './refusals/refusal-store.ts'
 import { refusalTally } from './refusals/refusal-tally.ts'
+import { refusedCallStore } from './refusals/refused-call-store.ts'
+import { refusedCalls } from './refusals/refused-calls.ts'
 import { replaceSettings } from './reload.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import type { Db, OpenDb } from './storage/db.ts'
@@ -105,6 +107,11 @@ export async function buildService(parts: Parts) {
   const wholeAddressOf = wholeAddresses(settings.trusted_proxies ?? [])
   const whereFrom = ({ raw }: FastifyRequest) => wholeAddressOf(arrivalOf(raw))
   const refusals = refusalTally(refusalStore(db), clock, () => counts.refusalsUncounted.inc())
+  const refused = refusedCalls(refusedCallStore(db), clock, () => counts.refusalsUnkept.inc())
+  const refusedOn = (on: Db) => ({
+    find: async (project_id: string, trace_id: string) =>
+      refused.withWaiting(project_id, trace_id, await refusedCallStore(on).find(project_id, trace_id)),
+  })
   const holders = await keyHolders({ store: keyStore(db), uses, clock, watch: watchHolders(db) })
   const seals = sealing(secret)
   const handlers = holder(process_id)
@@ -150,7 +157,7 @@ export async function buildService(parts: Parts) {
   await app.register(async (api) => {
     api.decorateRequest('caller')
     api.decorateRequest('db')
-    countRefusals(api, refusals)
+    recordRefusals(api, refusals, refused)
     api.addHook('onRequest', (request, _reply, done) => {
       request.db = db
       done()
@@ -179,7 +186,7 @@ export async function buildService(parts: Parts) {
     await api.register(subscriptionRoutes, { clock })
     await api.register(sessionRoutes, { clock, seals })
     await api.register(usageRoutes)
-    await api.register(traceRoutes)
+    await api.register(traceRoutes, { refusedOn })
     await api.register(refusalRoutes, { clock, tally: refusals })
     await api.register(attentionRoutes, { clock, leftAlone: path.leftAlone, departuresOf: path.departuresOf })
     await api.register(gatewayRoutes, { version, store: db.engine, sign_up, gateway, limits: settings.limits })
@@ -195,6 +202,7 @@ export async function buildService(parts: Parts) {
     metrics: counts,
     uses,
     refusals,
+    refused,
     inference,
     people,
     counters,

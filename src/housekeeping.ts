@@ -12,6 +12,7 @@ import { RENEWAL_MS } from './idempotency/idempotency.ts'
 import { keyStore } from './keys/key-store.ts'
 import { refusalStore } from './refusals/refusal-store.ts'
 import { FLUSH_EVERY_MS } from './refusals/refusal-tally.ts'
+import { refusedCallStore } from './refusals/refused-call-store.ts'
 
 const BEAT_MS = 5 * SECOND_MS
 const KEPT_CHILD_MS = 35 * DAY_MS // longer than any window whose spending may have to be counted again (R65)
@@ -23,7 +24,7 @@ export interface Task {
 }
 
 export function housekeepingTasks(service: Service, leases: HousekeepingLeases, clock: Clock): Task[] {
-  const { uses, refusals, idempotency, inference, people, metrics, counters } = service
+  const { uses, refusals, refused, idempotency, inference, people, metrics, counters } = service
   const { budgets } = inference
   const beat = async () => {
     await budgets.beat(clock.now())
@@ -33,6 +34,7 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
   const own: Task[] = [
     { name: 'write key use', every_ms: SECOND_MS, run: uses.flush },
     { name: 'write refusal counts', every_ms: FLUSH_EVERY_MS, run: refusals.flush },
+    { name: 'write refused generations', every_ms: FLUSH_EVERY_MS, run: refused.flush },
     { name: 'renew reservations', every_ms: RENEWAL_MS, run: () => idempotency.renewAll(clock.now()) },
     { name: 'say that we live', every_ms: BEAT_MS, run: beat },
     { name: 'give back unused slices', every_ms: SECOND_MS, run: inference.slices.giveBackUnused },
@@ -88,10 +90,11 @@ function sharedTasks({ idempotencyOn, inference, app: { log } }: Service, clock:
       },
     },
     {
-      name: 'sweep refusal counts and transitions',
+      name: 'sweep refusals and transitions',
       every_ms: MINUTE_MS,
       async run(db) {
         while (await refusalStore(db).sweep(clock.now()));
+        while (await refusedCallStore(db).sweep(clock.now()));
         while (await transitionStore(db).sweep(clock.now()));
       },
     },

@@ -128,9 +128,10 @@ async function enterTheLiving(
 }
 
 /** What the other replicas would otherwise only notice after a while. */
-async function farewell({ uses, refusals, inference }: Service, leases: HousekeepingLeases): Promise<void> {
+async function farewell({ uses, refusals, refused, inference }: Service, leases: HousekeepingLeases): Promise<void> {
   await uses.flush()
   await refusals.flush()
+  await refused.flush()
   await leases.giveUp()
   await inference.budgets.leave()
 }

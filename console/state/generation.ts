@@ -43,7 +43,6 @@ export function useGeneration(): Generation {
     show({})
     show(await streamed(request, hints, { show, controller, textSoFar: () => now.text }))
     const trace_id = now.headers.get('agent-trace-id')
-    // A refused request leaves no trace.
     if (trace_id !== undefined) void traced(trace_id).then((told) => under_way.current === controller && show(told))
     return now
   }, [])

@@ -1,6 +1,17 @@
 // §2: ids and sequences. What a raw key looks like is tested in keys/key.test.ts.
 import { expect, test } from 'vitest'
-import { base62, newId, newTraceId, nextSequence, randomBase62, randomNonce, traceIdsFrom } from './ids.ts'
+import {
+  base62,
+  newId,
+  newRequestId,
+  newTraceId,
+  nextSequence,
+  randomBase62,
+  randomNonce,
+  requestIdOf,
+  traceIdOf,
+  traceIdsFrom,
+} from './ids.ts'
 
 test.each(['key', 'byc', 'prj', 'usr', 'req'] as const)('§2 a %s id carries its prefix and 20 letters', (prefix) => {
   expect(newId(prefix)).toMatch(new RegExp(`^${prefix}_[0-9A-Za-z]{20}$`))
@@ -19,6 +30,14 @@ test('§2 trace ids stand in the order of their times, whichever they are, and a
     expect(id >= traceIdsFrom(times[n] as number) && id < traceIdsFrom((times[n] as number) + 1)).toBe(true)
   }
   expect(new Set(Array.from({ length: 10_000 }, () => newTraceId(1_790_000_000_000))).size).toBe(10_000)
+})
+
+test('R80 a request and its generation are named alike, and in the order of their times', () => {
+  const request_id = newRequestId(1_790_000_000_000)
+  expect(request_id).toMatch(/^req_[0-9A-Za-z]{20}$/)
+  expect(traceIdOf(request_id)).toBe(`trc_${request_id.slice(4)}`)
+  expect(requestIdOf(traceIdOf(request_id))).toBe(request_id)
+  expect(traceIdOf(request_id).startsWith(traceIdsFrom(1_790_000_000_000))).toBe(true)
 })
 
 /** Chi-squared over 62 letters: 61 degrees of freedom, so above 120 happens to a fair source once in 10^5 runs. */

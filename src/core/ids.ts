@@ -73,9 +73,17 @@ export const traceIdsFrom = (time_ms: number) => `trc_${base62(time_ms, TIME_LEN
  * A generation's id begins with its time, so that usage can be partitioned by its own key, and an index of millions of
  * ids grows at one end. 71 random bits follow: no two of one millisecond ever meet.
  */
-export function newTraceId(now: number): `trc_${string}` {
-  return `${traceIdsFrom(now)}${randomBase62(ID_LENGTH - TIME_LENGTH)}` as `trc_${string}`
-}
+export const newTraceId = (now: number): `trc_${string}` => `trc_${timed(now)}`
+
+/** R80: a request and the generation that it asks for have one name, but for the prefix. */
+export const newRequestId = (now: number): `req_${string}` => `req_${timed(now)}`
+
+export const traceIdOf = (request_id: string): `trc_${string}` => `trc_${request_id.slice(PREFIX_LENGTH)}`
+export const requestIdOf = (trace_id: string): `req_${string}` => `req_${trace_id.slice(PREFIX_LENGTH)}`
+
+const PREFIX_LENGTH = 'req_'.length
+
+const timed = (now: number) => `${base62(now, TIME_LENGTH)}${randomBase62(ID_LENGTH - TIME_LENGTH)}`
 
 export function base62(value: number, length: number): string {
   let text = ''

@@ -32,10 +32,27 @@ interface Detail {
   cause?: unknown
   headers?: Readonly<Record<string, string>>
   by?: RefusedBy
+  about?: About
 }
 
 /** Who said no, where the name of the refusal alone does not tell: for counting, never sent. */
 export type RefusedBy = 'edge' | 'key' | 'project' | 'capacity' | 'upstream'
+
+/** Whom a generation met on its way to a refusal: for the record and the log, never sent (R80). */
+export interface About {
+  target?: string
+  provider?: string
+  /** The upstream's status, where one came. */
+  upstream_status?: number | undefined
+  /** What the upstream said, in bounds and without secrets. */
+  said?: string | undefined
+  /** The target belongs to the customer: its failures are not the operator's. */
+  is_customers?: boolean
+  /** What was tried, as far as no usage event tells of it. */
+  attempts?: readonly object[]
+  /** A usage event tells of it, so nothing else need. */
+  has_event?: boolean
+}
 
 /** A refusal the caller is meant to see. `message` is public; private detail goes in `cause`. */
 export class Refusal extends Error {
@@ -45,14 +62,17 @@ export class Refusal extends Error {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Envelope
   readonly by: RefusedBy | undefined
+  /** Filled in on its way up, by whoever knows more. */
+  about: About | undefined
 
-  constructor(kind: RefusalName, message: string, { cause, headers = {}, by }: Detail = {}) {
+  constructor(kind: RefusalName, message: string, { cause, headers = {}, by, about }: Detail = {}) {
     super(message, { cause })
     const { status, ...identity } = REFUSALS[kind]
     this.kind = kind
     this.status = status
     this.headers = headers
     this.by = by
+    this.about = about
     this.body = { error: { message, ...identity } }
   }
 }

@@ -1,10 +1,11 @@
 // Whatever goes wrong, the caller gets the one envelope (§7, R2) and the standard security headers (§10.2): also from
 // the router, the parser, Node's HTTP server, and before any of them could read the request.
-import { type IncomingMessage, type OutgoingMessage, STATUS_CODES } from 'node:http'
+import { type OutgoingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { Refusal, type RefusalName, refusalNameFor } from '../core/refusal.ts'
+import { type About, Refusal, type RefusalName, refusalNameFor } from '../core/refusal.ts'
+import { generationAsked } from './generation-asked.ts'
 import { describeInvalid } from './validation-messages.ts'
 
 export const SECURITY_HEADERS = {
@@ -24,15 +25,25 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
   return answerRefusal(refusal, reply)
 }
 
-/** A fault is for somebody to look into; that something else is away is expected, and told in one line. */
-export function tellTrouble(
-  { status, kind, message }: Refusal,
-  error: Error,
-  { log, routeOptions }: FastifyRequest,
-): void {
-  const route = routeOptions.url
-  if (kind === 'fault') log.error({ err: error, route }, 'failed')
-  else if (status >= 500) log.warn({ route, kind, cause: causesOf(error) }, message)
+/**
+ * A fault is for somebody to look into; that something else is away is expected, and told in one line. What fails at a
+ * customer's own target is theirs to look after.
+ */
+export function tellTrouble({ status, kind, message, about }: Refusal, error: Error, request: FastifyRequest): void {
+  const { log, routeOptions } = request
+  if (kind !== 'fault' && status < 500 && !about?.has_event) return
+  const line = { route: routeOptions.url, ...generationFields(request, about) }
+  if (kind === 'fault') log.error({ err: error, ...line }, 'failed')
+  else log[about?.is_customers ? 'info' : 'warn']({ kind, cause: causesOf(error), ...line }, message)
+}
+
+/** R80: whose generation it was, and where it went. */
+function generationFields(request: FastifyRequest, about: About = {}) {
+  const asked = generationAsked(request)
+  if (!asked) return undefined
+  const { trace_id, key_id, project_id, model } = asked
+  const { provider, target, upstream_status, said } = about
+  return { trace_id, project_id, key_id, model: model?.slice(0, 256), provider, target, upstream_status, said }
 }
 
 const CAUSES_MAX = 5
@@ -81,6 +92,7 @@ const NODE_CLIENT_ERRORS: Record<string, [RefusalName, string]> = {
 export function answerClientError(
   error: NodeJS.ErrnoException,
   socket: Socket & { _httpMessage?: OutgoingMessage },
+  request_id: string,
 ): void {
   // What was written into an answer that is under way, such as a stream, would be taken for a part of it.
   const answering = socket._httpMessage?.headersSent
@@ -88,23 +100,25 @@ export function answerClientError(
   const unasked = socket.bytesRead === 0
   if (error.code === 'ECONNRESET' || !socket.writable || answering || unasked) return void socket.destroy()
   const [name, message] = NODE_CLIENT_ERRORS[error.code ?? ''] ?? ['invalid_request', 'This is not well-formed HTTP.']
-  answerOn(socket, new Refusal(name, message))
+  answerOn(socket, new Refusal(name, message), request_id)
 }
 
 /** CONNECT asks for a tunnel, and never reaches the router. */
-export function answerTunnel(_request: IncomingMessage, socket: Duplex): void {
+export function answerTunnel(socket: Duplex, request_id: string): void {
   const headers = { allow: 'GET, HEAD, POST, PATCH, DELETE' }
-  answerOn(socket, new Refusal('method_not_allowed', 'This is no proxy: CONNECT is not taken.', { headers }))
+  const message = 'This is no proxy: CONNECT is not taken.'
+  answerOn(socket, new Refusal('method_not_allowed', message, { headers }), request_id)
 }
 
 const LINGER_MS = 2_000
 
-function answerOn(socket: Duplex, refusal: Refusal): void {
+function answerOn(socket: Duplex, refusal: Refusal, request_id: string): void {
   const { status, body } = refusal
   const payload = JSON.stringify(body)
   const headers = {
     ...SECURITY_HEADERS,
     ...refusal.headers,
+    'x-request-id': request_id,
     'content-type': JSON_TYPE,
     'content-length': Buffer.byteLength(payload),
     connection: 'close',

@@ -2,7 +2,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from 'fastify'
 import { type Clock, SECOND_MS, systemClock } from '../core/clock.ts'
-import { newId } from '../core/ids.ts'
+import { newRequestId } from '../core/ids.ts'
 import { type Cidr, canonicalAddress, isIn } from '../core/ip-address.ts'
 import { Refusal } from '../core/refusal.ts'
 import { answerClientError, answerError, answerRefusal, answerTunnel, JSON_TYPE, SECURITY_HEADERS } from './answers.ts'
@@ -27,11 +27,12 @@ interface Manners {
 
 export function buildFastify(logger: FastifyBaseLogger, manners: Manners = {}) {
   const { trusted_proxies = [], clock = systemClock, arrival } = manners
+  const newName = () => newRequestId(clock.now())
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }), // metrics count requests; logs tell of trouble
     childLoggerFactory: (service, bindings) => new RequestLog(service, bindings),
-    genReqId: () => newId('req'),
+    genReqId: newName,
     // For scheme and host. Whom a request counts for is `request.address`, which also reads what proxies garble.
     trustProxy: trusted_proxies.length > 0 && ((address) => isAmong(address, trusted_proxies)),
     bodyLimit: BODY_MAX_BYTES,
@@ -54,19 +55,19 @@ export function buildFastify(logger: FastifyBaseLogger, manners: Manners = {}) {
       const message = tooLong ? 'Nothing has an id this long.' : `The address is not valid: ${error.message}`
       answerRefusal(new Refusal(tooLong ? 'not_found' : 'invalid_request', message), reply as never)
     },
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, newName()),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   closeGracefully(app.server)
   const arrivals = setInterval(watchArrivals(app.server, clock, arrival), SECOND_MS).unref()
   app.addHook('onClose', async () => clearInterval(arrivals))
-  app.server.on('connect', answerTunnel)
+  app.server.on('connect', (_request, socket) => answerTunnel(socket, newName()))
   app.server.on('checkExpectation', (_request, response) => {
     const { status, body } = new Refusal('expectation_failed', "Only 'Expect: 100-continue' is understood.")
     const payload = JSON.stringify(body)
     const length = Buffer.byteLength(payload)
-    const headers = { ...SECURITY_HEADERS, 'content-type': JSON_TYPE, 'content-length': length, connection: 'close' }
-    response.writeHead(status, headers).end(payload)
+    const own = { 'x-request-id': newName(), 'content-type': JSON_TYPE, 'content-length': length, connection: 'close' }
+    response.writeHead(status, { ...SECURITY_HEADERS, ...own }).end(payload)
   })
 
   app.decorateRequest('route')

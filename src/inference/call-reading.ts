@@ -1,7 +1,7 @@
 // From a request to a Call: its body, its hints (inline, or by a reference that goes before them, §10.1), its session
 // and its deadline.
 import type { FastifyRequest } from 'fastify'
-import { newTraceId } from '../core/ids.ts'
+import { traceIdOf } from '../core/ids.ts'
 import { decodeHints, type Hints } from '../hints/hints.ts'
 import { hintsStore } from '../hints/hints-store.ts'
 import type { CallKind } from '../providers/provider.ts'
@@ -36,9 +36,10 @@ export async function readCall({ kind, request, readConversation, isClosed }: Re
   if (is_closed) ignored.push(session.field)
   return {
     endpoint: request.route.url ?? '',
-    trace_id: newTraceId(received_at),
+    trace_id: traceIdOf(request.id),
     received_at,
     caller: request.caller,
+    is_keyed: request.keyed !== undefined,
     hints,
     session_id: is_closed ? undefined : session?.id,
     ignored_fields: ignored,

@@ -27,6 +27,8 @@ export interface Call extends Asked {
   trace_id: string
   received_at: number
   caller: Caller
+  /** It carries an idempotency key (§11). */
+  is_keyed: boolean
   hints: Hints | undefined
   session_id: string | undefined
   /** R75: what of its hints nobody acted on, by name. */

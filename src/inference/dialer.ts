@@ -63,6 +63,9 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
   }
 
   return {
+    /** What goes along to the target, so that nothing that it says of it is told on. */
+    secretFor: keyFor,
+
     async providerFor(target: Target, project_id: string): Promise<Provider> {
       const { protocol, secret } = target.dialling
       if (protocol === 'placeholder') return standIn

@@ -5,15 +5,18 @@ import type { Hold } from '../budgets/budget.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
 import { isRefusal } from '../credentials/credential.ts'
-import type { Provider, ProviderAnswer } from '../providers/provider.ts'
+import { upTo } from '../providers/first-bytes.ts'
+import { type Provider, type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
 import type { AttemptTimes } from '../usage/usage-event.ts'
 import type { Slot } from './admission.ts'
 import { type OpenedStream, type Opening, openStream } from './answer-stream.ts'
 import type { Call } from './call.ts'
+import { aboutOf, cleared, saidOfFailure } from './failed-attempt.ts'
 import { type SseFrames, sseFrames } from './sse-frames.ts'
-import type { Attempt, Route, Target } from './target.ts'
+import { type Attempt, isCustomers, type Route, type Target } from './target.ts'
 import type { TokenCounts } from './token-counts.ts'
-import { type Verdict, verdictOn, verdictOnFailure } from './upstream-verdict.ts'
+import { ENVELOPE_MAX_BYTES, wordsIn, wordsOf, wordsOfAnswer } from './upstream-reason.ts'
+import { type Elsewhere, refusalOf, type Verdict, verdictOn, verdictOnFailure } from './upstream-verdict.ts'
 import { tokensOf } from './whole-answer.ts'
 
 /** What is held for one attempt; `clamp_output_to` is what the budget still buys (R43). */
@@ -32,6 +35,8 @@ export interface DispatchStages {
   providerFor(call: Call, target: Target): Promise<Provider>
   bodyFor(call: Call, target: Target, held: Held): Buffer
   headersFor(call: Call, target: Target): Record<string, string>
+  /** What must not be told on of what the target says. */
+  secretFor(call: Call, target: Target): Promise<string | undefined>
   breakers: { allows(target_id: string): boolean; succeeded(target_id: string): void; failed(target_id: string): void }
   /** R73: what a provider says to a project's own credential. */
   noteCredential(call: Call, credential_id: string, is_refused: boolean): Promise<void>
@@ -67,7 +72,7 @@ export type Answered =
   | { kind: 'stream'; stream: OpenedStream }
   | { kind: 'whole'; content_type: string; body: Buffer; tokens: TokenCounts }
   /** An upstream's own 4xx: the client's to read, never charged. */
-  | { kind: 'client_error'; status: number; content_type: string; body: Buffer }
+  | { kind: 'client_error'; status: number; content_type: string; body: Buffer; said: string | undefined }
 
 export async function dispatch(
   call: Call,
@@ -78,16 +83,21 @@ export async function dispatch(
   const attempts: Attempt[] = []
   let last: Pick<Failed, 'target' | 'slot'> | undefined
   let reason: unknown
+  let is_customers = true // whose business it is where nobody answers
   for (const target of route.candidates) {
     const tried = await tryTarget(call, target, stages, signal)
     if (tried.dialled) attempts.push(attemptOf(attempts.length + 1, target, tried, stages.now() - call.received_at))
     if (tried.kind === 'answered') return notingContent({ target, attempts, ...tried.got }, call, stages, signal)
     if (tried.dialled) last = { target, slot: tried.dialled }
+    is_customers &&= isCustomers(target)
     reason = tried.kind === 'aborted' ? tried.reason : (reason ?? tried.reason)
     if (!tried.may_repeat) break
   }
   reason ??= new Refusal('unavailable', 'No target could take this call.')
-  if (last) await stages.noteFailed(call, route, { ...last, attempts, reason })
+  if (last) {
+    await stages.noteFailed(call, route, { ...last, attempts, reason })
+    if (reason instanceof Refusal) reason.about = { ...reason.about, is_customers, has_event: true }
+  }
   throw reason
 }
 
@@ -102,6 +112,8 @@ type Tried =
       dialled: Slot | undefined
       status: number | undefined
       failure: string
+      /** What the upstream said of it. */
+      message?: string | undefined
       may_repeat: boolean
       reason: unknown
     }
@@ -136,20 +148,24 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
     if (noted) await stages.noteCredential(call, noted.credential_id, noted.is_refused)
     const verdict = verdictOn(upstream.status, upstream.retry_after_s)
     if (verdict.kind === 'try_elsewhere') {
-      upstream.cancel()
+      const said = await saidOfFailure({ call, target, stages }, upstream)
       await giveBack(slot, hold, stages)
-      return failed({ call, target, stages, slot, times }, verdict, upstream.status)
+      return failed({ call, target, stages, slot, times }, verdict, said)
     }
-    const answer = await answerOf(call, upstream, verdict, stages.opening)
+    const answer = await answerOf({ call, target, stages }, upstream, verdict)
     const answered_ms = stages.now() - call.received_at
     return { kind: 'answered', dialled: slot, times, got: { slot, hold, answered_ms, ttft_ms: null, answer } }
   } catch (error) {
     await giveBack(slot, hold, stages)
-    if (signal.aborted) return { ...aborted(signal.reason, slot), dialled, times }
+    if (signal.aborted) return { ...aborted(signal.reason, target, slot), dialled, times }
     const verdict = verdictOnFailure(error)
     // An address that may not be dialled is found out before there is a connection, and is an attempt all the same.
-    if (verdict?.kind === 'try_elsewhere' && slot)
-      return failed({ call, target, stages, slot, times }, verdict, undefined)
+    if (verdict && slot) {
+      const trial = { call, target, stages, slot, times }
+      const { said } = error as UpstreamError
+      return failed(trial, verdict, said === undefined ? undefined : await cleared(trial, said))
+    }
+    if (error instanceof Refusal) error.about ??= aboutOf(target)
     if (error instanceof Refusal && !dialled)
       return { kind: 'failed', dialled, times, status: undefined, failure: error.kind, may_repeat: true, reason: error }
     throw error
@@ -163,26 +179,39 @@ function credentialNews({ credential_id, refusals }: Target, status: number) {
   return is_refused || (refusals && status < 300) ? { credential_id, is_refused } : undefined
 }
 
-function aborted(reason: unknown, slot: Slot | undefined) {
+function aborted(reason: unknown, target: Target, slot: Slot | undefined) {
   const failure = abortedBy(reason)
-  return { kind: 'aborted', status: undefined, may_repeat: false, failure, reason: abortedWith(reason, slot) } as const
+  const told = abortedWith(reason, target, slot)
+  return { kind: 'aborted', status: undefined, may_repeat: false, failure, reason: told } as const
 }
 
 const abortedBy = (reason: unknown) => (reason instanceof Refusal ? reason.kind : 'client_left')
 
 /** §10.2: a deadline that passed before there was a slot is told apart from one that passed afterwards. */
-function abortedWith(reason: unknown, slot: Slot | undefined): unknown {
+function abortedWith(reason: unknown, target: Target, slot: Slot | undefined): unknown {
   if (!(reason instanceof Refusal)) return reason
   const headers = { ...reason.headers, 'agent-qos-admission': slot?.verdict ?? 'expired_before_start' }
-  return new Refusal(reason.kind, reason.message, { headers, cause: reason.cause })
+  return new Refusal(reason.kind, reason.message, { headers, cause: reason.cause, about: aboutOf(target) })
 }
 
-async function answerOf(call: Call, upstream: ProviderAnswer, verdict: Verdict, opening: Opening): Promise<Answered> {
+type Asked = Pick<Trial, 'call' | 'target' | 'stages'>
+
+async function answerOf(asked: Asked, upstream: ProviderAnswer, verdict: Verdict): Promise<Answered> {
+  const { call } = asked
   const { status, content_type } = upstream
-  if (verdict.kind === 'hand_on') return { kind: 'client_error', status, content_type, body: await upstream.whole() }
-  if (call.stream) return { kind: 'stream', stream: await openStream(upstream, framesFor(call), opening) }
+  if (verdict.kind === 'hand_on') {
+    const { bytes: body } = await upTo(ENVELOPE_MAX_BYTES, upstream)
+    const said = await cleared(asked, (secret) => wordsOf(body, secret))
+    return { kind: 'client_error', status, content_type, body, said }
+  }
+  if (call.stream) return { kind: 'stream', stream: await opened(upstream, framesFor(call), asked.stages.opening) }
   const body = await upstream.whole()
-  return { kind: 'whole', content_type, body, tokens: tokensOf(call, body) }
+  try {
+    return { kind: 'whole', content_type, body, tokens: tokensOf(call, body) }
+  } catch (error) {
+    if (error instanceof UpstreamError) error.said = (secret) => wordsOfAnswer(body, secret)
+    throw error
+  }
 }
 
 /** The time of the first token, and what the target is thought of, wait for content where headers did not (R82). */
@@ -207,6 +236,15 @@ function notingContent(got: Dispatched, call: Call, stages: DispatchStages, sign
 
 const framesFor = (call: Call): SseFrames => sseFrames({ kind: call.kind, drop_usage: !call.wants_usage })
 
+async function opened(upstream: ProviderAnswer, frames: SseFrames, opening: Opening): Promise<OpenedStream> {
+  try {
+    return await openStream(upstream, frames, opening)
+  } catch (error) {
+    if (error instanceof UpstreamError && frames.failed()) error.said = (secret) => wordsIn(frames.error(), secret)
+    throw error
+  }
+}
+
 interface Trial {
   call: Call
   target: Target
@@ -215,15 +253,15 @@ interface Trial {
   times: Times
 }
 
-type Elsewhere = Extract<Verdict, { kind: 'try_elsewhere' }>
-
-function failed({ call, target, stages, slot, times }: Trial, verdict: Elsewhere, status: number | undefined): Tried {
-  const { failure, counts_against, surely_not_executed, refusal } = verdict
+function failed({ call, target, stages, slot, times }: Trial, verdict: Elsewhere, message?: string): Tried {
+  const { status, failure, counts_against, surely_not_executed } = verdict
   if (counts_against) stages.breakers.failed(target.id)
   // §11 retry_safety: only what was surely not executed is tried again.
   const cautious = call.hints?.safety?.retry_safety === 'idempotent_generation_only'
   const may_repeat = surely_not_executed || !cautious
-  return { kind: 'failed', dialled: slot, times, status, failure, may_repeat, reason: refusal }
+  const reason = refusalOf(verdict, target.provider, message)
+  reason.about = { upstream_status: status, said: message, ...aboutOf(target) }
+  return { kind: 'failed', dialled: slot, times, status, failure, message, may_repeat, reason }
 }
 
 async function giveBack(slot: Slot | undefined, hold: Hold | undefined, stages: DispatchStages): Promise<void> {
@@ -245,6 +283,7 @@ function attemptOf(n: number, target: Target, tried: Tried, ended_ms: number): A
     times: { started_ms, queue_ms, dialled_ms, ended_ms },
     status: has_answered ? 200 : tried.status,
     failure: has_answered ? undefined : tried.failure,
+    message: has_answered ? undefined : tried.message,
     ttft_ms: undefined, // see notingContent
   }
 }

@@ -1,6 +1,8 @@
 // §8.2: the usage event of a generation that was dialled and came to nothing. No tokens and no money: it is written
 // after the hold went back, so it can neither charge nor hold up anyone's budget.
 import { Refusal } from '../core/refusal.ts'
+import { kindOf } from '../refusals/refusal-kind.ts'
+import type { TraceFacts } from '../usage/trace.ts'
 import type { Ending, UsageEvent } from '../usage/usage-event.ts'
 import type { Call } from './call.ts'
 import { ClientLeft } from './client.ts'
@@ -22,6 +24,14 @@ export function failedEvent(call: Call, route: Route, failed: Failed, now: numbe
     repeated_tokens_est: 0,
   }
   return eventOf(call, { ttft_ms: null, ...failed }, produced, { now, ...NO_MONEY })
+}
+
+/** R80: what its client was told, and in which headers. */
+export function failedFacts(call: Call, { attempts, reason }: Failed): TraceFacts {
+  const facts = { stream: call.stream, keyed: call.is_keyed, fallback_used: attempts.length > 1 }
+  if (!(reason instanceof Refusal)) return facts
+  const { status, body, headers } = reason
+  return { ...facts, refusal: { layer: kindOf(reason) ?? 'fault', status, headers, ...body.error } }
 }
 
 /** Who ended it: the client, its deadline, or the upstreams, of which none answered. */

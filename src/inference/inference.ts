@@ -1,6 +1,7 @@
 // The inference path put together: every stage of pipeline.ts with the parts that it needs.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../core/clock.ts'
+import { traceIdOf } from '../core/ids.ts'
 import { maySee } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Stop, type StopSignal } from '../core/stop-signal.ts'
@@ -12,6 +13,7 @@ import { mayNameModel, unknownModel } from '../keys/key-terms.ts'
 import type { Allowance } from '../limits/generation-hooks.ts'
 import { tokensOnArrival } from '../limits/policy.ts'
 import type { CallKind } from '../providers/provider.ts'
+import { toldBy } from '../refusals/refused-call.ts'
 import type { ResponseStore } from '../responses/response-store.ts'
 import type { Db } from '../storage/db.ts'
 import { admission } from './admission.ts'
@@ -28,7 +30,7 @@ import { type DeferredWrites, isAway } from './deferred-writes.ts'
 import { departures } from './departures.ts'
 import type { Dialer } from './dialer.ts'
 import { type DispatchStages, dispatch } from './dispatch.ts'
-import { failedEvent } from './failed-generation.ts'
+import { failedEvent, failedFacts } from './failed-generation.ts'
 import { holdFor } from './hold.ts'
 import { noneFits } from './no-route.ts'
 import { leftBehind } from './own-capacity.ts'
@@ -38,10 +40,8 @@ import { responsesOverChat } from './responses-over-chat.ts'
 import type { Snapshots } from './routing-snapshot.ts'
 import { type Bill, bare, type Money, type SettleNeeds, settle } from './settle.ts'
 import type { Route, Target } from './target.ts'
+import { remaining, tooLate } from './time-limit.ts'
 import { bodyFor, headersFor } from './upstream-request.ts'
-
-/** No generation outlives this, whatever its target says. */
-const LONGEST_MS = 30 * 60_000
 
 export interface InferenceNeeds {
   clock: Clock
@@ -112,6 +112,8 @@ export function inference(needs: InferenceNeeds) {
       })
   }
 
+  const secretFor = ({ caller }: Call, target: Target) => dialer.secretFor(target, caller.project_id)
+
   const dispatching: DispatchStages = {
     now: clock.now,
     opening,
@@ -130,6 +132,7 @@ export function inference(needs: InferenceNeeds) {
     },
     bodyFor,
     headersFor,
+    secretFor,
     breakers: health,
     async noteCredential({ caller: { project_id } }, credential_id, is_refused) {
       const note = is_refused ? noteRefused : noteTaken
@@ -138,7 +141,7 @@ export function inference(needs: InferenceNeeds) {
     async noteFailed(call, route, failed) {
       left.note(call.caller.project_id, leftBehind(route, failed), failed.target.id)
       const event = failedEvent(call, route, failed, clock.now())
-      await deferred.surely(() => usageOn(db).insert(event))
+      await deferred.surely(() => usageOn(db).insert(event, failedFacts(call, failed)))
     },
   }
 
@@ -171,6 +174,8 @@ export function inference(needs: InferenceNeeds) {
       return deferred.surely(settleLater(bare({ call, got, produced, together })))
     },
     tellOperator: (refusal) => tellTrouble(refusal, refusal, request),
+    noteRefused: (refusal, told) => request.noteRefused(refusal, told),
+    secretFor,
     giveBack: async ({ hold }) => void (hold && (await deferred.surely(() => slices.release(hold)))),
   })
 
@@ -252,6 +257,7 @@ function tell(client: Client, error: unknown, request: FastifyRequest): void {
   if (!client.hasBegun()) throw error
   const refusal = asRefusal(error as FastifyError)
   tellTrouble(refusal, error as Error, request)
+  request.noteRefused(refusal, toldBy(refusal, { 'agent-trace-id': traceIdOf(request.id) }))
   client.fail(refusal)
 }
 
@@ -279,16 +285,3 @@ function admissionOf(call: Call, target: Target, signal: StopSignal) {
     signal,
   }
 }
-
-const remaining = ({ deadline_at }: Call, now: number) =>
-  deadline_at === undefined ? LONGEST_MS : Math.min(LONGEST_MS, Math.max(0, deadline_at - now))
-
-/** R44, R45. */
-const tooLate = ({ deadline_at }: Call) =>
-  new Refusal(
-    'deadline_exceeded',
-    `The ${deadline_at === undefined ? 'time limit' : 'deadline'} has passed. Nothing was charged.`,
-    {
-      headers: { 'x-should-retry': 'false' },
-    },
-  )

@@ -15,6 +15,8 @@ import {
 } from '../headers/agent-headers.ts'
 import type { KeptResponse } from '../idempotency/idempotency.ts'
 import type { Reservation } from '../idempotency/idempotency-store.ts'
+import { UpstreamError } from '../providers/provider.ts'
+import type { ToldRefusal } from '../refusals/refused-call.ts'
 import type { Link } from '../reuse/prefix-chain.ts'
 import type { Db } from '../storage/db.ts'
 import type { Ending } from '../usage/usage-event.ts'
@@ -22,13 +24,15 @@ import type { OpenedStream } from './answer-stream.ts'
 import type { Call } from './call.ts'
 import { type Client, ClientLeft } from './client.ts'
 import type { Answered, Dispatched } from './dispatch.ts'
+import { aboutOf, cleared } from './failed-attempt.ts'
 import { isFallback } from './own-capacity.ts'
 import { hintsHonored, type ReuseBelief, targetMet, targetMetSoFar } from './qos.ts'
 import type { Money, Produced, Together } from './settle.ts'
 import type { SseFrames } from './sse-frames.ts'
-import type { Route } from './target.ts'
+import type { Attempt, Route, Target } from './target.ts'
 import { estimateUsage, NO_TOKENS, readUsage, type TokenCounts } from './token-counts.ts'
-import { whatWasRefused } from './upstream-reason.ts'
+import { whatWasRefused, withoutOtherCode, wordsIn } from './upstream-reason.ts'
+import { brokenOff } from './upstream-verdict.ts'
 
 export interface Stages {
   chooseRoute(call: Call): Promise<Route> | Route
@@ -45,6 +49,10 @@ export interface Stages {
   giveBack(got: Dispatched): Promise<void>
   /** What the client hears in the middle of a stream, the operator must hear too. */
   tellOperator(refusal: Refusal): void
+  /** R80: what the client is told in an upstream's own words is put on record. */
+  noteRefused(refusal: Refusal, told: ToldRefusal): void
+  /** What must not be told on of what the target says. */
+  secretFor(call: Call, target: Target): Promise<string | undefined>
   /** Whether the whole stream is needed afterwards. */
   wantsBody(call: Call): boolean
   /** Whether `also` has anything to write. */
@@ -98,6 +106,7 @@ export async function generate(call: Call, client: Client, stages: Stages, signa
       await answer(run, signal) //                                R41, R42: charged once, told truly
     } catch (error) {
       await stages.giveBack(got) //                               what was not settled is not kept back either
+      if (error instanceof Refusal) error.about ??= { attempts: got.attempts, ...aboutOf(got.target) }
       throw error
     } finally {
       got.slot.release()
@@ -136,16 +145,22 @@ async function answerWhole(run: Run, { content_type, body, tokens }: Whole): Pro
 async function answerClientError(run: Run, answered: Extract<Answered, { kind: 'client_error' }>): Promise<void> {
   await run.stages.giveBack(run.got)
   if (run.reservation) await run.stages.release(run.reservation)
-  const { status, body } = answered
-  const said = whatWasRefused(body)
-  if (!said.is_envelope) throw upstreamRefused(status, said.reason)
-  run.client.send(status, { 'content-type': 'application/json; charset=utf-8', ...headersOf(factsOf(run)) }, body)
+  const { status, body, said } = answered
+  const { envelope, reason } = whatWasRefused(body)
+  const refusal = upstreamRefused(status, reason)
+  const { target, attempts } = run.got
+  refusal.about = { upstream_status: status, said, attempts, ...aboutOf(target) }
+  if (!envelope) throw refusal
+  const headers = headersOf(factsOf(run))
+  run.stages.noteRefused(refusal, { status, headers, ...envelope })
+  run.client.send(status, { 'content-type': 'application/json; charset=utf-8', ...headers }, withoutOtherCode(body))
 }
 
 const upstreamRefused = (status: number, reason: string | undefined) =>
   new Refusal(
     'invalid_request',
     `The upstream refused this request with status ${status}${reason === undefined ? '.' : `: ${reason}`}`,
+    { by: 'upstream' },
   )
 
 async function answerStream(
@@ -203,17 +218,31 @@ async function endEarly(run: Run, stream: OpenedStream, reason: unknown): Promis
   const late = reason instanceof Refusal && reason.kind === 'deadline_exceeded'
   const tokens = got.ttft_ms === null ? NO_TOKENS : streamed(call, stream.frames)
   const ending: Ending = left ? 'client_left' : late ? 'deadline_exceeded' : 'upstream_failed'
-  const money = await stages.settleDelivered(call, got, await producedOf(run, ending, tokens), undefined)
+  const { target } = got
+  const { frames } = stream
+  const said = frames.failed()
+    ? await cleared({ call, target, stages }, (secret) => wordsIn(frames.error(), secret))
+    : undefined
+  const broken = ending === 'upstream_failed' ? { ...got, attempts: brokenAttempts(run, frames, reason, said) } : got
+  const money = await stages.settleDelivered(call, broken, await producedOf(run, ending, tokens), undefined)
   if (reservation) await stages.release(reservation)
   const trailers = Object.assign(money ? moneyHeaders(money) : {}, lateHeaders(run))
-  const refusal = reason instanceof Refusal ? reason : brokenOff(reason)
+  const refusal = reason instanceof Refusal ? reason : brokenOff(target.provider, said, reason)
+  refusal.about = { said, has_event: true, ...aboutOf(target) }
   if (!left) stages.tellOperator(refusal)
   if (stream.hasToldFailure()) return client.end(trailers) // the upstream has said so itself
   client.fail(refusal, trailers)
 }
 
-const brokenOff = (cause: unknown) =>
-  new Refusal('upstream_failed', 'The upstream broke off. Nothing was charged.', { cause })
+/** R80: the last of them answered, and then did not go on. */
+function brokenAttempts({ got }: Run, frames: SseFrames, reason: unknown, message: string | undefined): Attempt[] {
+  const { attempts } = got
+  const broke = reason instanceof UpstreamError ? reason.failure : 'fault'
+  const failure = frames.failed() ? 'an error event' : broke
+  return attempts.map((attempt, at) =>
+    at === attempts.length - 1 ? Object.assign({}, attempt, { failure, message }) : attempt,
+  )
+}
 
 async function producedOf(
   { call, route, got, stages, reservation, reuse, is_target_open }: Run,

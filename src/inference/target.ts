@@ -71,6 +71,12 @@ export interface Attempt {
   status: number | undefined
   /** Why it was given up, where it was. */
   failure: string | undefined
+  /** What the upstream said of that (R80). */
+  message: string | undefined
   ttft_ms: number | undefined
   times: AttemptTimes
 }
+
+/** Theirs to look after: a cluster, or a credential of their own. */
+export const isCustomers = ({ profile }: Target) =>
+  profile === 'byok' || profile === 'byoc_native' || profile === 'byoc_epp'

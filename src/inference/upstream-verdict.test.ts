@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { UpstreamError, type UpstreamFailure } from '../providers/provider.ts'
-import { verdictOn, verdictOnFailure } from './upstream-verdict.ts'
+import { brokenOff, refusalOf, verdictOn, verdictOnFailure } from './upstream-verdict.ts'
 
 test.each([
   [200, 'take'],
@@ -33,7 +33,7 @@ test.each([
   (status, answered, counts_against, surely_not_executed) => {
     const verdict = verdictOn(status, undefined)
     expect(verdict).toMatchObject({ kind: 'try_elsewhere', counts_against, surely_not_executed })
-    if (verdict.kind === 'try_elsewhere') expect(verdict.refusal.status).toBe(answered)
+    if (verdict.kind === 'try_elsewhere') expect(refusalOf(verdict, 'main', undefined).status).toBe(answered)
   },
 )
 
@@ -44,7 +44,7 @@ test.each([
 ])('R49 the upstream’s own wait is told: %s', (retry_after_s, told) => {
   const verdict = verdictOn(429, retry_after_s)
   if (verdict.kind !== 'try_elsewhere') throw new Error('taken')
-  expect(verdict.refusal.headers).toEqual({ 'retry-after': told })
+  expect(refusalOf(verdict, 'main', undefined).headers).toEqual({ 'retry-after': told })
 })
 
 /** failure, counted by the breaker, surely not executed */
@@ -61,4 +61,51 @@ test.each([
 
 test('R47 what is no failure of the upstream is not its business', () => {
   expect(verdictOnFailure(new TypeError('ours'))).toBeUndefined()
+})
+
+describe('R80 the client is told who failed, how, and what it said', () => {
+  const told = (status: number, said?: string) => {
+    const verdict = verdictOn(status, undefined)
+    if (verdict.kind !== 'try_elsewhere') throw new Error('taken')
+    return refusalOf(verdict, 'main', said).message
+  }
+
+  test.each([
+    [
+      500,
+      'boom at layer 3.',
+      "The upstream 'main' failed before it answered: status 500: boom at layer 3. Nothing was charged.",
+    ],
+    [503, undefined, "The upstream 'main' failed before it answered: status 503. Nothing was charged."],
+    [429, 'slow down', "The upstream 'main' is limiting our rate: slow down. Nothing was charged."],
+    [404, 'no such model', "The upstream 'main' does not have this model: no such model."],
+    [
+      401,
+      'wrong key',
+      "The upstream 'main' refused the credential that this call was sent with: wrong key. Nothing was charged.",
+    ],
+  ])('%i, %s', (status, said, message) => {
+    expect(told(status, said)).toBe(message)
+  })
+
+  test('however much it said', () => {
+    expect(told(500, 'x'.repeat(2_000))).toHaveLength(told(500, 'x'.repeat(500)).length + 1)
+  })
+
+  test('without an address or a system error, which are for the log', () => {
+    const error = new UpstreamError('connect', new Error('connect ECONNREFUSED 10.0.0.7:8000'))
+    const verdict = verdictOnFailure(error)
+    if (!verdict) throw new Error('taken')
+    const refusal = refusalOf(verdict, 'main', undefined)
+    expect(refusal.message).toBe(
+      "The upstream 'main' failed before it answered: no connection to it could be made. Nothing was charged.",
+    )
+    expect(refusal.cause).toBe(error)
+  })
+
+  test('in mid-stream', () => {
+    expect(brokenOff('main', 'out of memory.', undefined).message).toBe(
+      "The upstream 'main' broke off: out of memory. Nothing was charged.",
+    )
+  })
 })

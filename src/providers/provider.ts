@@ -61,6 +61,8 @@ export type UpstreamFailure =
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
   readonly failure: UpstreamFailure
+  /** What the upstream said of it, where it said anything, without the credential that was sent. */
+  said: ((secret: string | undefined) => string | undefined) | undefined
 
   constructor(failure: UpstreamFailure, cause?: unknown) {
     super(`upstream: ${failure}`, { cause })

@@ -50,6 +50,7 @@ const RATES: Record<RefusedBy, RefusalKind | undefined> = {
 /** Undefined for what belongs to no project. */
 export function kindOf({ kind, by }: Pick<Refusal, 'kind' | 'by'>): RefusalKind | undefined {
   if (kind === 'rate_limited') return by && RATES[by]
+  if (by === 'upstream') return 'upstream'
   return BY_NAME[kind] ?? 'validation'
 }
 

@@ -57,6 +57,11 @@ export function metrics() {
       help: 'Refusals that GET /v2/refusals does not tell of, because too many projects met one within seconds.',
       registers,
     }),
+    refusalsUnkept: new Counter({
+      name: 'switchyard_refusals_unkept_total',
+      help: 'Refused generations that GET /v2/traces does not find: too many kinds of them within a minute.',
+      registers,
+    }),
     openStreams: new Gauge({
       name: 'switchyard_stream_leases',
       help: 'Streams that keys hold open here.',

@@ -1,12 +1,25 @@
-// GET /v2/traces/{trace_id}: one generation's life as a timeline.
+// GET /v2/traces/{trace_id}: one generation's life as a timeline, whether it was answered, failed or refused (R80).
 import { Type } from 'typebox'
-import { found, type Routes } from '../http/routes.ts'
-import { Trace, traceOf } from './trace.ts'
+import { traceIdOf } from '../core/ids.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Routes } from '../http/routes.ts'
+import type { RefusedCall } from '../refusals/refused-call.ts'
+import type { Db } from '../storage/db.ts'
+import { refusedTrace, Trace, traceOf } from './trace.ts'
 import { usageStore } from './usage-store.ts'
 
-const Params = Type.Object({ trace_id: Type.String({ description: 'Begins `trc_`; the answer had it in a header.' }) })
+const Params = Type.Object({
+  trace_id: Type.String({
+    description: 'Begins `trc_` or `req_`: what the answer had as `Agent-Trace-Id` or as `x-request-id`.',
+  }),
+})
 
-export const traceRoutes: Routes = async (app) => {
+interface Needs {
+  /** Refused generations, with those that are in no store yet. */
+  refusedOn(db: Db): { find(project_id: string, trace_id: string): Promise<RefusedCall | undefined> }
+}
+
+export const traceRoutes: Routes<Needs> = async (app, { refusedOn }) => {
   app.get(
     '/v2/traces/:trace_id',
     {
@@ -16,12 +29,26 @@ export const traceRoutes: Routes = async (app) => {
         summary: 'One generation from arrival to end',
         description:
           'Admission, hold, each attempt, the first token, the answer and the settling as a timeline, and the ' +
-          '`Agent-*` headers of the answer in a sentence each. A request that was refused leaves no trace.',
+          '`Agent-*` headers of the answer in a sentence each. Of one that was refused: which layer said no, why, ' +
+          'and what the upstream said. Refusals are found for 30 days: of equal ones the first of each minute, with ' +
+          'how many there were. Those of other replicas come a few seconds late.',
         params: Params,
         response: { 200: Trace },
       },
     },
-    async ({ caller, params: { trace_id }, db }) =>
-      traceOf(found(await usageStore(db).findTraced(caller.project_id, trace_id), 'trace', trace_id)),
+    async ({ caller: { project_id }, params, db }) => {
+      const trace_id = params.trace_id.startsWith('req_') ? traceIdOf(params.trace_id) : params.trace_id
+      const traced = await usageStore(db).findTraced(project_id, trace_id)
+      if (traced) return traceOf(traced)
+      const refused = await refusedOn(db).find(project_id, trace_id)
+      if (refused) return refusedTrace(refused)
+      throw unknown(params.trace_id)
+    },
   )
 }
+
+const unknown = (id: string) =>
+  new Refusal(
+    'not_found',
+    `No generation '${id}' in this project. Of many equal refusals only the first of each minute are kept.`,
+  )

@@ -94,3 +94,21 @@ test.each([
   const { timeline } = traceOf({ event: usageEvent('prj_1', { status }), facts: FACTS })
   expect(timeline.at(-1)).toMatchObject({ phase: 'end', outcome: status, sentence: expect.stringContaining(words) })
 })
+
+test('R80 a status that is the failure is said once', () => {
+  const sentences = traceOf({ event: failedOver, facts: FACTS }).timeline.map(({ sentence }) => sentence)
+  expect(sentences).toContain('provider:p1 was called for gpt-4o, and failed: status 503.')
+})
+
+test.each([
+  ['completed', null],
+  ['client_left', null],
+  ['failed', { layer: 'upstream', status: 502, code: 'upstream_error' }],
+  ['upstream_failed', { layer: 'upstream', status: 200 }],
+  ['deadline_exceeded', { layer: 'deadline', status: 200, code: 'deadline_exceeded' }],
+] as const)('R80 what an event alone tells of one that ended as %s', (status, refusal) => {
+  const attempts = [attempt(1, { status: 500, failure: 'status 500', message: 'boom' })]
+  const told = traceOf({ event: usageEvent('prj_1', { status, attempts }), facts: undefined }).refusal
+  if (refusal === null) expect(told).toBeNull()
+  else expect(told).toMatchObject({ ...refusal, upstream_message: 'boom', count: 1 })
+})

@@ -1,7 +1,8 @@
-// One generation's life as a timeline, worked out from its usage event: what happened, when, for how long, and which
-// Agent-* headers its client got (§10.2). Pure.
+// One generation's life as a timeline, worked out from its usage event, or from the record of its refusal (R80): what
+// happened, when, for how long, and which Agent-* headers its client got (§10.2). Pure.
 import { type Static, Type } from 'typebox'
 import { rfc3339 } from '../core/clock.ts'
+import { requestIdOf } from '../core/ids.ts'
 import { orNull, time } from '../core/shapes.ts'
 import {
   type ExecutionMode,
@@ -14,7 +15,10 @@ import {
   TARGET_MET,
 } from '../headers/agent-headers.ts'
 import { explainHeader } from '../headers/header-explanations.ts'
-import { UsageEvent } from './usage-event.ts'
+import { REFUSAL_KINDS, type RefusalKind } from '../refusals/refusal-kind.ts'
+import type { RefusedCall, ToldRefusal } from '../refusals/refused-call.ts'
+import { type Moment, refusedTimeline, Step, timelineOf } from './trace-timeline.ts'
+import { UsageAttempt, UsageEvent } from './usage-event.ts'
 
 /** What a trace tells beyond the usage event. */
 export interface TraceFacts {
@@ -30,6 +34,8 @@ export interface TraceFacts {
   /** R82: the headers left before it was known whether the target was met. */
   target_met_in_trailer?: boolean | undefined
   input_discount_pct?: number | undefined
+  /** What the client was told, where nobody answered (R80). */
+  refusal?: ToldRefusal & { layer: RefusalKind }
 }
 
 export interface TracedEvent {
@@ -38,24 +44,34 @@ export interface TracedEvent {
   facts: TraceFacts | undefined
 }
 
-const PHASES = ['arrival', 'admission', 'hold', 'attempt', 'first_token', 'answer', 'settle', 'end'] as const
-
-const Step = Type.Object({
-  phase: Type.Enum(PHASES),
-  at: time(),
-  started_ms: Type.Integer({ description: 'Since the request arrived.' }),
-  duration_ms: Type.Integer({ description: '0 for what is a moment.' }),
-  attempt: orNull(Type.Integer({ description: 'Which attempt it belongs to; null where to none.' })),
-  target: orNull(Type.String()),
-  outcome: orNull(Type.String({ description: 'How an attempt, or the whole, ended; null elsewhere.' })),
-  sentence: Type.String({ description: 'The same for people.' }),
-})
-type Step = Static<typeof Step>
+const TracedRefusal = Type.Object(
+  {
+    layer: Type.Enum([...REFUSAL_KINDS], { description: 'Which layer said no; `upstream` also where one failed.' }),
+    status: Type.Integer({ description: 'Of the answer. 200 where a stream had begun.' }),
+    type: Type.String({ description: 'As in the envelope.' }),
+    code: orNull(Type.String()),
+    message: Type.String({ description: 'What the client was told.' }),
+    upstream_message: orNull(
+      Type.String({ description: "The upstream's own words: at most 2 KB, secrets removed. Null where it said none." }),
+    ),
+    count: Type.Integer({
+      description: 'How many equal refusals its minute had, where this was the first of them; else 1.',
+    }),
+  },
+  { title: 'TracedRefusal' },
+)
+type TracedRefusal = Static<typeof TracedRefusal>
 
 export const Trace = Type.Object(
   {
     id: Type.String({ description: 'The trace id.' }),
     object: Type.Literal('trace'),
+    request_id: Type.String({ description: 'The `x-request-id` of the answer.' }),
+    outcome: Type.String({ description: 'The status of the usage event; `refused` where there is none.' }),
+    endpoint: Type.String(),
+    key_id: Type.String(),
+    requested_model: orNull(Type.String({ description: 'Null where it was refused before it was read.' })),
+    target: orNull(Type.String({ description: 'The last that it was meant for; null where it got to none.' })),
     arrived_at: time(),
     ended_at: time(),
     duration_ms: Type.Integer(),
@@ -69,104 +85,86 @@ export const Trace = Type.Object(
       }),
       { description: 'The Agent-* headers of the answer, each explained.' },
     ),
-    usage: UsageEvent,
+    attempts: Type.Unsafe<readonly UsageAttempt[]>(Type.Array(UsageAttempt)),
+    refusal: orNull(TracedRefusal),
+    usage: orNull(UsageEvent),
   },
   { title: 'Trace' },
 )
 export type Trace = Static<typeof Trace>
 
 export function traceOf({ event, facts }: TracedEvent): Trace {
-  const ended = Date.parse(event.created_at)
-  const arrived = ended - event.duration_ms
+  const { trace_id, status, endpoint, key_id, requested_model, duration_ms, attempts } = event
   return {
-    id: event.trace_id,
+    id: trace_id,
     object: 'trace',
-    arrived_at: rfc3339(arrived),
-    ended_at: event.created_at,
-    duration_ms: event.duration_ms,
-    timeline: timelineOf(event).map((moment) => ({ ...moment, at: rfc3339(arrived + moment.started_ms) })),
-    headers: sentHeaders(event, facts),
+    request_id: requestIdOf(trace_id),
+    outcome: status,
+    endpoint,
+    key_id,
+    requested_model,
+    target: attempts.at(-1)?.target ?? null,
+    ...lived(Date.parse(event.created_at), duration_ms, timelineOf(event)),
+    headers: facts?.refusal ? explained(refusedHeaders(trace_id, facts), 'header') : sentHeaders(event, facts),
+    attempts,
+    refusal: refusalIn(event, facts),
     usage: event,
   }
 }
 
-type Moment = Omit<Step, 'at'>
-
-const moment = (phase: Step['phase'], started_ms: number, sentence: string, more: Partial<Moment> = {}): Moment => ({
-  phase,
-  started_ms,
-  duration_ms: 0,
-  attempt: null,
-  target: null,
-  outcome: null,
-  sentence,
-  ...more,
-})
-
-function timelineOf(event: UsageEvent): Moment[] {
-  const { attempts, ttft_ms, duration_ms, endpoint, requested_model } = event
-  return [
-    moment('arrival', 0, `${endpoint} asked for ${requested_model}.`),
-    ...attempts.flatMap((attempt) => attemptSteps(attempt, event)),
-    ...(ttft_ms === null ? [] : answerSteps(ttft_ms, duration_ms)),
-    moment('settle', duration_ms, settleSentence(event)),
-    moment('end', duration_ms, ENDINGS[event.status] ?? `It ended: ${event.status}.`, { outcome: event.status }),
-  ]
+export function refusedTrace(call: RefusedCall): Trace {
+  const { trace_id, endpoint, key_id, kind: layer, model, target, attempts, count, headers } = call
+  const { status, type, code, message, said } = call
+  return {
+    id: trace_id,
+    object: 'trace',
+    request_id: requestIdOf(trace_id),
+    outcome: 'refused',
+    endpoint,
+    key_id,
+    requested_model: model,
+    target,
+    ...lived(call.at_ms, call.duration_ms, refusedTimeline(call)),
+    headers: explained(headers, 'header'),
+    attempts,
+    refusal: { layer, status, type, code, message, upstream_message: said, count },
+    usage: null,
+  }
 }
 
-type Attempt = UsageEvent['attempts'][number]
-
-/** Events of earlier versions say that there were attempts, but not when: they then begin where the queue ended. */
-function attemptSteps(told: Attempt, event: UsageEvent): Moment[] {
-  const { n: attempt, target, failure } = told
-  const ended_ms = told.ttft_ms ?? 0
-  const { times = { started_ms: 0, queue_ms: event.queue_ms, dialled_ms: event.queue_ms, ended_ms } } = told
-  const admitted_ms = times.started_ms + times.queue_ms
-  const whose = { attempt, target }
-  const waited = times.queue_ms > 0
-  return [
-    moment(
-      'admission',
-      times.started_ms,
-      waited ? `It waited for a slot of ${target}.` : `${target} had a slot free.`,
-      {
-        ...whose,
-        duration_ms: times.queue_ms,
-      },
-    ),
-    moment('hold', admitted_ms, 'The most it could cost was set aside, where a limit applies.', {
-      ...whose,
-      duration_ms: Math.max(0, times.dialled_ms - admitted_ms),
-    }),
-    moment('attempt', times.dialled_ms, attemptSentence(told), {
-      ...whose,
-      duration_ms: Math.max(0, times.ended_ms - times.dialled_ms),
-      outcome: failure ?? 'answered',
-    }),
-  ]
+function lived(ended: number, duration_ms: number, timeline: readonly Moment[]) {
+  const arrived = ended - duration_ms
+  return {
+    arrived_at: rfc3339(arrived),
+    ended_at: rfc3339(ended),
+    duration_ms,
+    timeline: timeline.map((moment) => ({ ...moment, at: rfc3339(arrived + moment.started_ms) })),
+  }
 }
 
-function attemptSentence({ kind, target, model, status, failure }: Attempt): string {
-  const called = kind === 'first' ? `${target} was called for ${model}` : `${target} was called instead, for ${model}`
-  if (failure === undefined) return `${called}, and answered.`
-  return `${called}, and failed: ${failure}${status === undefined ? '' : `, status ${status}`}.`
+/** As it was noted; or else, of what broke off in the middle and of earlier versions, as far as the event tells. */
+function refusalIn({ status: ending, attempts }: UsageEvent, facts: TraceFacts | undefined): TracedRefusal | null {
+  const upstream_message = attempts.findLast(({ message }) => message !== undefined)?.message ?? null
+  if (facts?.refusal) {
+    const { layer, status, type, code = null, message } = facts.refusal
+    return { layer, status, type, code, message, upstream_message, count: 1 }
+  }
+  if (ending === 'completed' || ending === 'client_left') return null
+  const { failure = 'unknown' } = attempts.at(-1) ?? {}
+  const status = ending === 'failed' ? 502 : 200
+  if (ending === 'deadline_exceeded')
+    return { layer: 'deadline', status, type: ending, code: ending, message: LATE, upstream_message, count: 1 }
+  const failed = { layer: 'upstream', type: 'server_error', code: 'upstream_error' } as const
+  return { ...failed, status, message: `The upstream failed: ${failure}.`, upstream_message, count: 1 }
 }
 
-const answerSteps = (ttft_ms: number, duration_ms: number): Moment[] => [
-  moment('first_token', ttft_ms, 'The first content was there.'),
-  moment('answer', ttft_ms, 'The answer went to the client.', { duration_ms: Math.max(0, duration_ms - ttft_ms) }),
-]
+const LATE = 'The deadline has passed. Nothing was charged.'
 
-function settleSentence({ charged_micros, written_off_micros }: UsageEvent): string {
-  const charge = `$${charged_micros / 1e6} was charged.`
-  return written_off_micros > 0 ? `${charge} $${written_off_micros / 1e6} more was written off.` : charge
-}
-
-const ENDINGS: Readonly<Record<string, string>> = {
-  completed: 'It was answered in full.',
-  client_left: 'The client left before the end; what was produced until then was charged.',
-  upstream_failed: 'The upstream broke off in mid-answer; nothing was charged.',
-  deadline_exceeded: 'Its deadline passed in mid-answer; nothing was charged.',
+/** A refusal says how to look it up, and what its own headers say. */
+function refusedHeaders(trace_id: string, { keyed, refusal }: TraceFacts): Headers {
+  const own = Object.entries(refusal?.headers ?? {}).filter(([name]) => name.startsWith('agent-'))
+  const replay = keyed ? { 'agent-idempotent-replay': 'false' } : {}
+  return { 'agent-trace-id': trace_id, ...replay, ...(Object.fromEntries(own) as Headers) }
 }
 
 function sentHeaders(event: UsageEvent, facts: TraceFacts | undefined): Trace['headers'] {

@@ -18,6 +18,8 @@ export interface UsageAttempt {
   model: string
   status: number | undefined
   failure: string | undefined
+  /** What the upstream said of it, where it said anything (R80). */
+  message?: string | undefined
   ttft_ms: number | undefined
   /** Absent in events of versions that did not note them. */
   times?: AttemptTimes
@@ -33,7 +35,7 @@ export interface AttemptTimes {
   ended_ms: number
 }
 
-const UsageAttempt = Type.Object(
+export const UsageAttempt = Type.Object(
   {
     n: Type.Integer(),
     kind: Type.Enum(['first', 'provider_failover']),
@@ -42,6 +44,9 @@ const UsageAttempt = Type.Object(
     model: Type.String(),
     status: Type.Optional(Type.Integer()),
     failure: Type.Optional(Type.String()),
+    message: Type.Optional(
+      Type.String({ description: "The upstream's own words about the failure: at most 2 KB, secrets removed." }),
+    ),
     ttft_ms: Type.Optional(Type.Integer()),
     times: Type.Optional(
       Type.Object(

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { faults, withConsole } from './checks.ts'
 import { seedKeys, seedOwner } from './seed.ts'
-import { seedTrace } from './traffic.ts'
+import { seedFailed, seedRefused, seedTrace } from './traffic.ts'
 
 withConsole((scene) => {
   test('§10.2 a header line that is pasted opens its trace: each attempt, the first token, the money, each header', async () => {
@@ -38,13 +38,47 @@ withConsole((scene) => {
     const visit = await scene().visit('/traces', { cookie })
     const { page } = visit
     await page.getByText('No traces yet').waitFor()
-    await page.getByLabel('Trace id').fill('key_1')
+    await page.getByLabel('Trace or request id').fill('key_1')
     await page.keyboard.press('Enter')
-    await page.getByText('A trace id begins with trc_.').waitFor()
-    expect(await page.getByLabel('Trace id').getAttribute('aria-invalid')).toBe('true')
-    await page.getByLabel('Trace id').fill('trc_gone')
+    await page.getByText('A trace id begins with trc_, a request id with req_.').waitFor()
+    expect(await page.getByLabel('Trace or request id').getAttribute('aria-invalid')).toBe('true')
+    await page.getByLabel('Trace or request id').fill('trc_gone')
     await page.keyboard.press('Enter')
     await page.getByText('There is no such trace in this project').waitFor()
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
+  test('R80 a request id opens why it was refused: the reason, the layer, who asked for what', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    const [key_id = ''] = await seedKeys(scene().db(), project_id, [{ name: 'ci' }])
+    const trace_id = await seedRefused(scene().db(), project_id, key_id)
+    const visit = await scene().visit('/traces', { cookie })
+    const { page } = visit
+    await page.getByLabel('Trace or request id').fill(`x-request-id: req_${trace_id.slice(4)}`)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Why it was refused' }).waitFor()
+    await page.getByText("The key's budget is used up.", { exact: true }).waitFor()
+    await page.getByText('17 equal refusals in this minute.').waitFor()
+    await page.getByText('It was refused: a budget was used up.').waitFor()
+    await page.getByText('gpt-4o', { exact: true }).waitFor()
+    expect(await page.locator('.waterfall-name').allTextContents()).toEqual(['Arrival', 'Refusal'])
+    await page.getByRole('link', { name: key_id }).click()
+    await page.getByRole('heading', { name: 'ci' }).waitFor()
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
+  test('R80 one that failed shows each attempt, and what the upstream said', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    const trace_id = await seedFailed(scene().db(), project_id)
+    const visit = await scene().visit(`/traces/${trace_id}`, { cookie })
+    const { page } = visit
+    await page.getByRole('heading', { name: 'Why it failed' }).waitFor()
+    await page.getByText("The upstream 'main' failed before it answered: status 500: CUDA out of memory.").waitFor()
+    const said = page.locator('.upstream-words blockquote')
+    expect(await said.allTextContents()).toEqual(['CUDA out of memory', 'The model is overloaded.'])
+    await page.getByText('Attempt 2: provider:spare for gpt-4o, rate limited (status 429)').waitFor()
     expect(faults(visit)).toEqual([])
     await visit.close()
   })

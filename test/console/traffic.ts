@@ -4,6 +4,8 @@ import { HOUR_MS, rfc3339, systemClock } from '../../src/core/clock.ts'
 import { newId } from '../../src/core/ids.ts'
 import { hourOf, type RefusalKind } from '../../src/refusals/refusal-kind.ts'
 import { refusalStore } from '../../src/refusals/refusal-store.ts'
+import type { RefusedCall } from '../../src/refusals/refused-call.ts'
+import { refusedCallStore } from '../../src/refusals/refused-call-store.ts'
 import type { Db } from '../../src/storage/db.ts'
 import { usageStore } from '../../src/usage/usage-store.ts'
 import { usageEvent } from '../support/usage-events.ts'
@@ -120,5 +122,94 @@ export async function seedTrace(db: Db, project_id: string, key_id = 'key_1'): P
   })
   const facts = { stream: true, keyed: true, fallback_used: true, target_met: false, hints_honored: ['qos', 'session'] }
   await usageStore(db).insert(event, facts)
+  return trace_id
+}
+
+/** R80: a generation that a budget refused, the first of many. */
+export async function seedRefused(db: Db, project_id: string, key_id = 'key_1'): Promise<string> {
+  const trace_id = newId('trc')
+  const call: RefusedCall = {
+    trace_id,
+    project_id,
+    key_id,
+    kind: 'budget',
+    at_ms: now() - 60_000,
+    duration_ms: 4,
+    endpoint: '/v1/chat/completions',
+    model: 'gpt-4o',
+    target: 'provider:openai',
+    provider: 'openai',
+    status: 429,
+    type: 'quota_exceeded',
+    code: 'quota_exceeded',
+    message: "The key's budget is used up.",
+    said: null,
+    attempts: [],
+    headers: { 'agent-trace-id': trace_id },
+    count: 17,
+  }
+  await refusedCallStore(db).add([call])
+  return trace_id
+}
+
+const NOTHING_USED = {
+  input_tokens: 0,
+  cached_tokens: 0,
+  output_tokens: 0,
+  reasoning_tokens: 0,
+  charged_micros: 0,
+  direct_cost_micros: 0,
+  savings_micros: 0,
+}
+
+/** R80: a generation that nobody answered. */
+export async function seedFailed(db: Db, project_id: string): Promise<string> {
+  const trace_id = newId('trc')
+  const attempt = { model: 'gpt-4o', ttft_ms: undefined }
+  const event = usageEvent(project_id, {
+    trace_id,
+    status: 'failed',
+    ...NOTHING_USED,
+    created_at: rfc3339(now() - 60_000),
+    ttft_ms: null,
+    duration_ms: 900,
+    attempts: [
+      {
+        ...attempt,
+        n: 1,
+        kind: 'first',
+        target: 'provider:main',
+        provider: 'main',
+        status: 500,
+        failure: 'status 500',
+        message: 'CUDA out of memory',
+        times: { started_ms: 1, queue_ms: 0, dialled_ms: 2, ended_ms: 400 },
+      },
+      {
+        ...attempt,
+        n: 2,
+        kind: 'provider_failover',
+        target: 'provider:spare',
+        provider: 'spare',
+        status: 429,
+        failure: 'rate limited',
+        message: 'The model is overloaded.',
+        times: { started_ms: 400, queue_ms: 0, dialled_ms: 401, ended_ms: 900 },
+      },
+    ],
+  })
+  await usageStore(db).insert(event, {
+    stream: false,
+    keyed: false,
+    fallback_used: true,
+    refusal: {
+      layer: 'upstream',
+      status: 502,
+      type: 'server_error',
+      code: 'upstream_error',
+      message: "The upstream 'main' failed before it answered: status 500: CUDA out of memory. Nothing was charged.",
+      headers: {},
+    },
+  })
   return trace_id
 }

@@ -94,5 +94,5 @@ test('§10.2 planted: an answer without them is caught', async () => {
   const { statusCode: status, headers } = await app.inject('/')
   const wrong = conformanceWith({ paths: {} })('GET', '/', { status, headers, body: {} })
   expect(wrong).toContain('x-content-type-options is undefined')
-  expect(wrong).toHaveLength(5)
+  expect(wrong).toHaveLength(6)
 })

@@ -106,7 +106,7 @@ withScene(
           ['agent-trace-id'],
           [],
         ],
-        ['a body that is no JSON', (stage) => stage.ask(CHAT, { body: 'x' }), 400, [], []],
+        ['a body that is no JSON', (stage) => stage.ask(CHAT, { body: 'x' }), 400, ['agent-trace-id'], []],
         ['a wrong key', (stage) => stage.ask(CHAT, { body: {}, headers: { authorization: 'Bearer x' } }), 401, [], []],
         ['models', (stage) => stage.ask('/v1/models', { method: 'GET' }), 200, [], []],
       ]

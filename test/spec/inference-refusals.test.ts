@@ -117,7 +117,7 @@ withScene(
       const heard = await stage.chat({ model: 'claude', stream: true })
       expect(heard.status).toBe(502)
       expect(toldOf(heard)).toMatchObject([{ cause: 'upstream: reset: SyntaxError' }])
-      expect(scene().log.join('')).not.toContain('WHAT IT SAID')
+      expect(JSON.stringify(toldOf(heard))).not.toContain('WHAT IT SAID')
     })
 
     test.each([

@@ -217,7 +217,7 @@ withScene(
           breakOff()
           const { text } = await call.heard
           expect(text.split('\n\n').filter((event) => event.startsWith(error))).toHaveLength(1)
-          expect(text).toContain('The upstream broke off.')
+          expect(text).toMatch(/The upstream '[a-z-]+' broke off\./)
         },
       )
     })

@@ -73,11 +73,4 @@ withScene((scene) => {
     for (const id of [heard.headers['agent-trace-id'], 'trc_none'])
       expect((await other.get(`/v2/traces/${id}`)).status).toBe(404)
   })
-
-  test('a refused request leaves no trace', async () => {
-    const stage = await scene().stage({ key: 0 })
-    const heard = await stage.chat()
-    expect(heard.status).toBe(429)
-    expect((await stage.get(`/v2/traces/${heard.headers['agent-trace-id']}`)).status).toBe(404)
-  })
 })

@@ -22,6 +22,7 @@ const STANDING_HEADERS: Record<string, RegExp> = {
   'referrer-policy': /^no-referrer$/,
   'content-security-policy': /frame-ancestors 'none'/,
   'cache-control': /\bno-store\b/,
+  'x-request-id': /^req_[0-9A-Za-z]{20}$/, // R80
 }
 
 export type Conformance = ReturnType<typeof conformanceWith>

@@ -38,6 +38,7 @@ function Costs({ run: { phase, trace, untold, headers } }: { run: Run }) {
       </p>
     )
   const { usage } = trace
+  if (usage === null) return <p className="muted">It was refused. Nothing was generated, and nothing charged.</p>
   return (
     <Stats>
       <Stat label="Charged">{money(usage.charged_micros)}</Stat>

@@ -10,7 +10,9 @@ import { LoadFailure } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Link } from '../../state/navigation.tsx'
 import { type Loaded, useResource } from '../../state/resource.ts'
+import { LAYERS } from '../overview/refusal-layers.ts'
 import { statusTone } from '../usage/event-pages.tsx'
+import { TraceFailure } from './trace-failure.tsx'
 import { TraceHeaders } from './trace-headers.tsx'
 import { TraceTimeline } from './trace-timeline.tsx'
 
@@ -34,7 +36,7 @@ export default function TracePage({ id = '' }: { id?: string }) {
 
 const Identity = ({ id, state }: { id: string; state: Loaded<Trace> }) => (
   <span className="row">
-    {state.kind === 'ready' && <Badge tone={statusTone(state.value.usage.status)}>{state.value.usage.status}</Badge>}
+    {state.kind === 'ready' && <Badge tone={statusTone(state.value.outcome)}>{state.value.outcome}</Badge>}
     <code>{id}</code>
     <CopyButton text={id} what="trace id" look="quiet" />
   </span>
@@ -44,8 +46,9 @@ const Unknown = () => (
   <div className="empty">
     <h2>There is no such trace in this project</h2>
     <p>
-      A request that was refused leaves none. The id may also be of another project, or older than usage is kept. Just
-      ended? A trace is written within a second: reload the page.
+      The id may be of another project, of a request that generated nothing, or older than 30 days. Of many equal
+      refusals only the first of each minute are kept. Just refused, by another replica? It is here within 5 seconds:
+      reload the page.
     </p>
     <Link to="/traces">Look at the latest</Link>
   </div>
@@ -53,17 +56,39 @@ const Unknown = () => (
 
 const Life = ({ trace }: { trace: Trace }) => (
   <>
+    {trace.refusal !== null && <TraceFailure trace={trace} refusal={trace.refusal} />}
     <Card title="Timeline" actions={<span className="muted">{moment(trace.arrived_at)}</span>}>
       <TraceTimeline trace={trace} />
     </Card>
-    <Facts usage={trace.usage} />
+    {trace.usage === null ? <Asked trace={trace} /> : <Facts usage={trace.usage} />}
     <Card title="Headers of the answer">
       <TraceHeaders headers={trace.headers} />
     </Card>
   </>
 )
 
-function Facts({ usage }: { usage: Trace['usage'] }) {
+type Usage = NonNullable<Trace['usage']>
+
+/** Of what was refused: nothing was used, and nothing paid. */
+const Asked = ({ trace: { requested_model, target, key_id, endpoint, refusal } }: { trace: Trace }) => (
+  <Card title="Asked for">
+    <Stats>
+      <Stat label="Model">{requested_model ?? 'not read'}</Stat>
+      <Stat label="Endpoint">
+        <code>{endpoint}</code>
+      </Stat>
+      <Stat label="Key">
+        <Link to={`/keys/${key_id}`}>
+          <code>{key_id}</code>
+        </Link>
+      </Stat>
+      <Stat label="Target">{target ?? 'none yet'}</Stat>
+      <Stat label="Refused by">{refusal === null ? 'unknown' : LAYERS[refusal.layer].label}</Stat>
+    </Stats>
+  </Card>
+)
+
+function Facts({ usage }: { usage: Usage }) {
   const { requested_model, resolved_model, key_id, session_id, cluster_id, mode, provider } = usage
   return (
     <Card title="Used and paid">
@@ -101,7 +126,7 @@ const Narrowed = ({ by, value }: { by: string; value: string }) => (
   <Link to={`/usage?${new URLSearchParams({ [by]: value })}`}>{value}</Link>
 )
 
-function Amounts({ usage }: { usage: Trace['usage'] }) {
+function Amounts({ usage }: { usage: Usage }) {
   const { input_tokens, cached_tokens, output_tokens, reasoning_tokens, ttft_ms, queue_ms } = usage
   return (
     <Stats>

@@ -12,6 +12,7 @@ const NAMES: Record<TraceStep['phase'], string> = {
   first_token: 'First token',
   answer: 'Answer',
   settle: 'Settle',
+  refusal: 'Refusal',
   end: 'End',
 }
 

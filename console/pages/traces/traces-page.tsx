@@ -15,7 +15,7 @@ export default function TracesPage() {
     <>
       <PageHeader
         title="Traces"
-        lead="One generation from its arrival to its end: where it went, how long, for how much."
+        lead="One generation from its arrival to its end: where it went, how long, for how much, and why it failed."
       />
       <FindTrace />
       <Card title="Latest">
@@ -24,7 +24,7 @@ export default function TracesPage() {
           empty={
             <>
               <h2>No traces yet</h2>
-              <p>Every generation leaves one. A request that was refused leaves none.</p>
+              <p>Every generation leaves one. One that was refused is not listed, but its id finds it.</p>
               <LinkButton to="/start">Get started</LinkButton>
             </>
           }
@@ -39,7 +39,7 @@ function FindTrace() {
   const input = useRef<HTMLInputElement>(null)
   const [text, setText] = useState('')
   const [wrong, setWrong] = useState(false)
-  useShortcut('/', 'Paste a trace id', () => input.current?.focus())
+  useShortcut('/', 'Paste a trace or request id', () => input.current?.focus())
   function open(pasted: string) {
     const trace_id = traceIn(pasted)
     setWrong(trace_id === undefined)
@@ -53,7 +53,7 @@ function FindTrace() {
           open(text)
         }}
       >
-        <label htmlFor={id}>Trace id</label>
+        <label htmlFor={id}>Trace or request id</label>
         <span className="find-trace-row">
           <span className="field-input">
             <input
@@ -62,7 +62,7 @@ function FindTrace() {
               type="search"
               autoComplete="off"
               spellCheck={false}
-              placeholder="trc_…, as agent-trace-id says"
+              placeholder="trc_… or req_…, from the headers of an answer"
               value={text}
               aria-invalid={wrong || undefined}
               aria-describedby={wrong ? `${id}-wrong` : undefined}
@@ -83,7 +83,7 @@ function FindTrace() {
         </span>
         {wrong && (
           <p className="field-error" id={`${id}-wrong`} role="alert">
-            A trace id begins with trc_. Every answer has it in its header agent-trace-id.
+            A trace id begins with trc_, a request id with req_. Answers carry them as agent-trace-id and x-request-id.
           </p>
         )}
       </form>

@@ -54,6 +54,8 @@ test.each([
   ['  agent-trace-id: trc_0aZ9\r\n', 'trc_0aZ9'],
   ['https://example.com/console/traces/trc_0aZ9?x', 'trc_0aZ9'],
   ['{"trace_id":"trc_0aZ9"}', 'trc_0aZ9'],
+  ['x-request-id: req_0aZ9', 'req_0aZ9'],
+  ['{"reqId":"req_0aZ9","trace_id":"trc_0aZ9"}', 'trc_0aZ9'],
   ['key_0aZ9', undefined],
   ['trc_', undefined],
 ])('§10.2 in %j the trace is %s', (text, id) => {

@@ -1,6 +1,7 @@
 // Anthropic's own protocol behind the same port: chat goes out as Messages, and comes back as chat.
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { jsonIn, jsonOrNone } from '../../core/json-bytes.ts'
+import { upTo } from '../first-bytes.ts'
 import { LISTING_TIMEOUTS, type ModelList, readModelList } from '../model-list.ts'
 import { errorBody, jsonAnswer } from '../prepared-answer.ts'
 import { type Provider, type ProviderAnswer, type ProviderCall, UpstreamError } from '../provider.ts'
@@ -85,8 +86,13 @@ function orReset<T>(work: () => T): T {
   }
 }
 
+/** An error is a sentence or two: nobody parses megabytes for it. */
+const ERROR_MAX_BYTES = 64 * 1024
+
 function plain(answer: ProviderAnswer, created: number): ProviderAnswer {
-  const whole = async () => Buffer.from(JSON.stringify(translate(await answer.whole(), answer.status, created)))
+  const { status } = answer
+  const bytes = async () => (status === 200 ? answer.whole() : (await upTo(ERROR_MAX_BYTES, answer)).bytes)
+  const whole = async () => Buffer.from(JSON.stringify(translate(await bytes(), status, created)))
   return { ...answer, content_type: 'application/json', each: async (take) => take(await whole()), whole }
 }
 
