@@ -93,6 +93,8 @@ export function benchEvent(n: number, end_ms: number, random: () => number, owne
     savings_micros: Math.max(0, direct - charged),
     written_off_micros: 0,
     overage_micros: 0,
+    waived_micros: 0,
+    tokens_estimated: false,
     admission: 'admitted',
     queue_ms: 0,
     ttft_ms,

@@ -103,6 +103,15 @@ const SECTIONS: readonly Section[] = [
     take: ({ live }) => live.curl({ path: CHAT, body: { model: 'gpt-4o-mini', messages, stream: true } }),
   },
   {
+    title: 'A shortened answer',
+    says: 'The key may spend $0.0001, and the caller set no limit: the answer is allowed what that buys.',
+    async take({ live }) {
+      const { id } = await live.newKey('SHORT_KEY')
+      await live.post(`/v2/api-keys/${id}/budget`, { limit_usd: 0.0001 })
+      return live.curl({ path: CHAT, key: 'SHORT_KEY', body: { model: 'gpt-4o-mini', messages } })
+    },
+  },
+  {
     title: 'Refused: the budget',
     says: 'The key may spend $0.0001, and this call could cost more.',
     async take({ live }) {

@@ -187,6 +187,8 @@ describe('what is wrong', () => {
     ['a limit of nothing', 'limits:\n  key:\n    requests_per_minute: 0\n', 3, 'limits.key.requests_per_minute'],
     ['a fee below zero', 'fees:\n  byok_micros: -1\n', 2, 'fees.byok_micros'],
     ['yes, which is no boolean', 'retention:\n  full_fidelity: "yes"\n', 2, 'retention.full_fidelity'],
+    ['a waiver of more than all', 'deadlines:\n  waiver_pct: 101\n', 2, 'deadlines.waiver_pct'],
+    ['a waiver below nothing', 'deadlines:\n  waiver_micros: -1\n', 2, 'deadlines.waiver_micros'],
     ['a network that is none', 'networks:\n  allow:\n    - 10.0.0.0/8\n    - 10.0.0.0/99\n', 4, 'networks.allow[1]'],
     ['an alias of another form', alias('{ provider: a, model: m }', 'Fast'), 8, 'aliases[0].name'],
     ['an alias to nobody', alias('{ provider: typo, model: m }'), 10, "'aliases[0].targets[0].provider': 'typo'"],

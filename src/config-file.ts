@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
 import { Check, Clean, Default, Errors } from 'typebox/value'
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import { MICROS_OF_A_DAY, PCT_OF_A_DAY } from './budgets/waiver.ts'
 import { SettingError, secretOf } from './config.ts'
 import { parseCidr } from './core/ip-address.ts'
 import { describeInvalid } from './http/validation-messages.ts'
@@ -26,6 +27,13 @@ const FileShape = Type.Object(
     limits: LimitsShape,
     quotas: QuotasShape,
     fees: Type.Object({ byok_micros: Micros, byoc_micros: Micros }, closed),
+    deadlines: Type.Object(
+      {
+        waiver_micros: Type.Integer({ minimum: 0, maximum: 1_000_000_000_000, default: MICROS_OF_A_DAY }),
+        waiver_pct: Type.Integer({ minimum: 0, maximum: 100, default: PCT_OF_A_DAY }),
+      },
+      closed,
+    ),
     retention: Type.Object({ full_fidelity: Type.Boolean({ default: false }) }, closed),
     streams: Type.Object(
       {
@@ -55,6 +63,8 @@ export interface FileSettings {
   full_fidelity: boolean
   /** R82: how long a stream may be silent towards its client. */
   streams: Patience
+  /** R71: how much deadlines may make free of charge, for each project and day. */
+  deadlines: FileShape['deadlines']
   /** R12: private networks in which customers' clusters may be dialled. */
   allow_cidrs: readonly string[]
 }
@@ -147,7 +157,7 @@ type Wrong = (pointer: string, message: string) => void
 
 /** What no shape can say. Parts whose shape is wrong are left out; of them something has been told already. */
 function settingsOf(file: FileShape, wrong: Wrong): FileSettings | undefined {
-  const { limits, fees, retention, streams, networks } = file
+  const { limits, fees, deadlines, retention, streams, networks } = file
   const providers = Array.isArray(file.providers) ? file.providers : []
   for (const [index, provider] of providers.entries())
     if (providers.findIndex((one) => one?.id === provider?.id) !== index)
@@ -171,6 +181,7 @@ function settingsOf(file: FileShape, wrong: Wrong): FileSettings | undefined {
     fees,
     full_fidelity: retention.full_fidelity,
     streams,
+    deadlines,
     allow_cidrs: networks.allow,
   }
 }

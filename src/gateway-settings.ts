@@ -26,10 +26,10 @@ export interface GatewaySettings {
 
 export function gatewaySettings(config: Config): GatewaySettings {
   const file = config.config_file ? readConfigFile(config.config_file, config.variables) : noConfigFile()
-  const { providers, aliases, fees, full_fidelity, limits, quotas, allow_cidrs, streams } = file
+  const { providers, aliases, fees, full_fidelity, deadlines, limits, quotas, allow_cidrs, streams } = file
   const fromEnv = !config.config_file && (config.openai.api_key || config.openai.base_url)
   return {
-    gateway: { providers: fromEnv ? [openaiFrom(config.openai)] : providers, aliases, fees, full_fidelity },
+    gateway: { providers: fromEnv ? [openaiFrom(config.openai)] : providers, aliases, fees, full_fidelity, deadlines },
     policy: { allow_private: isLocalOnly(config), allow_cidrs },
     limits,
     streams,
@@ -41,8 +41,8 @@ export function gatewaySettings(config: Config): GatewaySettings {
 
 /** No provider and no private network: what a service is built with that nobody configured. */
 export function noGateway(): GatewaySettings {
-  const { fees, full_fidelity, limits, quotas, streams } = noConfigFile()
-  const gateway = { providers: [], aliases: [], fees, full_fidelity }
+  const { fees, full_fidelity, deadlines, limits, quotas, streams } = noConfigFile()
+  const gateway = { providers: [], aliases: [], fees, full_fidelity, deadlines }
   return { gateway, policy: { allow_private: false, allow_cidrs: [] }, limits, quotas, streams }
 }
 

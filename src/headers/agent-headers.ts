@@ -17,6 +17,8 @@ export interface RouteFacts {
   alias_release_id: string | undefined
   credential_id: string | undefined
   subscription: { id: string; input_discount_pct: number } | undefined
+  /** Tokens of output for each choice, where the budget bought no more (R76). */
+  output_clamped_to?: number | undefined
 }
 
 export interface QosFacts {
@@ -52,6 +54,7 @@ export function routeHeaders(facts: RouteFacts): Headers {
     headers['agent-subscription-id'] = facts.subscription.id
     headers['agent-subscription-discount-pct'] = String(facts.subscription.input_discount_pct)
   }
+  if (facts.output_clamped_to !== undefined) headers['agent-output-clamped'] = String(facts.output_clamped_to)
   return headers
 }
 
@@ -59,9 +62,13 @@ export function qosHeaders(facts: QosFacts): Headers {
   const { admission, target_met, fallback_used, hints_honored, ignored_fields = [] } = facts
   const headers: Headers = { 'agent-qos-admission': admission, 'agent-qos-fallback-used': String(fallback_used) }
   if (target_met !== undefined) headers[TARGET_MET] = String(target_met)
-  if (hints_honored !== undefined) headers['agent-hints-honored'] = hints_honored.join(',')
+  if (hints_honored !== undefined) Object.assign(headers, honoredHeader(hints_honored))
   return Object.assign(headers, ignoredHeaders(ignored_fields))
 }
+
+/** A trailer of the same name says otherwise where a stream ran past its deadline (R71). */
+export const HONORED = 'agent-hints-honored'
+export const honoredHeader = (hints_honored: readonly string[]): Headers => ({ [HONORED]: hints_honored.join(',') })
 
 /** R75: also on refusals. */
 export function ignoredHeaders(names: readonly string[]): Headers | undefined {

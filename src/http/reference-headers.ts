@@ -60,6 +60,7 @@ const GENERATED = {
   'agent-hints-honored': 'Which parts of the hints were acted on, where there were hints.',
   'Agent-Subscription-Id': 'On the `subscription` profile: `sub_…`.',
   'Agent-Subscription-Discount-Pct': 'On the `subscription` profile: the discount on input within the allowance.',
+  'Agent-Output-Clamped': 'Where the budget bought no longer answer: the output tokens that the upstream was allowed.',
   'Agent-Byok-Credential-Id': 'On the `byok` profile: `pcr_…`.',
 }
 

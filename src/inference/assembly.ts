@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { budgetStore } from '../budgets/budget-store.ts'
 import { slices as slicesOf } from '../budgets/slice-store.ts'
+import { waivers } from '../budgets/waiver-store.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { type Credential, noAddress } from '../credentials/credential.ts'
@@ -72,6 +73,7 @@ export function inferencePath(parts: PathParts) {
     dialer: dials,
     deferred,
     credentials,
+    waivers: waivers(db, gateway.deadlines),
     records: records({ clock, seals, gateway }),
     chainsOn: (on) => responseStore(on, seals),
     isClosed: sessionStore(db, seals).isClosed,
@@ -86,6 +88,7 @@ export function inferencePath(parts: PathParts) {
       idempotencyOn,
       settleTogether: settleTogether({ db, now: clock.now, budgetsOn, slices, usageOn }),
       onWriteOff: (micros) => metrics.writtenOff.inc(micros),
+      onWaive: (micros) => metrics.waived.inc(micros),
     },
   })
   return {

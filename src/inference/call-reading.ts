@@ -7,6 +7,7 @@ import { hintsStore } from '../hints/hints-store.ts'
 import type { CallKind } from '../providers/provider.ts'
 import { type Call, type JsonBody, readAsked } from './call.ts'
 import { type Conversation, selfContained } from './conversation.ts'
+import { checkMoneyFields } from './money-fields.ts'
 import { deadlineAt } from './qos.ts'
 
 const SESSION_HEADERS = ['x-session-id', 'x-claude-code-session-id', 'x-dynamo-session-id', 'thread-id'] as const
@@ -25,6 +26,7 @@ export interface Reading {
 export async function readCall({ kind, request, readConversation, isClosed }: Reading): Promise<Call> {
   const { received_at } = request
   const body = (request.body as JsonBody | undefined) ?? { bytes: Buffer.alloc(0), json: undefined }
+  checkMoneyFields(body)
   const conversation = kind === 'responses' ? await readConversation(body.json) : undefined
   const asked = readAsked(kind, conversation ? selfContained(body, conversation) : body)
   const reference = request.headers['agent-hints-ref']

@@ -17,6 +17,8 @@ export interface Asked {
   /** Output tokens that the client allows, over all choices; undefined where it set no limit. */
   output_limit: number | undefined
   choices: number
+  /** R76: something is to stay in the upstream's cache for longer than usual, which has another price. */
+  long_cache: boolean
   /** R43: no prompt has more tokens than this, but for text made to have them. */
   input_bound: number
   input_estimate: number
@@ -60,13 +62,12 @@ export function readAsked(kind: CallKind, { bytes, json }: JsonBody): Asked {
   const fields = json as Record<string, unknown>
   const { model, stream, stream_options } = fields
   if (typeof model !== 'string' || model === '') throw invalid("'model' must be a non-empty string")
-  if (!isSwitch(stream) && kind !== 'embeddings') throw invalid("'stream' must be true or false")
   if (model.length > MODEL_MAX || model.includes('\0'))
     throw invalid("'model' must be a name of at most 256 characters")
   checkPrompt(kind, fields)
   const choices = choicesOf(kind, fields)
   const limit = outputLimit(kind, fields)
-  const { images, linked, image_bytes } = contentOf(fields)
+  const { images, linked, image_bytes, long_cache } = contentOf(fields)
   const text_bytes = bytes.length - image_bytes
   return {
     kind,
@@ -77,14 +78,13 @@ export function readAsked(kind: CallKind, { bytes, json }: JsonBody): Asked {
     wants_usage: (stream_options as { include_usage?: unknown } | undefined | null)?.include_usage === true,
     output_limit: limit === undefined ? undefined : limit * choices,
     choices,
+    long_cache,
     input_bound:
       Math.ceil(text_bytes / BYTES_PER_TOKEN_LEAST) + images * IMAGE_TOKENS_MOST + linked * LINKED_TOKENS_MOST,
     input_estimate:
       Math.ceil(text_bytes / BYTES_PER_TOKEN_USUAL) + images * IMAGE_TOKENS_USUAL + linked * LINKED_TOKENS_USUAL,
   }
 }
-
-const isSwitch = (value: unknown) => value === undefined || value === null || typeof value === 'boolean'
 
 function checkPrompt(kind: CallKind, fields: Record<string, unknown>): void {
   if (kind === 'chat' && !(Array.isArray(fields.messages) && fields.messages.length > 0))
@@ -96,21 +96,27 @@ function checkPrompt(kind: CallKind, fields: Record<string, unknown>): void {
 
 function outputLimit(kind: CallKind, fields: Record<string, unknown>): number | undefined {
   if (kind === 'embeddings') return 0
-  const names = {
-    chat: ['max_completion_tokens', 'max_tokens'],
-    completions: ['max_tokens'],
-    responses: ['max_output_tokens'],
-  }
-  const limits = names[kind].map((name) => fields[name]).filter((value) => typeof value === 'number' && value > 0)
-  return limits.length === 0 ? undefined : Math.ceil(Math.max(...(limits as number[])))
+  const own = LIMIT_NAMES[kind].some((name) => typeof fields[name] === 'number')
+  // An upstream that knows another of the names may go by that: the largest counts.
+  return own ? Math.max(...ALL_LIMIT_NAMES.map((name) => whole(fields[name]))) : undefined
 }
+
+const LIMIT_NAMES = {
+  chat: ['max_completion_tokens', 'max_tokens'],
+  completions: ['max_tokens'],
+  responses: ['max_output_tokens'],
+}
+const ALL_LIMIT_NAMES = ['max_completion_tokens', 'max_tokens', 'max_output_tokens']
+
+/** What money-fields.ts has let through, or left out, which is 1. */
+const whole = (value: unknown) => (typeof value === 'number' ? value : 1)
 
 /** How many answers are generated: every prompt of a list has its own, and candidates that are not shown cost too. */
 function choicesOf(kind: CallKind, { n, best_of, prompt }: Record<string, unknown>): number {
-  const whole = (value: unknown) => (typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : 1)
-  if (kind !== 'completions') return whole(n)
+  const answers = Math.max(whole(n), whole(best_of))
+  if (kind !== 'completions') return answers
   const isList = Array.isArray(prompt) && prompt.length > 0 && typeof prompt[0] !== 'number' // numbers are tokens
-  return Math.max(whole(n), whole(best_of)) * (isList ? prompt.length : 1)
+  return answers * (isList ? prompt.length : 1)
 }
 
 interface Content {
@@ -119,22 +125,37 @@ interface Content {
   image_bytes: number
   /** Files and films that are somewhere else. */
   linked: number
+  long_cache: boolean
 }
 
 type Part = Readonly<Record<string, unknown>>
 
 /** What a prompt has beside its text. */
-function contentOf({ messages, input }: Record<string, unknown>): Content {
-  const content: Content = { images: 0, image_bytes: 0, linked: 0 }
+function contentOf({ messages, input, tools, cache_control }: Record<string, unknown>): Content {
+  const long_cache = isLong(cache_control) || (Array.isArray(tools) && tools.some(cachesLong))
+  const content: Content = { images: 0, image_bytes: 0, linked: 0, long_cache }
   for (const message of [messages, input].flat()) {
     const parts = (message as { content?: unknown } | null | undefined)?.content
     if (Array.isArray(parts)) for (const part of parts as (Part | null)[]) if (part) addPart(part, content)
+    content.long_cache ||= cachesLong(message)
   }
   return content
 }
 
+type Cached = { cache_control?: unknown; function?: { cache_control?: unknown } | null } | null | undefined
+
+const cachesLong = (one: unknown) =>
+  isLong((one as Cached)?.cache_control) || isLong((one as Cached)?.function?.cache_control)
+
+/** Five minutes are what every price of writing means. */
+function isLong(cache_control: unknown): boolean {
+  const ttl = (cache_control as { ttl?: unknown } | null | undefined)?.ttl
+  return ttl !== undefined && ttl !== null && ttl !== '5m'
+}
+
 function addPart(part: Part, content: Content): void {
-  const { type, image_url } = part
+  const { type, image_url, cache_control } = part
+  content.long_cache ||= isLong(cache_control)
   if (typeof type !== 'string') return
   if (type.includes('image')) {
     content.images++

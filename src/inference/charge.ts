@@ -1,5 +1,5 @@
 // R42, R43: what a call may cost before it runs, and what it did cost afterwards, by the pricing of its target. Pure.
-import { costOf, outputFor, worstCase } from '../models/price.ts'
+import { costOf, outputFor, type Price, worstCase } from '../models/price.ts'
 import type { Asked } from './call.ts'
 import type { Target } from './target.ts'
 import type { TokenCounts } from './token-counts.ts'
@@ -14,8 +14,12 @@ export interface Estimate {
 export function worstCost(asked: Asked, { pricing, max_output_tokens }: Target): number {
   if (pricing.kind === 'fee') return pricing.micros
   if (pricing.kind === 'unpriced') return 0
-  return worstCase(pricing.price, asked.input_bound, outputBound(asked, max_output_tokens))
+  return worstCase(dearest(asked, pricing.price), asked.input_bound, outputBound(asked, max_output_tokens))
 }
+
+/** R76: what is written for an hour costs more than what is written for five minutes. */
+const dearest = ({ long_cache }: Asked, price: Price): Price =>
+  long_cache && price.cache_write_1h !== undefined ? { ...price, cache_write: price.cache_write_1h } : price
 
 const outputBound = ({ output_limit, choices }: Asked, max_output_tokens: number) =>
   output_limit ?? max_output_tokens * choices
@@ -24,10 +28,11 @@ const outputBound = ({ output_limit, choices }: Asked, max_output_tokens: number
 export function clampedTo(asked: Asked, target: Target, available_micros: number): Estimate | undefined {
   const { pricing, max_output_tokens } = target
   if (pricing.kind !== 'tokens' || asked.output_limit !== undefined || asked.kind === 'embeddings') return undefined
-  const affordable = Math.floor(outputFor(pricing.price, asked.input_bound, available_micros) / asked.choices)
+  const price = dearest(asked, pricing.price)
+  const affordable = Math.floor(outputFor(price, asked.input_bound, available_micros) / asked.choices)
   const output = Math.min(affordable, max_output_tokens) // there may be money again by now, but no longer answers
   if (output < 1) return undefined
-  const micros = worstCase(pricing.price, asked.input_bound, output * asked.choices)
+  const micros = worstCase(price, asked.input_bound, output * asked.choices)
   return { micros, clamp_output_to: output }
 }
 

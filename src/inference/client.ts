@@ -39,6 +39,8 @@ export function clientOf(reply: FastifyReply, kind: CallKind, onLeave: () => voi
     /** Headers are on their way, so the status can no longer be changed. */
     hasBegun: () => begun,
 
+    hasLeft: () => left,
+
     send(status: number, headers: Headers, body: Buffer): void {
       if (!left) reply.code(status).headers(headers).send(body)
     },

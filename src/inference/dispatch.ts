@@ -59,6 +59,8 @@ export interface Dispatched {
   attempts: readonly Attempt[]
   slot: Slot
   hold: Hold | undefined
+  /** R43: the output limit that the upstream was told, where the budget bought no longer answer. */
+  clamped_to: number | undefined
   /** When it had answered: of a stream, when its headers could leave. */
   answered_ms: number
   /** Null until the first content is there: headers may leave before it (R82). */
@@ -154,7 +156,8 @@ async function tryTarget(call: Call, target: Target, stages: DispatchStages, sig
     }
     const answer = await answerOf({ call, target, stages }, upstream, verdict)
     const answered_ms = stages.now() - call.received_at
-    return { kind: 'answered', dialled: slot, times, got: { slot, hold, answered_ms, ttft_ms: null, answer } }
+    const got = { slot, hold, clamped_to: held.clamp_output_to, answered_ms, ttft_ms: null, answer }
+    return { kind: 'answered', dialled: slot, times, got }
   } catch (error) {
     await giveBack(slot, hold, stages)
     if (signal.aborted) return { ...aborted(signal.reason, target, slot), dialled, times }

@@ -19,7 +19,7 @@ test.each<[string, FrameOptions['kind'], string]>([
 ])('T-86 %s are looked at once, and what they hold is counted once', (_what, kind, inside) => {
   const event = `data: {"choices":[{${inside}}]}\n\n`
   const { frames, bytes } = pushed({ kind, drop_usage: true }, event)
-  expect([bytes, frames.characters()]).toEqual([[event.length], 4])
+  expect([bytes, frames.quarterTokens()]).toEqual([[event.length], 4])
 })
 
 test.each([
@@ -32,15 +32,15 @@ test.each([
   const part = event.repeat(MANY)
   expect(pushed(chat, part).bytes).toEqual([part.length])
   const { frames, bytes } = pushed(chat, part + content)
-  expect([bytes, frames.characters()]).toEqual([[part.length + content.length], 4])
+  expect([bytes, frames.quarterTokens()]).toEqual([[part.length + content.length], 4])
 })
 
 test('R43 each choice of an event is counted, and what a comment says is not', () => {
   const choices = ['a', 'bc', 'def'].map((content) => ({ delta: { content, tool: { at: '}' } } }))
   const comment = ': {"delta":{"content":"not said"}}\n\n'
-  expect(pushed(chat, `${comment}data: ${JSON.stringify({ choices })}\n\n`).frames.characters()).toBe(6)
+  expect(pushed(chat, `${comment}data: ${JSON.stringify({ choices })}\n\n`).frames.quarterTokens()).toBe(6)
   const { frames } = pushed(chat, `${comment}data: {"choices":[]}\n\n`)
-  expect([frames.characters(), frames.hasContent()]).toEqual([0, false])
+  expect([frames.quarterTokens(), frames.hasContent()]).toEqual([0, false])
 })
 
 test('T-86 an event in a million parts is as good as in one', () => {
@@ -49,5 +49,5 @@ test('T-86 an event in a million parts is as good as in one', () => {
   const bytes = Buffer.from(event)
   let went_on = 0
   for (let at = 0; at < bytes.length; at++) went_on += frames.push(bytes.subarray(at, at + 1))?.length ?? 0
-  expect([went_on, frames.characters()]).toEqual([bytes.length, MANY])
+  expect([went_on, frames.quarterTokens()]).toEqual([bytes.length, MANY])
 })

@@ -1,9 +1,10 @@
 // What is told of an attempt that failed (R80): who was asked, and what it said, in bounds and without secrets.
 import type { About } from '../core/refusal.ts'
 import { soonRead } from '../providers/first-bytes.ts'
-import type { ProviderAnswer } from '../providers/provider.ts'
+import { type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
 import type { Call } from './call.ts'
-import { isCustomers, type Target } from './target.ts'
+import type { SseFrames } from './sse-frames.ts'
+import { type Attempt, isCustomers, type Target } from './target.ts'
 import { SAID_READ_MAX_BYTES, wordsOf } from './upstream-reason.ts'
 
 interface Tried {
@@ -40,4 +41,18 @@ export async function cleared(
   } catch {
     return undefined
   }
+}
+
+/** R80: the last of them answered, and then did not go on. */
+export function brokenAttempts(
+  attempts: readonly Attempt[],
+  frames: SseFrames,
+  reason: unknown,
+  message: string | undefined,
+): Attempt[] {
+  const broke = reason instanceof UpstreamError ? reason.failure : 'fault'
+  const failure = frames.failed() ? 'an error event' : broke
+  return attempts.map((attempt, at) =>
+    at === attempts.length - 1 ? Object.assign({}, attempt, { failure, message }) : attempt,
+  )
 }

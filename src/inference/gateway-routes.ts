@@ -21,7 +21,13 @@ const micros = (description: string) => Type.Integer({ description: `${descripti
 const ms = () => Type.Integer({ description: 'Milliseconds.' })
 
 const Price = Type.Object(
-  { input: Type.Integer(), cached_input: Type.Integer(), cache_write: Type.Integer(), output: Type.Integer() },
+  {
+    input: Type.Integer(),
+    cached_input: Type.Integer(),
+    cache_write: Type.Integer(),
+    cache_write_1h: Type.Optional(Type.Integer({ description: 'Written for an hour, where that has a price.' })),
+    output: Type.Integer(),
+  },
   { description: 'Micro-USD per million tokens.' },
 )
 
@@ -67,6 +73,10 @@ const GatewayView = Type.Object(
     fees: Type.Object({
       byok_micros: micros('A generation with a credential of your own'),
       byoc_micros: micros('A generation on a cluster of your own'),
+    }),
+    deadlines: Type.Object({
+      waiver_micros: micros('What deadlines in mid-stream may make free of charge, for each project and day'),
+      waiver_pct: Type.Integer({ description: 'Or this part of what was charged that day, where that is more.' }),
     }),
     limits: Type.Object(
       {
@@ -125,6 +135,7 @@ function viewOf({ version, store, sign_up, gateway, limits }: Needs): GatewayVie
     providers: gateway.providers.map(shownProvider),
     aliases: gateway.aliases.map(shownAlias),
     fees: { byok_micros: gateway.fees.byok_micros, byoc_micros: gateway.fees.byoc_micros },
+    deadlines: { waiver_micros: gateway.deadlines.waiver_micros, waiver_pct: gateway.deadlines.waiver_pct },
     limits: { edge, key, project, shadow },
     retention: {
       full_fidelity: gateway.full_fidelity,

@@ -1,5 +1,5 @@
 // What the operator configured, in the form that routing reads: providers in order of preference, fees, retention.
-
+import type { WaiverTerms } from '../budgets/waiver.ts'
 import type { OperatorAlias } from '../models/operator-alias.ts'
 import { type BookedModel, PRICE_BOOK } from '../models/price-book.ts'
 import type { ProviderSettings } from '../providers/provider-config.ts'
@@ -13,6 +13,8 @@ export interface Gateway {
   fees: { byok_micros: number; byoc_micros: number }
   /** Whether input items and session contents are kept for reading back. */
   full_fidelity: boolean
+  /** R71: how much deadlines may make free of charge. */
+  deadlines: WaiverTerms
 }
 
 /** A provider as everybody knows it, for credentials that name it without an address. */

@@ -10,11 +10,15 @@ const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 const LETTER_U = 0x75
+const ZERO = 0x30
+const EIGHT = 0x38
+/** Quarters of a token in a character that is not ASCII. */
+const WIDE = 4
 
 /** What was found: added up in one object, because a new one for every chunk would be the dearest thing here. */
 export interface Generated {
-  /** Characters of content: an estimate to charge by where no usage comes. */
-  characters: number
+  /** How much content, in quarters of a token: an estimate to charge by where no usage comes. */
+  quarter_tokens: number
   /** Something that a client would see or hear: text, a refusal, reasoning, a tool call, sound. */
   content: boolean
   /** How many strings were counted, and where the last of them stands, without its quotes. */
@@ -23,7 +27,7 @@ export interface Generated {
   to: number
 }
 
-export const nothingGenerated = (): Generated => ({ characters: 0, content: false, strings: 0, from: 0, to: 0 })
+export const nothingGenerated = (): Generated => ({ quarter_tokens: 0, content: false, strings: 0, from: 0, to: 0 })
 
 /**
  * Where the value of a key begins; -1 where none is. `key` stands at `at` and has its closing quote only: a search for
@@ -51,7 +55,7 @@ export function addGenerated(text: string, at: number, end: number, sum: Generat
 /** Counts a text that is the inside of one string and nothing else; false, and nothing counted, where it is not. */
 export function addWithin(text: string, from: number, to: number, sum: Generated): boolean {
   if (closingQuote(text, from, to) !== to) return false
-  add(charactersIn(text, from, to), sum)
+  add(quartersIn(text, from, to), sum)
   return true
 }
 
@@ -89,28 +93,38 @@ function addOfDelta(text: string, at: number, end: number, sum: Generated): numb
   return i
 }
 
-function add(characters: number, sum: Generated): void {
-  sum.characters += characters
-  if (characters > 0) sum.content = true
+function add(quarters: number, sum: Generated): void {
+  sum.quarter_tokens += quarters
+  if (quarters > 0) sum.content = true
 }
 
 function countString(text: string, from: number, to: number, sum: Generated): number {
   sum.strings++
   sum.from = from
   sum.to = to
-  return charactersIn(text, from, to)
+  return quartersIn(text, from, to)
 }
 
-function charactersIn(text: string, from: number, to: number): number {
-  let characters = 0
+/**
+ * Four letters of English are a token, but of most other scripts each character is one: as its bytes, of which the
+ * first is counted, or as an escape.
+ */
+function quartersIn(text: string, from: number, to: number): number {
+  let quarters = 0
   for (let i = from; i < to; i++) {
     const code = text.charCodeAt(i)
-    if (code === BACKSLASH) i += text.charCodeAt(i + 1) === LETTER_U ? 5 : 1
-    else if ((code & 0xc0) === 0x80) continue // within a character of several bytes
-    characters++
+    if (code === BACKSLASH) {
+      const is_code = text.charCodeAt(i + 1) === LETTER_U
+      quarters += is_code && !isAsciiEscape(text, i + 2) ? WIDE : 1
+      i += is_code ? 5 : 1
+    } else if (code < 0x80) quarters++
+    else if (code >= 0xc0) quarters += WIDE // the bytes that follow are within the same character
   }
-  return characters
+  return quarters
 }
+
+const isAsciiEscape = (text: string, at: number) =>
+  text.charCodeAt(at) === ZERO && text.charCodeAt(at + 1) === ZERO && text.charCodeAt(at + 2) < EIGHT
 
 /** Where the string that began before `from` ends: at its quote, or at what no string may hold, or beyond `end`. */
 function closingQuote(text: string, from: number, end: number): number {

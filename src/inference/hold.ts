@@ -9,6 +9,7 @@ import type { Call } from './call.ts'
 import { clampedTo, worstCost } from './charge.ts'
 import type { DeferredWrites } from './deferred-writes.ts'
 import type { Held } from './dispatch.ts'
+import { pricedApart } from './priced-apart.ts'
 import type { Target } from './target.ts'
 
 const CLAMP_TRIES = 3 // others take from the same limit meanwhile
@@ -26,7 +27,7 @@ export async function holdFor(call: Call, target: Target, { slices, deferred }: 
   deferred.refuseWhileBehind()
   if ((budget_micros ?? window_limit_micros ?? project_cap_micros) === undefined)
     return { hold: undefined, clamp_output_to: undefined }
-  if (target.pricing.kind === 'unpriced') throw unpriced(target.model)
+  refuseUnpriced(call, target)
 
   let wanted = { micros: worstCost(call, target), clamp_output_to: undefined as number | undefined }
   for (let tries = 0; ; tries++) {
@@ -39,10 +40,16 @@ export async function holdFor(call: Call, target: Target, { slices, deferred }: 
   }
 }
 
-const unpriced = (model: string) =>
-  new Refusal(
-    'invalid_request',
-    `'model' ${model} has no price here, so a key or project with a limit cannot use it: list it under its ` +
-      "provider's 'models' in switchyard.yaml with 'input_usd_per_million', 'output_usd_per_million' and " +
-      "'max_output_tokens'.",
-  )
+/** R43, R76: what nobody can price, nobody can hold for. */
+function refuseUnpriced(call: Call, { pricing, model }: Target): void {
+  if (pricing.kind === 'fee') return
+  const field = pricing.kind === 'unpriced' ? undefined : pricedApart(call, pricing.price)
+  if (pricing.kind === 'tokens' && field === undefined) return
+  const what = field === undefined ? `'model' ${model} has no price here` : `What '${field}' asks for has no price here`
+  const how = field === undefined ? HOW_TO_PRICE : '.'
+  throw new Refusal('invalid_request', `${what}, so a key or project with a limit cannot use it${how}`)
+}
+
+const HOW_TO_PRICE =
+  ": list it under its provider's 'models' in switchyard.yaml with 'input_usd_per_million', 'output_usd_per_million' " +
+  "and 'max_output_tokens'."

@@ -1,5 +1,6 @@
 // The inference path put together: every stage of pipeline.ts with the parts that it needs.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Waivers } from '../budgets/waiver-store.ts'
 import type { Clock } from '../core/clock.ts'
 import { traceIdOf } from '../core/ids.ts'
 import { maySee } from '../core/maker.ts'
@@ -22,6 +23,7 @@ import type { Opening } from './answer-stream.ts'
 import { breakers } from './breaker.ts'
 import type { Call } from './call.ts'
 import { readCall } from './call-reading.ts'
+import { type CallTimer, callTimer } from './call-timer.ts'
 import { chainedAnswer } from './chained-answer.ts'
 import { type Answer, chooseRoute, type Question } from './choose-route.ts'
 import { type Client, ClientLeft, clientOf } from './client.ts'
@@ -40,8 +42,7 @@ import { responsesOverChat } from './responses-over-chat.ts'
 import type { Snapshots } from './routing-snapshot.ts'
 import { type Bill, bare, type Money, type SettleNeeds, settle } from './settle.ts'
 import type { Route, Target } from './target.ts'
-import { remaining, tooLate } from './time-limit.ts'
-import { bodyFor, headersFor } from './upstream-request.ts'
+import { bodyFor, chatLimitName, headersFor } from './upstream-request.ts'
 
 export interface InferenceNeeds {
   clock: Clock
@@ -49,6 +50,7 @@ export interface InferenceNeeds {
   dialer: Dialer
   settling: SettleNeeds
   deferred: DeferredWrites
+  waivers: Waivers
   records: Records
   credentials: Pick<CredentialStore, 'noteRefused' | 'noteTaken'>
   chainsOn(db: Db): Pick<ResponseStore, 'history' | 'resolved'>
@@ -62,7 +64,7 @@ type Asking = Pick<Call, 'model' | 'trace_id' | 'session_id' | 'caller' | 'hints
 export type Inference = ReturnType<typeof inference>
 
 export function inference(needs: InferenceNeeds) {
-  const { clock, snapshots, dialer, settling, deferred, records, chainsOn, isClosed, opening } = needs
+  const { clock, snapshots, dialer, settling, deferred, waivers, records, chainsOn, isClosed, opening } = needs
   const { noteRefused, noteTaken } = needs.credentials
   const { db, slices, idempotencyOn, usageOn } = settling
   const slots = admission(clock)
@@ -124,7 +126,7 @@ export function inference(needs: InferenceNeeds) {
       const { caller, kind, conversation } = call
       const provider = await dialer.providerFor(target, caller.project_id)
       if (!provider.speaks(kind)) {
-        if (conversation) return responsesOverChat(provider, conversation)
+        if (conversation) return responsesOverChat(provider, conversation, chatLimitName(target))
         throw notSpoken(call, target)
       }
       const continued = conversation?.request.previous_response_id ?? null
@@ -145,7 +147,7 @@ export function inference(needs: InferenceNeeds) {
     },
   }
 
-  const stagesFor = (request: FastifyRequest, allowance: Allowance): Stages => ({
+  const stagesFor = (request: FastifyRequest, allowance: Allowance, timer: CallTimer): Stages => ({
     chooseRoute: route,
     async reserve({ caller, model }) {
       const { keyed } = request
@@ -172,6 +174,14 @@ export function inference(needs: InferenceNeeds) {
     settleDelivered(call, got, produced, together) {
       allowance.used(produced.tokens.input + produced.tokens.output)
       return deferred.surely(settleLater(bare({ call, got, produced, together })))
+    },
+    timer,
+    mayWaive: ({ caller }, micros) => waivers.mayHave(caller.project_id, micros, clock.now()),
+    async waive({ caller }, micros) {
+      return waivers.take(caller.project_id, micros, clock.now()).catch((error) => {
+        if (!isAway(error)) tellTrouble(asRefusal(error), error, request)
+        return false
+      })
     },
     tellOperator: (refusal) => tellTrouble(refusal, refusal, request),
     noteRefused: (refusal, told) => request.noteRefused(refusal, told),
@@ -204,17 +214,15 @@ export function inference(needs: InferenceNeeds) {
     const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream: call.stream })
     const stop = new Stop()
     // R26: a keyed generation is finished and kept, so that the retry replays it; any other ends with its client.
-    const client = clientOf(reply, kind, () => request.keyed ?? stop.stop(new ClientLeft('the client left')))
-    const left_ms = remaining(call, clock.now())
-    if (left_ms === 0) stop.stop(tooLate(call)) // while its body was on its way, say
-    const timer = setTimeout(() => stop.stop(tooLate(call)), left_ms)
+    const timer = callTimer(call, stop, clock)
+    const client = clientOf(reply, kind, () => request.keyed ?? timer.clientLeft())
     reply.headers({ 'agent-trace-id': call.trace_id, ...ignoredHeaders(call.ignored_fields) })
     try {
-      await generate(call, client, stagesFor(request, allowance), stop)
+      await generate(call, client, stagesFor(request, allowance, timer), stop)
     } catch (error) {
       tell(client, error, request)
     } finally {
-      clearTimeout(timer)
+      timer.clear()
       await allowance.end()
     }
   }

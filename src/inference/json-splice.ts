@@ -17,7 +17,7 @@ export function spliceFields({ bytes: json, json: parsed }: ParsedObject, fields
   const names = Object.keys(fields)
   if (names.length === 0) return json
   const added = names.filter((name) => !Object.hasOwn(parsed, name))
-  const spans = added.length < names.length ? topLevelValues(json) : []
+  const spans = added.length < names.length ? valuesOf(json, new Set(names)) : []
   const parts: Buffer[] = []
   let copied = json.indexOf(OPEN_BRACE) + 1
   parts.push(json.subarray(0, copied))
@@ -26,7 +26,6 @@ export function spliceFields({ bytes: json, json: parsed }: ParsedObject, fields
     parts.push(Buffer.from(Object.keys(parsed).length === 0 ? text : `${text},`))
   }
   for (const { name, start, end } of spans) {
-    if (!names.includes(name)) continue
     parts.push(json.subarray(copied, start), Buffer.from(JSON.stringify(fields[name])))
     copied = end
   }
@@ -42,23 +41,30 @@ interface Span {
 }
 
 /** Where a top-level field's value lies; of one that is there twice, the last, as a parser has it. */
-export const spanOf = (json: Buffer, name: string) => topLevelValues(json).findLast((span) => span.name === name)
+export const spanOf = (json: Buffer, name: string) => [...valuesOf(json, new Set([name]))].at(-1)
 
-function topLevelValues(json: Buffer): Span[] {
-  const spans: Span[] = []
+const NAME_MAX_BYTES = 256 // a name that is looked for has fewer, even with every letter as an escape
+
+/** Where the values of these fields of the outermost object stand, in order; of a field given twice, both. */
+export function* valuesOf(json: Buffer, names: ReadonlySet<string>): Generator<Span> {
   let at = json.indexOf(OPEN_BRACE) + 1
   for (;;) {
     at = skipSpace(json, at)
-    if (json[at] === CLOSE_BRACE || at >= json.length) return spans
+    if (json[at] === CLOSE_BRACE || at >= json.length) return
     if (json[at] === COMMA) {
       at++
       continue
     }
     const nameEnd = endOfString(json, at)
-    const name = JSON.parse(json.toString('utf8', at, nameEnd)) as string
+    const name = nameEnd - at > NAME_MAX_BYTES ? '' : nameIn(json, at, nameEnd)
     const start = skipSpace(json, json.indexOf(COLON, nameEnd) + 1)
     const end = endOfValue(json, start)
-    spans.push({ name, start, end })
+    if (names.has(name)) yield { name, start, end }
     at = end
   }
+}
+
+function nameIn(json: Buffer, from: number, to: number): string {
+  const name = json.toString('utf8', from + 1, to - 1)
+  return name.includes('\\') ? JSON.parse(`"${name}"`) : name
 }

@@ -2,17 +2,7 @@
 // return values; the promise that each one keeps stands beside it.
 import { Refusal } from '../core/refusal.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
-import {
-  type ExecutionMode,
-  type Headers,
-  MONEY_TRAILERS,
-  moneyHeaders,
-  type QosFacts,
-  qosHeaders,
-  type RouteFacts,
-  routeHeaders,
-  TARGET_MET,
-} from '../headers/agent-headers.ts'
+import { moneyHeaders } from '../headers/agent-headers.ts'
 import type { KeptResponse } from '../idempotency/idempotency.ts'
 import type { Reservation } from '../idempotency/idempotency-store.ts'
 import { UpstreamError } from '../providers/provider.ts'
@@ -24,17 +14,18 @@ import type { OpenedStream } from './answer-stream.ts'
 import type { Call } from './call.ts'
 import { type Client, ClientLeft } from './client.ts'
 import type { Answered, Dispatched } from './dispatch.ts'
-import { aboutOf, cleared } from './failed-attempt.ts'
+import { aboutOf, brokenAttempts, cleared } from './failed-attempt.ts'
+import { type Facts, factsOf, headersOf, modeOf } from './generation-facts.ts'
+import { endOf, type LateStages, type LateStream, lateStream, trailersOf, withoutQos } from './late-stream.ts'
 import { isFallback } from './own-capacity.ts'
-import { hintsHonored, type ReuseBelief, targetMet, targetMetSoFar } from './qos.ts'
+import { type ReuseBelief, targetMetSoFar } from './qos.ts'
 import type { Money, Produced, Together } from './settle.ts'
-import type { SseFrames } from './sse-frames.ts'
-import type { Attempt, Route, Target } from './target.ts'
-import { estimateUsage, NO_TOKENS, readUsage, type TokenCounts } from './token-counts.ts'
+import type { Route, Target } from './target.ts'
+import { NO_TOKENS, streamedTokens, type TokenCounts } from './token-counts.ts'
 import { whatWasRefused, withoutOtherCode, wordsIn } from './upstream-reason.ts'
 import { brokenOff } from './upstream-verdict.ts'
 
-export interface Stages {
+export interface Stages extends LateStages {
   chooseRoute(call: Call): Promise<Route> | Route
   reserve(call: Call): Promise<Reservation | undefined>
   release(reservation: Reservation): Promise<void>
@@ -71,11 +62,6 @@ export interface Ended {
   body: Buffer
   tokens: TokenCounts
   money: Money
-}
-
-export interface Facts {
-  route: RouteFacts
-  qos: QosFacts
 }
 
 export interface PromptReuse extends ReuseBelief {
@@ -136,7 +122,7 @@ async function answerWhole(run: Run, { content_type, body, tokens }: Whole): Pro
     body: stages.finalBody(ended(money)),
   })
   const also = (tx: Db, money: Money) => stages.also(ended(money), tx)
-  const produced = await producedOf(run, 'completed', tokens)
+  const produced = await producedOf(run, 'completed', tokens, facts)
   const together = { reservation, leaves_more: stages.leavesMore(call), kept: told, kept_bytes: body.length, also }
   const answer = told(await stages.settle(call, got, produced, together))
   client.send(answer.status, answer.headers, answer.body)
@@ -163,36 +149,53 @@ const upstreamRefused = (status: number, reason: string | undefined) =>
     { by: 'upstream' },
   )
 
+/** Read for a client that has left, at most: the usage comes last, and what was produced is charged by it. */
+const LEFT_MAX_BYTES = 1024 * 1024
+
 async function answerStream(
   run: Run,
   { stream }: Extract<Answered, { kind: 'stream' }>,
   signal: StopSignal,
 ): Promise<void> {
   const { call, got, client, stages, reservation, is_target_open } = run
-  const begun = factsOf(run, is_target_open)
+  const late = lateStream(run, { frames: stream.frames, isAbandoned: () => isAbandoned(run) })
+  const promised = (facts: Facts) => (late.promised ? facts : withoutQos(facts))
+  const begun = promised(factsOf(run, is_target_open))
   const headers = headersOf(begun)
   const parts: Buffer[] = []
   const keepParts = reservation !== undefined || stages.wantsBody(call)
   let last: Buffer | undefined
+  let left_bytes = 0
+
+  function write(part: Buffer): void | Promise<void> {
+    if (isAbandoned(run)) left_bytes += part.length
+    if (left_bytes > LEFT_MAX_BYTES) throw new ClientLeft('the client left')
+    if (keepParts) parts.push(part)
+    const asking = late.asking()
+    return asking ? asking.then(() => (late.isWaived() ? undefined : client.write(part))) : client.write(part)
+  }
+
   try {
-    client.begin(headers, is_target_open ? `${MONEY_TRAILERS}, ${TARGET_MET}` : MONEY_TRAILERS)
-    last = await stream.forward((part) => {
-      if (keepParts) parts.push(part)
-      return client.write(part)
-    })
+    client.begin(headers, trailersOf(run))
+    last = await stream.forward(write)
+    await late.asking()
+    if (isAbandoned(run)) throw new ClientLeft('the client left')
+    if (late.isWaived()) throw signal.reason
   } catch (error) {
     stream.cancel()
-    return endEarly(run, stream, signal.aborted ? signal.reason : error)
+    await late.asking()
+    // Who left has ended it, and so has who did not read until the time of the call was over.
+    const ended = isAbandoned(run) || isNotTaken(error) ? new ClientLeft('the client left', { cause: error }) : error
+    return endEarly({ ...run, begun, late }, stream, signal.aborted ? signal.reason : ended)
   }
   stream.leave()
   if (keepParts && last) parts.push(last)
   const body = Buffer.concat(parts)
-  const tokens = streamed(call, stream.frames)
-  const facts = is_target_open ? factsOf(run) : begun
-  const late = lateHeaders(run)
-  const kept = (money: Money) => keptStream(Object.assign(moneyHeaders(money), headers, late), body)
+  const tokens = streamedTokens(call, stream.frames)
+  const { facts, trailers, hints_at_end } = endOf(run, is_target_open ? promised(factsOf(run)) : begun, late)
+  const kept = (money: Money) => keptStream(Object.assign(moneyHeaders(money), headers, trailers), body)
   const also = (tx: Db, money: Money) => stages.also({ call, got, facts, body, tokens, money }, tx)
-  const produced = await producedOf(run, 'completed', tokens)
+  const produced = Object.assign(await producedOf(run, 'completed', tokens, begun), { hints_at_end })
   const money = await stages.settleDelivered(call, got, produced, {
     reservation,
     leaves_more: stages.leavesMore(call),
@@ -200,54 +203,51 @@ async function answerStream(
     kept_bytes: body.length,
     also,
   })
-  client.end(Object.assign(money ? moneyHeaders(money) : {}, late), last)
+  client.end(Object.assign(money ? moneyHeaders(money) : {}, trailers), last)
 }
 
-/** What the headers could not say yet (R82). */
-const lateHeaders = ({ call, got, is_target_open }: Run): Headers | undefined =>
-  is_target_open ? { [TARGET_MET]: String(targetMet(call.hints, got.ttft_ms)) } : undefined
+const isNotTaken = (error: unknown) => error instanceof UpstreamError && error.failure === 'not_taken'
 
-/** As the upstream last told it, or else by what has come. */
-const streamed = ({ input_estimate }: Call, frames: SseFrames) =>
-  readUsage(frames.usage()) ?? estimateUsage(input_estimate, frames.characters())
+/** R26: nobody will ask for it again, and nobody reads it any more. */
+const isAbandoned = ({ client, reservation }: Run) => reservation === undefined && client.hasLeft()
 
-/** R26, R44, R47: a client that left pays for what was produced; nobody pays for what we or the upstream broke off. */
-async function endEarly(run: Run, stream: OpenedStream, reason: unknown): Promise<void> {
-  const { call, got, client, stages, reservation } = run
+/** R26, R47, R71: a client that left pays for what was produced; nobody pays for what we or the upstream broke off. */
+async function endEarly(
+  run: Run & { begun: Facts; late: LateStream },
+  stream: OpenedStream,
+  reason: unknown,
+): Promise<void> {
+  const { call, got, client, stages, reservation, begun, late } = run
   const left = reason instanceof ClientLeft
-  const late = reason instanceof Refusal && reason.kind === 'deadline_exceeded'
-  const tokens = got.ttft_ms === null ? NO_TOKENS : streamed(call, stream.frames)
-  const ending: Ending = left ? 'client_left' : late ? 'deadline_exceeded' : 'upstream_failed'
+  const is_late = reason instanceof Refusal && reason.kind === 'deadline_exceeded'
+  const tokens = got.ttft_ms === null ? NO_TOKENS : streamedTokens(call, stream.frames)
+  const ending: Ending = left ? 'client_left' : is_late ? 'deadline_exceeded' : 'upstream_failed'
   const { target } = got
   const { frames } = stream
   const said = frames.failed()
     ? await cleared({ call, target, stages }, (secret) => wordsIn(frames.error(), secret))
     : undefined
-  const broken = ending === 'upstream_failed' ? { ...got, attempts: brokenAttempts(run, frames, reason, said) } : got
-  const money = await stages.settleDelivered(call, broken, await producedOf(run, ending, tokens), undefined)
+  const broken =
+    ending === 'upstream_failed' ? { ...got, attempts: brokenAttempts(got.attempts, frames, reason, said) } : got
+  const { trailers, hints_at_end } = endOf(run, begun, late)
+  const waived_micros = is_late ? late.waivedMicros() : 0
+  const produced = Object.assign(await producedOf(run, ending, tokens, begun), { waived_micros, hints_at_end })
+  const money = await stages.settleDelivered(call, broken, produced, undefined)
   if (reservation) await stages.release(reservation)
-  const trailers = Object.assign(money ? moneyHeaders(money) : {}, lateHeaders(run))
+  if (left) return client.forget()
+  const told = Object.assign(money ? moneyHeaders(money) : {}, trailers)
   const refusal = reason instanceof Refusal ? reason : brokenOff(target.provider, said, reason)
   refusal.about = { said, has_event: true, ...aboutOf(target) }
-  if (!left) stages.tellOperator(refusal)
-  if (stream.hasToldFailure()) return client.end(trailers) // the upstream has said so itself
-  client.fail(refusal, trailers)
-}
-
-/** R80: the last of them answered, and then did not go on. */
-function brokenAttempts({ got }: Run, frames: SseFrames, reason: unknown, message: string | undefined): Attempt[] {
-  const { attempts } = got
-  const broke = reason instanceof UpstreamError ? reason.failure : 'fault'
-  const failure = frames.failed() ? 'an error event' : broke
-  return attempts.map((attempt, at) =>
-    at === attempts.length - 1 ? Object.assign({}, attempt, { failure, message }) : attempt,
-  )
+  stages.tellOperator(refusal)
+  if (stream.hasToldFailure()) return client.end(told) // the upstream has said so itself
+  client.fail(refusal, told)
 }
 
 async function producedOf(
   { call, route, got, stages, reservation, reuse, is_target_open }: Run,
   ending: Ending,
   tokens: TokenCounts,
+  facts: Facts,
 ): Promise<Produced> {
   return {
     ending,
@@ -258,32 +258,10 @@ async function producedOf(
     fallback_used: isFallback(route, got),
     keyed: reservation !== undefined,
     repeated_tokens_est: await stages.repeatedTokens(call, got, reuse?.chain),
-    hints_honored: hintsHonored(call.hints, reuse),
+    hints_honored: facts.qos.hints_honored,
     target_met_in_trailer: is_target_open || undefined,
   }
 }
-
-export function modeOf(route: Route, got: Pick<Dispatched, 'target' | 'attempts'>): ExecutionMode {
-  if (got.target.dialling.protocol === 'placeholder') return 'placeholder'
-  return isFallback(route, got) ? 'emergency_fallback' : 'live'
-}
-
-function factsOf({ call, route, got, reuse }: Run, is_target_open = false): Facts {
-  const { target } = got
-  const { alias_release_id } = route
-  return {
-    route: { trace_id: call.trace_id, mode: modeOf(route, got), alias_release_id, ...target },
-    qos: {
-      admission: got.slot.verdict,
-      target_met: is_target_open ? undefined : targetMet(call.hints, got.ttft_ms),
-      fallback_used: isFallback(route, got),
-      hints_honored: hintsHonored(call.hints, reuse),
-      ignored_fields: call.ignored_fields,
-    },
-  }
-}
-
-const headersOf = ({ route, qos }: Facts) => Object.assign(routeHeaders(route), qosHeaders(qos))
 
 const keptStream = (headers: Record<string, string>, body: Buffer): KeptResponse => ({
   status: 200,

@@ -7,7 +7,12 @@ import { responseFrom } from '../responses/from-chat.ts'
 import { chatRequestFrom } from '../responses/to-chat.ts'
 import type { Conversation } from './conversation.ts'
 
-export function responsesOverChat(provider: Provider, conversation: Conversation): Provider {
+/** `limit_field`: under which name the upstream takes an output limit. */
+export function responsesOverChat(
+  provider: Provider,
+  conversation: Conversation,
+  limit_field: 'max_tokens' | 'max_completion_tokens',
+): Provider {
   const { request, history, ids } = conversation
   return {
     speaks: (kind) => kind === 'responses' || provider.speaks(kind),
@@ -17,7 +22,7 @@ export function responsesOverChat(provider: Provider, conversation: Conversation
       // The path has set the target's model, and perhaps a lower limit, in the body.
       const { model, max_output_tokens = null } = jsonIn(call.body)
       const asked = { ...request, model, max_output_tokens, stream: call.stream }
-      const body = Buffer.from(JSON.stringify(chatRequestFrom(asked, history)))
+      const body = Buffer.from(JSON.stringify(chatRequestFrom(asked, history, limit_field)))
       const answer = await provider.call({ ...call, kind: 'chat', body }, signal)
       if (answer.status !== 200) return answer
       return call.stream ? streamed(answer) : whole(answer)

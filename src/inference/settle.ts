@@ -30,8 +30,12 @@ export interface Produced {
   fallback_used: boolean
   keyed: boolean
   repeated_tokens_est: number
-  /** R84: what was done, as the headers told it. */
+  /** R71: what would have been charged, had its deadline not passed in mid-stream. */
+  waived_micros?: number
+  /** R84: what was done, as the headers told it; undefined where no hints came. */
   hints_honored?: readonly string[] | undefined
+  /** As the trailers told it, where the stream ran past a deadline that its headers had promised to keep. */
+  hints_at_end?: readonly string[] | undefined
   target_met_in_trailer?: boolean | undefined
 }
 
@@ -63,13 +67,14 @@ export interface SettleNeeds {
   /** For charges that leave nothing behind but their usage event and a kept answer. */
   settleTogether: SettleTogether
   onWriteOff(micros: number): void
+  onWaive(micros: number): void
 }
 
 /** A generation that has ended, as far as its charge and its event need it. */
 export interface Bill {
   call: Pick<Call, 'caller' | 'trace_id' | 'endpoint' | 'model' | 'session_id' | 'received_at' | 'stream' | 'hints'> &
     Partial<Pick<Call, 'ignored_fields'>>
-  got: Pick<Dispatched, 'target' | 'attempts' | 'hold' | 'ttft_ms'> & { slot: Pick<Slot, 'queue_ms'> }
+  got: Pick<Dispatched, 'target' | 'attempts' | 'hold' | 'clamped_to' | 'ttft_ms'> & { slot: Pick<Slot, 'queue_ms'> }
   produced: Produced
   together: Together | undefined
 }
@@ -77,10 +82,10 @@ export interface Bill {
 /** The same with nothing more in it than that: what has to wait keeps neither the prompt nor an answer in memory. */
 export function bare({ call, got, produced, together }: Bill): Bill {
   const { caller, trace_id, endpoint, model, session_id, received_at, stream, hints, ignored_fields = [] } = call
-  const { target, attempts, hold, ttft_ms, slot } = got
+  const { target, attempts, hold, clamped_to, ttft_ms, slot } = got
   return {
     call: { caller, trace_id, endpoint, model, session_id, received_at, stream, hints, ignored_fields },
-    got: { target, attempts, hold, ttft_ms, slot: { queue_ms: slot.queue_ms } },
+    got: { target, attempts, hold, clamped_to, ttft_ms, slot: { queue_ms: slot.queue_ms } },
     produced,
     together: together?.reservation || together?.leaves_more ? together : undefined,
   }
@@ -92,11 +97,12 @@ interface Settled {
 }
 
 export async function settle(needs: SettleNeeds, bill: Bill): Promise<Money> {
-  const { got, together } = bill
+  const { got, produced, together } = bill
   const is_plain = !together?.leaves_more && !got.target.subscription
   const { money, settlement } = is_plain ? await settlePlain(needs, bill) : await settleWith(needs, bill)
   if (together?.reservation) needs.idempotencyOn(needs.db).ended(together.reservation)
   if (settlement.written_off_micros > 0) needs.onWriteOff(settlement.written_off_micros)
+  if (produced.waived_micros) needs.onWaive(produced.waived_micros)
   return money
 }
 
@@ -189,7 +195,9 @@ const traceFacts = ({ call, got, produced }: Omit<Bill, 'together'>): TraceFacts
   hints_honored: produced.hints_honored,
   ignored_fields: call.ignored_fields?.length ? call.ignored_fields : undefined,
   target_met_in_trailer: produced.target_met_in_trailer,
+  hints_at_end: produced.hints_at_end,
   input_discount_pct: got.target.subscription?.input_discount_pct,
+  output_clamped_to: got.clamped_to,
 })
 
 export type Tried = Pick<Bill['got'], 'target' | 'slot' | 'attempts'> & { ttft_ms: number | null }
@@ -231,6 +239,8 @@ export function eventOf(call: Bill['call'], got: Tried, produced: Outcome, figur
     savings_micros: savings(charged_micros, direct_cost_micros),
     written_off_micros,
     overage_micros,
+    waived_micros: produced.waived_micros ?? 0,
+    tokens_estimated: tokens.estimated,
     admission: produced.admission,
     queue_ms: slot.queue_ms,
     ttft_ms,

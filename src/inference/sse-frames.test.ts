@@ -33,7 +33,7 @@ function through(options: FrameOptions, stream: Buffer, cuts: readonly number[] 
     complete,
     failed: frames.failed(),
     usage: frames.usage(),
-    characters: frames.characters(),
+    quarters: frames.quarterTokens(),
   }
 }
 
@@ -58,7 +58,7 @@ test('R26 wherever a stream is cut, the same bytes go on and the same is known o
     complete: true,
     failed: false,
     usage: USAGE,
-    characters: 16 + 1 + 4,
+    quarters: 14 + 2 * 4 + 4 + 4, // what is not ASCII is a token a character
   })
   for (let at = 0; at <= WHOLE.length; at++) expect(through(chat, WHOLE, [at])).toEqual(uncut)
   const bytewise = Array.from({ length: WHOLE.length - 1 }, (_, at) => at + 1)
@@ -101,7 +101,7 @@ test('R43 of two texts in one chunk, neither is lost when the next chunk looks a
   const pair = (content: string, refusal: string) => Buffer.from(data(chunk({ content, refusal })))
   const frames = sseFrames(chat)
   for (const part of [pair('four', 'a'), pair('four', 'bc'), pair('four', 'def')]) frames.push(part)
-  expect(frames.characters()).toBe(4 + 1 + 4 + 2 + 4 + 3)
+  expect(frames.quarterTokens()).toBe(4 + 1 + 4 + 2 + 4 + 3)
 })
 
 test.each<[string, FrameOptions['kind'], object, boolean]>([
@@ -206,17 +206,17 @@ test('T-86 an event without end is refused, however small its parts', () => {
 
 test('R43 what chunks say twice is counted once', () => {
   const both = chunk({ reasoning: 'twelve chars', reasoning_content: 'twelve chars', content: 'four' })
-  expect(through(chat, Buffer.from(data(both))).characters).toBe(16)
+  expect(through(chat, Buffer.from(data(both))).quarters).toBe(16)
 })
 
 test('R43 the length of a sound is not taken for text', () => {
   const sounds = chunk({ content: 'four', audio: { data: 'UklGRg==', transcript: 'Hm' } })
-  expect(through(chat, Buffer.from(data(sounds))).characters).toBe(4)
+  expect(through(chat, Buffer.from(data(sounds))).quarters).toBe(4)
 })
 
 /** What the frames promise, in the plain and slow way: parse everything. */
 function slowly(events: readonly string[]) {
-  const seen = { characters: 0, content: false, complete: false, usage: undefined as unknown, text: '' }
+  const seen = { quarters: 0, content: false, complete: false, usage: undefined as unknown, text: '' }
   for (const event of events) {
     const line = event.split(/\r?\n/).find((each) => each.startsWith('data:'))
     const payload = line?.slice('data:'.length).trim()
@@ -226,15 +226,28 @@ function slowly(events: readonly string[]) {
       const { content, refusal, reasoning_content, tool_calls } = delta
       const parts = [content, refusal, reasoning_content]
       for (const { function: called } of tool_calls ?? []) parts.push(called.arguments)
-      const characters = parts.reduce((sum, part) => sum + [...(part ?? '')].length, 0)
-      seen.characters += characters
-      if (characters > 0 || tool_calls?.length > 0) seen.content = true
+      const quarters = parts.reduce((sum, part) => sum + quartersOf(part ?? ''), 0)
+      seen.quarters += quarters
+      if (quarters > 0 || tool_calls?.length > 0) seen.content = true
     }
     if (parsed.usage) seen.usage = parsed.usage
     if (!(parsed.usage && parsed.choices.length === 0)) seen.text += event
   }
   return seen
 }
+
+/** R77: four letters of English are a token; of what is not ASCII, each character is one. */
+const quartersOf = (text: string) => [...text].reduce((sum, letter) => sum + (/[\0-\x7f]/.test(letter) ? 1 : 4), 0)
+
+test.each([
+  ['as bytes', '"你好，😀"'],
+  ['as escapes', '"\\u4f60\\u597d\\uff0c\\ud83d"'],
+])('R77 what is not ASCII is a token a character where nobody counted, %s', (_how, json) => {
+  const frames = sseFrames(chat)
+  frames.push(Buffer.from(`data: {"choices":[{"delta":{"content":${json}}}]}\n\n`))
+  frames.push(Buffer.from('data: {"choices":[{"delta":{"content":"\\u0041\\n\\u007e"}}]}\n\n'))
+  expect(frames.quarterTokens()).toBe(4 * 4 + 3)
+})
 
 const tricky = fc.constantFrom(
   '"usage":{"a":1}',
@@ -285,8 +298,8 @@ test('R26 chunks that differ in their content only are known as well as any othe
       const events = deltas.map((delta) => data(chunk(delta, { usage: null })))
       const frames = sseFrames(chat)
       for (const event of events) frames.push(Buffer.from(event))
-      const { characters, content } = slowly(events)
-      expect([frames.characters(), frames.hasContent()]).toEqual([characters, content])
+      const { quarters, content } = slowly(events)
+      expect([frames.quarterTokens(), frames.hasContent()]).toEqual([quarters, content])
     }),
     { numRuns: 1_000 },
   )

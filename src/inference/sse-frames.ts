@@ -30,8 +30,8 @@ export interface SseFrames {
   error(): unknown
   /** As the upstream last reported it; undefined where it did not. */
   usage(): unknown
-  /** Characters generated so far, to charge by where the usage never comes. */
-  characters(): number
+  /** Generated so far, in quarters of a token, to charge by where the usage never comes. */
+  quarterTokens(): number
 }
 
 /** The longest event: an image in a chunk has megabytes; without a bound, an upstream could fill our memory. */
@@ -103,7 +103,7 @@ export function sseFrames({ kind, drop_usage }: FrameOptions): SseFrames {
     failed: () => watch.told.error !== undefined,
     error: () => watch.told.error,
     usage: () => watch.told.usage,
-    characters: () => watch.generated.characters,
+    quarterTokens: () => watch.generated.quarter_tokens,
   }
 }
 

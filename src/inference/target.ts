@@ -13,6 +13,8 @@ export interface Dialling {
   /** The address was given by a customer, so it is checked on every dial (R12). */
   customer_address: boolean
   responses_native: boolean
+  /** Undefined: by the name of the model. */
+  output_limit_field?: 'max_tokens' | 'max_completion_tokens' | undefined
   max_concurrency: number
   timeouts: Timeouts & { connect_ms?: number; total_ms: number }
 }

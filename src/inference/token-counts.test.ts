@@ -78,6 +78,41 @@ test.each([undefined, null, 'x', 5, [], {}, { prompt_tokens: '10' }, { prompt_to
   },
 )
 
+const usage = (more: object) => ({ prompt_tokens: 10, completion_tokens: 5, ...more })
+const details = (cached_tokens: unknown, cache_write_tokens: unknown = 0) =>
+  usage({ prompt_tokens_details: { cached_tokens, cache_write_tokens } })
+
+// R77: one such number stopped the roll-ups of all projects, and a bill of it is no bill.
+test.each([
+  ['over a billion', usage({ prompt_tokens: 1_000_000_001 })],
+  ['over a billion out', usage({ completion_tokens: 2 ** 53 - 1 })],
+  ['negative', usage({ completion_tokens: -1 })],
+  ['a fraction', usage({ completion_tokens: 1.5 })],
+  ['a text', usage({ completion_tokens: '5' })],
+  ['beyond numbers', usage({ completion_tokens: Number.POSITIVE_INFINITY })],
+  ['cached, negative', details(-5)],
+  ['cached and written, of 2^53', details(2 ** 53 - 1, 2 ** 53 - 1)],
+  ['cached, far more than any prompt has', details(900_000_000)],
+  ['reasoning, a text', usage({ completion_tokens_details: { reasoning_tokens: 'x' } })],
+  ['more written for an hour than written', usage({ prompt_tokens_details: { cache_write_1h_tokens: 1 } })],
+])('R77 a count that is %s makes the whole report one that is not used', (_what, told) => {
+  expect(readUsage(told)).toBeUndefined()
+})
+
+test('R77 a billion is a count, and so are parts that stand beside a small whole', () => {
+  expect(readUsage(usage({ completion_tokens: 1_000_000_000 }))?.output).toBe(1_000_000_000)
+  expect(readUsage(details(200_000, 9_000))).toMatchObject({ input: 209_000, cached: 200_000, written: 9_000 })
+})
+
+test('R76 what was written for an hour is told apart', () => {
+  const told = usage({ prompt_tokens_details: { cache_write_tokens: 7, cache_write_1h_tokens: 4 } })
+  expect(readUsage(told)).toMatchObject({ written: 7, written_1h: 4 })
+})
+
+test('R77 of a whole answer, too, what is not ASCII is a token a character', () => {
+  expect(generatedIn({ choices: [{ message: { content: '你好，😀abcd' } }] })).toBe(4 * 4 + 4)
+})
+
 test('R42 where the upstream said nothing, it is said that we counted', () => {
   expect(estimateUsage(10, 9)).toEqual({ input: 10, cached: 0, written: 0, output: 3, reasoning: 0, estimated: true })
 })

@@ -1,10 +1,11 @@
-// Usage as providers report it, in one form (§6.4 of their many). `cached` and `written` are parts of `input`.
-import type { Tokens } from '../models/price.ts'
+// Usage as providers report it, in one form (§6.4 of their many). `cached` and `written` are parts of `input`. What
+// cannot be is not used (R77): then we count ourselves.
+import { isTokenCount, type Tokens } from '../models/price.ts'
 import { outputTokens } from '../responses/response-object.ts'
 
 export interface TokenCounts extends Tokens {
   reasoning: number
-  /** We counted ourselves, because the upstream said nothing. */
+  /** We counted ourselves, because the upstream said nothing, or what cannot be (R77). */
   estimated: boolean
 }
 
@@ -12,40 +13,55 @@ export const NO_TOKENS: TokenCounts = { input: 0, cached: 0, written: 0, output:
 
 type Fields = Record<string, unknown>
 
-/** Undefined where this is not a usage object. */
+/** Some upstreams report what was cached beside the input, and not as a part of it. No prompt has more. */
+const BESIDE_MAX = 10_000_000
+
+/** Undefined where this is not a usage object, or one with a count that cannot be (R77). */
 export function readUsage(usage: unknown): TokenCounts | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined
   const fields = usage as Fields
-  const input = count(fields.prompt_tokens) ?? count(fields.input_tokens)
-  if (input === undefined) return undefined
   const details = (fields.prompt_tokens_details ?? fields.input_tokens_details ?? {}) as Fields
   const outputDetails = (fields.completion_tokens_details ?? fields.output_tokens_details ?? {}) as Fields
-  const cached = count(details.cached_tokens) ?? count(fields.prompt_cache_hit_tokens) ?? 0
-  const written = count(details.cache_write_tokens) ?? 0
-  const said = count(fields.completion_tokens) ?? count(fields.output_tokens) ?? 0
-  const reasoning = count(outputDetails.reasoning_tokens) ?? 0
-  return {
-    input: Math.max(input, cached + written), // some upstreams report the parts beside the whole
-    cached,
-    written,
-    output: outputTokens({ input, said, reasoning, total: fields.total_tokens }),
-    reasoning,
-    estimated: false,
-  }
+  const input = fields.prompt_tokens ?? fields.input_tokens
+  const cached = part(details.cached_tokens ?? fields.prompt_cache_hit_tokens)
+  const written = part(details.cache_write_tokens)
+  const written_1h = part(details.cache_write_1h_tokens)
+  const said = part(fields.completion_tokens ?? fields.output_tokens)
+  const reasoning = part(outputDetails.reasoning_tokens)
+  if (!isTokenCount(input) || !isTokenCount(said) || !isTokenCount(reasoning)) return undefined
+  if (!isTokenCount(cached) || !isTokenCount(written) || !isTokenCount(written_1h)) return undefined
+  const parts = cached + written
+  if (written_1h > written || (parts > input && parts > BESIDE_MAX)) return undefined
+  const output = outputTokens({ input, said, reasoning, total: fields.total_tokens })
+  const counts: TokenCounts = { input: Math.max(input, parts), cached, written, output, reasoning, estimated: false }
+  if (written_1h > 0) counts.written_1h = written_1h
+  return counts
 }
 
+/** What need not be said; null says the same as leaving it out. */
+const part = (value: unknown): unknown => value ?? 0
+
 /** What an upstream that stayed silent, or was cut off, has probably worked. */
-export function estimateUsage(input_estimate: number, output_characters: number): TokenCounts {
-  const output = Math.ceil(output_characters / 4)
+export function estimateUsage(input_estimate: number, quarter_tokens: number): TokenCounts {
+  const output = Math.ceil(quarter_tokens / 4)
   return { input: input_estimate, cached: 0, written: 0, output, reasoning: 0, estimated: true }
 }
 
+interface Streamed {
+  usage(): unknown
+  quarterTokens(): number
+}
+
+/** Of a stream: as the upstream last told it, or else by what has come. */
+export const streamedTokens = ({ input_estimate }: { input_estimate: number }, frames: Streamed): TokenCounts =>
+  readUsage(frames.usage()) ?? estimateUsage(input_estimate, frames.quarterTokens())
+
 const GENERATED = ['content', 'text', 'arguments', 'refusal', 'reasoning', 'reasoning_content']
 
-/** Characters of a whole answer that were generated: what clients show, and not the JSON around it. */
+/** How much of a whole answer was generated, in quarters of a token: what clients show, and not the JSON around it. */
 export function generatedIn(answer: Fields | undefined): number {
   const within = (value: unknown, name: string): number => {
-    if (typeof value === 'string') return GENERATED.includes(name) ? value.length : 0
+    if (typeof value === 'string') return GENERATED.includes(name) ? quartersIn(value) : 0
     if (typeof value !== 'object' || value === null) return 0
     const isList = Array.isArray(value)
     return Object.entries(value).reduce((sum, [key, inner]) => sum + within(inner, isList ? name : key), 0)
@@ -53,5 +69,13 @@ export function generatedIn(answer: Fields | undefined): number {
   return within(answer?.choices, '') + within(answer?.output, '')
 }
 
-const count = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+/** Four letters of English are a token, but of most other scripts each character is one. */
+function quartersIn(text: string): number {
+  let quarters = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 0x80) quarters++
+    else if ((code & 0xfc00) !== 0xdc00) quarters += 4 // the second half of a pair is part of the first
+  }
+  return quarters
+}

@@ -4,7 +4,7 @@ import type { CallKind } from '../providers/provider.ts'
 import type { Call } from './call.ts'
 import type { Held } from './dispatch.ts'
 import type { Target } from './target.ts'
-import { bodyFor, headersFor } from './upstream-request.ts'
+import { bodyFor, chatLimitName, headersFor } from './upstream-request.ts'
 
 const FREE: Held = { hold: undefined, clamp_output_to: undefined }
 
@@ -99,5 +99,27 @@ test.each(['Sitzung 東京', 'a\r\nx: y', '\0', 'é'])(
     expect(headers['x-session-id']).toMatch(/^[!-~]+$/)
     expect(headersFor(call({ session_id }), target('byoc_native'))).toEqual(headers)
     expect(headersFor(call({ session_id: `${session_id}!` }), target('byoc_native'))).not.toEqual(headers)
+  },
+)
+
+test.each([
+  ['llama-4', false, undefined, 'max_tokens'],
+  ['gpt-4o', false, undefined, 'max_tokens'],
+  ['gpt-oss-120b', false, undefined, 'max_tokens'],
+  ['olmo-3', false, undefined, 'max_tokens'],
+  ['o1', false, undefined, 'max_completion_tokens'],
+  ['o4-mini', false, undefined, 'max_completion_tokens'],
+  ['openai/o3-pro', false, undefined, 'max_completion_tokens'],
+  ['ft:o4-mini:acme', false, undefined, 'max_completion_tokens'],
+  ['gpt-5', false, undefined, 'max_completion_tokens'],
+  ['gpt-5.4-mini', false, undefined, 'max_completion_tokens'],
+  ['gpt-4o', true, undefined, 'max_completion_tokens'],
+  ['gpt-5', false, 'max_tokens', 'max_tokens'],
+  ['deployed', false, 'max_completion_tokens', 'max_completion_tokens'],
+] as const)(
+  'R76 %s (Responses API: %s, setting: %s) takes a limit as %s',
+  (model, responses_native, setting, field) => {
+    const to = { model, dialling: { responses_native, output_limit_field: setting } } as Target
+    expect(chatLimitName(to)).toBe(field)
   },
 )

@@ -18,10 +18,18 @@ export function bodyFor(call: Call, target: Target, { clamp_output_to }: Held): 
   return spliceFields({ bytes: call.body, json: call.json }, fields)
 }
 
-/** OpenAI's own newer models refuse max_tokens; most others know nothing else. */
-function limitName({ kind }: Call, { dialling }: Target): string {
+function limitName({ kind }: Call, target: Target): string {
   if (kind === 'responses') return 'max_output_tokens'
-  return kind === 'chat' && dialling.responses_native ? 'max_completion_tokens' : 'max_tokens'
+  return kind === 'chat' ? chatLimitName(target) : 'max_tokens'
+}
+
+/** Models that reason before they speak, wherever they are served: o1, o3-mini, openai/gpt-5.4, ft:o4-mini:… */
+const REASONING = /(?:^|[/:])(?:o[1-9]\d*|gpt-[5-9]|gpt-[1-9]\d)(?![a-z0-9])/i
+
+/** R76: OpenAI's own API and its reasoning models refuse max_tokens; most others know nothing else. */
+export function chatLimitName({ model, dialling }: Target): 'max_tokens' | 'max_completion_tokens' {
+  const { output_limit_field, responses_native } = dialling
+  return output_limit_field ?? (responses_native || REASONING.test(model) ? 'max_completion_tokens' : 'max_tokens')
 }
 
 export function headersFor(call: Call, target: Target): Record<string, string> {

@@ -67,6 +67,7 @@ const WIRE: Readonly<Record<UpstreamFailure, string>> = {
   reset: 'its answer broke off or could not be read',
   too_large: 'its answer was too large',
   refused_address: 'its address may not be dialled',
+  not_taken: 'nobody took its answer',
 }
 
 /** So much of what it said stands in the client's message; the trace has all that was kept. */

@@ -16,7 +16,16 @@ test('R53 the book is dated, and every model in it has a whole price and a lengt
 
 test.each([
   ['gpt-4o-mini', { input: 150_000, cached_input: 75_000, cache_write: 150_000, output: 600_000 }],
-  ['claude-sonnet-4-6', { input: 3_000_000, cached_input: 300_000, cache_write: 3_750_000, output: 15_000_000 }],
+  [
+    'claude-sonnet-4-6',
+    {
+      input: 3_000_000,
+      cached_input: 300_000,
+      cache_write: 3_750_000,
+      cache_write_1h: 6_000_000,
+      output: 15_000_000,
+    },
+  ],
   ['deepseek-v4-flash', { input: 140_000, cached_input: 2_800, cache_write: 140_000, output: 280_000 }],
 ])('R42 %s as it is listed', (id, price) => {
   expect(PRICE_BOOK.get(id)?.price).toEqual(price)

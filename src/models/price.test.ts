@@ -32,6 +32,20 @@ test('R42 parts that exceed the whole never make input negative', () => {
   expect(costOf(SONNET, { input: 10, cached: 20, written: 0, output: 0 }).actual_micros).toBe(6)
 })
 
+test('R76 what is written for an hour has its own price, where there is one', () => {
+  const tokens = { input: 1_000, cached: 0, written: 400, written_1h: 100, output: 0 }
+  expect(costOf(SONNET, tokens).actual_micros).toBe(3_300)
+  expect(costOf({ ...SONNET, cache_write_1h: 6_000_000 }, tokens).actual_micros).toBe(1_800 + 1_125 + 600)
+})
+
+test('R77 the most that anybody counts is billed to the micro', () => {
+  const most = { input: 1_000_000_000, cached: 1, written: 2, output: 1_000_000_000 }
+  expect(costOf({ ...SONNET, output: 150_000_001 }, most)).toEqual({
+    actual_micros: 2_999_999_991 + 1 + 7 + 150_000_001_000, // 0.3 and 7.5 round up to one more than their whole parts
+    direct_micros: 153_000_001_000,
+  })
+})
+
 test('R42 a bill that cannot be counted exactly is no bill', () => {
   const tokens = { input: Number.MAX_SAFE_INTEGER, cached: 0, written: 0, output: 0 }
   expect(() => costOf(SONNET, tokens)).toThrow('exactly')

@@ -7,16 +7,25 @@ export interface Price {
   cached_input: number
   /** What it takes for writing input into its cache, where it charges for that at all. */
   cache_write: number
+  /** The same for a whole hour, where it offers that; its price is then another (R76). */
+  cache_write_1h?: number
   output: number
 }
 
-/** How much was worked: `cached` and `written` are parts of `input`. */
+/** How much was worked: `cached` and `written` are parts of `input`, and `written_1h` is a part of `written`. */
 export interface Tokens {
   input: number
   cached: number
   written: number
+  written_1h?: number
   output: number
 }
+
+/** R77: nobody counts more in one generation; what says so has counted nothing. */
+const COUNT_MAX = 1_000_000_000
+
+export const isTokenCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= COUNT_MAX
 
 export interface Cost {
   /** R42: what the generation cost with the provider's cached-input price applied. */
@@ -27,12 +36,36 @@ export interface Cost {
 
 const PER_MILLION = 1_000_000
 
-export function costOf(price: Price, { input, cached, written, output }: Tokens): Cost {
+export function costOf(price: Price, tokens: Tokens): Cost {
+  const { input, cached, written, written_1h = 0, output } = tokens
+  const { cache_write, cache_write_1h = cache_write } = price
   const uncached = Math.max(0, input - cached - written)
-  const actual =
-    uncached * price.input + cached * price.cached_input + written * price.cache_write + output * price.output
+  const reused = cached * price.cached_input + (written - written_1h) * cache_write + written_1h * cache_write_1h
+  const actual = uncached * price.input + reused + output * price.output
   const direct = input * price.input + output * price.output
-  return { actual_micros: roundUp(actual), direct_micros: roundUp(direct) }
+  if (Number.isSafeInteger(actual) && Number.isSafeInteger(direct))
+    return { actual_micros: roundUp(actual), direct_micros: roundUp(direct) }
+  const plain: Part[] = [[output, price.output]]
+  const parts: Part[] = [
+    [cached, price.cached_input],
+    [written - written_1h, cache_write],
+    [written_1h, cache_write_1h],
+  ]
+  return {
+    actual_micros: exactly([...plain, [uncached, price.input], ...parts]),
+    direct_micros: exactly([...plain, [input, price.input]]),
+  }
+}
+
+/** So many tokens at this price. */
+type Part = [tokens: number, price: number]
+
+/** Beyond 2^53 products are no longer exact, and a wrong bill is worse than a slow one. */
+function exactly(parts: readonly Part[]): number {
+  const sum = parts.reduce((total, [tokens, price]) => total + BigInt(tokens) * BigInt(price), 0n)
+  const micros = Number((sum + BigInt(PER_MILLION) - 1n) / BigInt(PER_MILLION))
+  if (!Number.isSafeInteger(micros)) throw new Error('a cost beyond what can be counted exactly')
+  return micros
 }
 
 /** R43: the most that a call can cost: every prompt token at its dearest, every output token that is allowed. */
@@ -50,11 +83,7 @@ export function outputFor(price: Price, input_bound: number, micros: number): nu
   return price.output === 0 ? Number.MAX_SAFE_INTEGER : Math.floor(left / price.output)
 }
 
-function roundUp(micros_times_million: number): number {
-  // Beyond 2^53 the product is no longer exact; nothing of that size is ever asked for, and a wrong bill is worse.
-  if (!Number.isSafeInteger(micros_times_million)) throw new Error('a cost beyond what can be counted exactly')
-  return Math.ceil(micros_times_million / PER_MILLION)
-}
+const roundUp = (micros_times_million: number) => Math.ceil(micros_times_million / PER_MILLION)
 
 /** Dollars per million tokens, as people write prices. */
 export function pricePerMillion(usd: number, what: string): number {

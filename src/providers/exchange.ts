@@ -132,7 +132,10 @@ export class Exchange implements Waiter, Holder, AnswerEvents {
   }
 
   #tooLate(failure: UpstreamFailure): void {
-    if (this.#connection) this.#break(failure)
+    // Whoever has not taken what is there is not waited for, nor does the upstream answer for it.
+    if (failure === 'total_timeout' && this.#has_head && this.#handover.is_paused)
+      this.#abandon(new UpstreamError('not_taken'))
+    else if (this.#connection) this.#break(failure)
     else this.failed(new Error('no connection within the time of the call'))
   }
 

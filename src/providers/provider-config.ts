@@ -22,6 +22,9 @@ const ModelShape = Type.Object(
     input_usd_per_million: UsdPerMillion('List price; may be left out for a model of the price book.'),
     cached_input_usd_per_million: UsdPerMillion('Input that the provider had cached. Default: as input.'),
     cache_write_usd_per_million: UsdPerMillion('Input that the provider writes into its cache. Default: as input.'),
+    cache_write_1h_usd_per_million: UsdPerMillion(
+      'The same for an hour. Default: keys with a limit cannot ask for it.',
+    ),
     output_usd_per_million: UsdPerMillion('List price; may be left out for a model of the price book.'),
     max_output_tokens: Tokens(0, 'The most it can say in one answer; what a budget is held for.'),
     context_length: Tokens(1, 'Prompt and answer together.'),
@@ -39,6 +42,11 @@ export const ProviderShape = Type.Object(
     region: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$', default: 'global' }),
     max_concurrency: Type.Integer({ minimum: 1, maximum: 100_000, default: 200, description: 'Calls at once.' }),
     responses: Type.Optional(Type.Boolean({ description: 'It has a Responses API. Default: only api.openai.com.' })),
+    output_limit_field: Type.Optional(
+      Type.Enum(['max_tokens', 'max_completion_tokens'], {
+        description: 'Under which name chat takes an output limit from us. Default: by the name of the model.',
+      }),
+    ),
     unlisted_models: Type.Boolean({ default: false, description: 'Whether it is asked for models not listed here.' }),
     byok: Type.Boolean({
       default: false,
@@ -69,6 +77,8 @@ export interface ProviderSettings {
   region: string
   max_concurrency: number
   responses: boolean
+  /** Undefined: by the name of the model. */
+  output_limit_field?: 'max_tokens' | 'max_completion_tokens' | undefined
   unlisted_models: boolean
   /** R79: credentials of projects that name this provider, and no address, come here. */
   byok: boolean
@@ -92,7 +102,7 @@ export type Wrong = (field: string, message: string) => void
 
 /** What is wrong is told, all of it; the result is of use only where nothing was. */
 export function providerSettings(shape: ProviderShape, wrong: Wrong): ProviderSettings {
-  const { id, protocol, region, max_concurrency, unlisted_models, byok, list_models } = shape
+  const { id, protocol, region, max_concurrency, output_limit_field, unlisted_models, byok, list_models } = shape
   const url = checkAddress(shape.base_url, wrong)
   checkKey(shape.api_key ?? '', wrong)
   checkTimeouts(shape.timeouts, wrong)
@@ -107,6 +117,7 @@ export function providerSettings(shape: ProviderShape, wrong: Wrong): ProviderSe
     region,
     max_concurrency,
     responses: protocol === 'openai' && (shape.responses ?? url?.hostname === 'api.openai.com'),
+    ...(output_limit_field !== undefined && { output_limit_field }),
     unlisted_models,
     byok,
     list_models,
@@ -154,6 +165,7 @@ function modelSettings(model: ModelShape, wrong: Wrong): ModelSettings {
 function priceOf(model: ModelShape, wrong: Wrong): Price | undefined {
   const { id, input_usd_per_million: input, output_usd_per_million: output } = model
   const { cached_input_usd_per_million: cached, cache_write_usd_per_million: write } = model
+  const { cache_write_1h_usd_per_million: hour } = model
   if (input !== undefined && output !== undefined) {
     const price = (usd: number, field: string) => {
       try {
@@ -169,11 +181,11 @@ function priceOf(model: ModelShape, wrong: Wrong): Price | undefined {
       cached_input: cached === undefined ? input_price : price(cached, 'cached_input'),
       cache_write: write === undefined ? input_price : price(write, 'cache_write'),
       output: price(output, 'output'),
+      ...(hour !== undefined && { cache_write_1h: price(hour, 'cache_write_1h') }),
     }
   }
   const booked = PRICE_BOOK.get(id)
-  if (booked && input === undefined && output === undefined && cached === undefined && write === undefined)
-    return booked.price
+  if (booked && [input, output, cached, write, hour].every((stated) => stated === undefined)) return booked.price
   wrong('', `models: '${id}' needs input_usd_per_million and output_usd_per_million`)
   return undefined
 }

@@ -47,12 +47,16 @@ export interface ProviderAnswer {
   cancel(): void
 }
 
-/** `connect`: no connection came about, or none was free in time, so nothing was sent. */
+/**
+ * `connect`: no connection came about, or none was free in time, so nothing was sent. `not_taken`: the time of the call
+ * was over while the answer lay there and nobody took it.
+ */
 export type UpstreamFailure =
   | 'connect'
   | 'first_byte_timeout'
   | 'idle_timeout'
   | 'total_timeout'
+  | 'not_taken'
   | 'reset'
   | 'too_large'
   | 'refused_address'

@@ -198,10 +198,7 @@ test.each([
     { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, prompt_cache_hit_tokens: 1 },
     { input_tokens_details: { cached_tokens: 1, cache_write_tokens: 0 } },
   ],
-  [
-    { prompt_tokens: -1, completion_tokens: 'x', prompt_tokens_details: null },
-    { input_tokens: 0, output_tokens: 0 },
-  ],
+  [{ prompt_tokens: -1, completion_tokens: 'x', prompt_tokens_details: null }, null], // R77
 ])('§7.2 the usage %j', (usage, expected) => {
   const got = response({ ...completion({ content: 'x' }), usage }).usage
   if (expected === null) expect(got).toBeNull()

@@ -39,6 +39,7 @@ test('§8 routing, QoS, cost and attempts stand beside the response', () => {
       execution_mode: 'emergency_fallback',
       region: 'us',
       alias_release_id: null,
+      output_clamped_to: null,
     },
     qos: { admission: 'queued', target_met: null, fallback_used: true, hints_honored: ['qos', 'reuse'] },
     cost: { charged_micros: 70, direct_cost_micros: 100, savings_micros: 30 },
@@ -51,13 +52,13 @@ test('§8 routing, QoS, cost and attempts stand beside the response', () => {
 
 test('§10.2 savings are never below zero; what is unknown is null', () => {
   const native = nativeResponse(response, {
-    route: { ...facts.route, alias_release_id: 'alr_1' },
+    route: { ...facts.route, alias_release_id: 'alr_1', output_clamped_to: 234 },
     qos: { admission: 'admitted', target_met: false, fallback_used: false, hints_honored: undefined },
     money: { charged_micros: 100, direct_cost_micros: 70 },
     attempts: [],
   })
   expect(native.cost.savings_micros).toBe(0)
-  expect(native.routing.alias_release_id).toBe('alr_1')
+  expect(native.routing).toMatchObject({ alias_release_id: 'alr_1', output_clamped_to: 234 })
   expect(native.qos).toMatchObject({ target_met: false, hints_honored: null })
 })
 

@@ -14,6 +14,9 @@ export const Routing = Type.Object({
   execution_mode: Type.Enum(['live', 'emergency_fallback', 'placeholder']),
   region: Type.String(),
   alias_release_id: orNull(Type.String({ description: 'Begins `alr_`; null where no alias was asked for.' })),
+  output_clamped_to: orNull(
+    Type.Integer({ description: 'The output tokens that the upstream was allowed, where the budget bought no more.' }),
+  ),
 })
 
 export const Qos = Type.Object({
@@ -49,7 +52,7 @@ export type NativeBlocks = Static<typeof NativeBlocks>
 
 /** All that is known of how a response came about, once it is settled. */
 export interface NativeFacts {
-  route: Pick<RouteFacts, 'trace_id' | 'provider' | 'model' | 'region' | 'profile' | 'mode' | 'alias_release_id'>
+  route: Omit<RouteFacts, 'credential_id' | 'subscription'>
   qos: QosFacts
   money: MoneyFacts
   attempts: readonly AttemptFacts[]
@@ -83,6 +86,7 @@ export function nativeBlocks({ route, qos, money, attempts }: NativeFacts): Nati
       execution_mode: route.mode,
       region: route.region,
       alias_release_id: route.alias_release_id ?? null,
+      output_clamped_to: route.output_clamped_to ?? null,
     },
     qos: {
       admission: qos.admission,

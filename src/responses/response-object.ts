@@ -1,5 +1,6 @@
 // The response object: what every answer of the Responses API is, whole or as the frame of a stream. Fields are there
 // with null where there is nothing to say, because typed clients require them; `output_text` is the client's own.
+import { isTokenCount } from '../models/price.ts'
 import type { Item, Json, ResponseRequest } from './response-request.ts'
 
 /** What a response is called, and when it began: given from outside, so that everything here is repeatable. */
@@ -52,7 +53,7 @@ export type OutputItem = MessageItem | FunctionCallItem | ReasoningItem
 
 export interface ResponseUsage {
   input_tokens: number
-  input_tokens_details: { cached_tokens: number; cache_write_tokens: number }
+  input_tokens_details: { cached_tokens: number; cache_write_tokens: number; cache_write_1h_tokens?: number }
   output_tokens: number
   output_tokens_details: { reasoning_tokens: number }
   total_tokens: number
@@ -139,24 +140,29 @@ export function endedBy(finish_reason: unknown): Pick<ResponseObject, 'incomplet
 }
 export type EndStatus = 'completed' | 'incomplete'
 
-/** Usage of a chat completion in the words of a response; null where the upstream said nothing. */
+/** Usage of a chat completion in the words of a response; null where the upstream said nothing, or what cannot be. */
 export function usageFrom(usage: unknown): ResponseUsage | null {
   if (typeof usage !== 'object' || usage === null) return null
   const { prompt_tokens, completion_tokens, total_tokens, prompt_cache_hit_tokens, ...more } = usage as Json
   const inputs = (more.prompt_tokens_details ?? {}) as Json
   const outputs = (more.completion_tokens_details ?? {}) as Json
-  const [input, said] = [count(prompt_tokens), count(completion_tokens)]
-  const reasoning_tokens = count(outputs.reasoning_tokens)
+  const input = prompt_tokens ?? 0
+  const said = completion_tokens ?? 0
+  const cached_tokens = inputs.cached_tokens ?? prompt_cache_hit_tokens ?? 0
+  const cache_write_tokens = inputs.cache_write_tokens ?? 0
+  const cache_write_1h_tokens = inputs.cache_write_1h_tokens ?? 0
+  const reasoning_tokens = outputs.reasoning_tokens ?? 0
+  if (!isTokenCount(input) || !isTokenCount(said) || !isTokenCount(reasoning_tokens)) return null // R77
+  if (!isTokenCount(cached_tokens) || !isTokenCount(cache_write_tokens) || !isTokenCount(cache_write_1h_tokens))
+    return null
   const output = outputTokens({ input, said, reasoning: reasoning_tokens, total: total_tokens })
+  const for_an_hour = cache_write_1h_tokens > 0 && { cache_write_1h_tokens }
   return {
     input_tokens: input,
-    input_tokens_details: {
-      cached_tokens: count(inputs.cached_tokens ?? prompt_cache_hit_tokens),
-      cache_write_tokens: count(inputs.cache_write_tokens),
-    },
+    input_tokens_details: { cached_tokens, cache_write_tokens, ...for_an_hour },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens },
-    total_tokens: typeof total_tokens === 'number' ? count(total_tokens) : input + output,
+    total_tokens: isTokenCount(total_tokens) ? total_tokens : input + output,
   }
 }
 
@@ -165,8 +171,6 @@ export function outputTokens(told: { input: number; said: number; reasoning: num
   const { input, said, reasoning, total } = told
   return total === input + said + reasoning ? said + reasoning : said
 }
-
-const count = (value: unknown) => (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0)
 
 /** What the response adds to the conversation. */
 export const outputOf = ({ output }: Pick<ResponseObject, 'output'>): readonly Item[] =>

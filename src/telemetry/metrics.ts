@@ -40,6 +40,11 @@ export function metrics() {
       help: 'Micro-USD that generations cost beyond what was held for them.',
       registers,
     }),
+    waived: new Counter({
+      name: 'switchyard_waived_micros_total',
+      help: 'Micro-USD that were not charged, because a deadline ended a stream.',
+      registers,
+    }),
     limitRefusals: new Counter({
       name: 'switchyard_limit_refusals_total',
       help: 'Requests refused with 429, by layer and limit.',

@@ -117,9 +117,10 @@ const answerSteps = (ttft_ms: number, duration_ms: number): Moment[] => [
   moment('answer', ttft_ms, 'The answer went to the client.', { duration_ms: Math.max(0, duration_ms - ttft_ms) }),
 ]
 
-function settleSentence({ charged_micros, written_off_micros }: UsageEvent): string {
-  const charge = `$${charged_micros / 1e6} was charged.`
-  return written_off_micros > 0 ? `${charge} $${written_off_micros / 1e6} more was written off.` : charge
+function settleSentence({ charged_micros, written_off_micros, waived_micros }: UsageEvent): string {
+  const off = written_off_micros > 0 ? ` $${written_off_micros / 1e6} more was written off.` : ''
+  const waived = waived_micros > 0 ? ` $${waived_micros / 1e6} was waived.` : ''
+  return `$${charged_micros / 1e6} was charged.${off}${waived}`
 }
 
 const ENDINGS: Readonly<Record<string, string>> = {

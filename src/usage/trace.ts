@@ -8,6 +8,7 @@ import {
   type ExecutionMode,
   type ExecutionProfile,
   type Headers,
+  honoredHeader,
   moneyHeaders,
   type QosFacts,
   qosHeaders,
@@ -33,9 +34,13 @@ export interface TraceFacts {
   ignored_fields?: readonly string[] | undefined
   /** R82: the headers left before it was known whether the target was met. */
   target_met_in_trailer?: boolean | undefined
+  /** R71: what the trailers said, where a stream ran past a deadline that its headers had promised to keep. */
+  hints_at_end?: readonly string[] | undefined
   input_discount_pct?: number | undefined
   /** What the client was told, where nobody answered (R80). */
   refusal?: ToldRefusal & { layer: RefusalKind }
+  /** Undefined where the budget bought all that was asked for. */
+  output_clamped_to?: number | undefined
 }
 
 export interface TracedEvent {
@@ -175,6 +180,7 @@ function sentHeaders(event: UsageEvent, facts: TraceFacts | undefined): Trace['h
     behind[TARGET_MET] = before[TARGET_MET]
     delete before[TARGET_MET]
   }
+  if (facts?.hints_at_end) Object.assign(behind, honoredHeader(facts.hints_at_end))
   return [...explained(before, 'header'), ...explained(behind, facts?.stream ? 'trailer' : 'header')]
 }
 
@@ -194,6 +200,7 @@ function routeHeadersOf(event: UsageEvent, facts: TraceFacts | undefined): Heade
     alias_release_id: event.alias_release_id ?? undefined,
     credential_id: event.credential_id ?? undefined,
     subscription: subscription_id === null ? undefined : { id: subscription_id, input_discount_pct },
+    output_clamped_to: facts?.output_clamped_to,
   })
 }
 

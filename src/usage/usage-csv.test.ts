@@ -8,7 +8,7 @@ const csv = (group_by: readonly Group[], rows: readonly object[]) => writeList(c
 
 const SUMS =
   'events,input_tokens,cached_tokens,written_tokens,output_tokens,reasoning_tokens,repeated_tokens_est,' +
-  'missed_reuse_tokens,charged_micros,direct_cost_micros,savings_micros,written_off_micros,overage_micros'
+  'missed_reuse_tokens,charged_micros,direct_cost_micros,savings_micros,written_off_micros,overage_micros,waived_micros'
 
 test('§8.2.3 without rows there is still the head, ended by CR LF', () => {
   expect(csv(['day', 'model'], [])).toBe(`day,model,${SUMS}\r\n`)

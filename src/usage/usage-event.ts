@@ -77,6 +77,7 @@ export const amounts = {
   savings_micros: micros(),
   written_off_micros: micros(),
   overage_micros: Type.Integer({ minimum: 0, description: 'By how much it took the project above its cap (R72).' }),
+  waived_micros: micros(),
 }
 
 export const UsageEvent = Type.Object(
@@ -101,6 +102,7 @@ export const UsageEvent = Type.Object(
     subscription_id: orNull(Type.String()),
     session_id: orNull(Type.String()),
     ...amounts,
+    tokens_estimated: Type.Boolean({ description: 'Counted here: the upstream told no tokens, or none that can be.' }),
     admission: Type.String(),
     queue_ms: Type.Integer(),
     ttft_ms: orNull(Type.Integer()),

@@ -74,7 +74,7 @@ const pageOf = (after: string, limit: number): Sql => ({
     SELECT trace_id, project_id, created_ms, key_id, resolved_model AS model, provider, profile,
       COALESCE(cluster_id, '') AS cluster_id, status, duration_ms, ttft_ms, input_tokens, cached_tokens,
       written_tokens, output_tokens, reasoning_tokens, repeated_tokens_est, missed_reuse_tokens, charged_micros,
-      direct_cost_micros, savings_micros, written_off_micros, overage_micros
+      direct_cost_micros, savings_micros, written_off_micros, overage_micros, waived_micros
     FROM usage_to_roll WHERE trace_id > ${after} ORDER BY trace_id LIMIT ${limit}`,
   once: true,
 })
@@ -188,10 +188,10 @@ const INTO = sql`
   INSERT INTO usage_rollup AS old (project_id, cube, start_ms, day, key_id, model, provider, profile, cluster_id,
     events, finer_events, input_tokens, cached_tokens, written_tokens, output_tokens, reasoning_tokens,
     repeated_tokens_est, missed_reuse_tokens, charged_micros, direct_cost_micros, savings_micros,
-    written_off_micros, overage_micros, spread)
+    written_off_micros, overage_micros, waived_micros, spread)
   VALUES `
 
-const COLUMNS = 24
+const COLUMNS = 25
 
 const valuesOf = (r: Rollup): SqlValue[] => [
   r.project_id,
@@ -217,6 +217,7 @@ const valuesOf = (r: Rollup): SqlValue[] => [
   r.savings_micros,
   r.written_off_micros,
   r.overage_micros,
+  r.waived_micros,
   JSON.stringify(r.spread),
 ]
 
@@ -236,6 +237,7 @@ const GROWING = sql`
     savings_micros = old.savings_micros + excluded.savings_micros,
     written_off_micros = old.written_off_micros + excluded.written_off_micros,
     overage_micros = old.overage_micros + excluded.overage_micros,
+    waived_micros = old.waived_micros + excluded.waived_micros,
     spread = excluded.spread`
 
 const ADDING = aboutRows(INTO, listOf(COLUMNS), GROWING)

@@ -209,6 +209,7 @@ export const noAmounts = (): Amounts => ({
   savings_micros: 0,
   written_off_micros: 0,
   overage_micros: 0,
+  waived_micros: 0,
 })
 
 /** Field by field: a loop over names is several times as slow, and each event passes here. */
@@ -225,4 +226,5 @@ export function addAmounts(into: Amounts, from: Amounts): void {
   into.savings_micros += from.savings_micros
   into.written_off_micros += from.written_off_micros
   into.overage_micros += from.overage_micros
+  into.waived_micros += from.waived_micros
 }

@@ -67,7 +67,7 @@ withService((service) => {
     expect(lines[1]).toContain(`,"'=cmd|calc,""x""",gpt-4o,`)
     const grouped = await home.get(`${USAGE}?group_by=provider`, { accept: 'text/csv' })
     expect(grouped.bytes.toString()).toMatch(
-      /^provider,events,input_tokens,.*\r\nopenai,1,100,60,10,20,5,80,20,300,450,150,0,0\r\n$/,
+      /^provider,events,input_tokens,.*\r\nopenai,1,100,60,10,20,5,80,20,300,450,150,0,0,0\r\n$/,
     )
     expect((await home.get(USAGE, { accept: 'application/json, text/csv' })).headers['content-type']).toContain('json')
   })

@@ -140,6 +140,7 @@ withDb((db) => {
         savings_micros: 150,
         written_off_micros: 0,
         overage_micros: 0,
+        waived_micros: 0,
       },
       expect.objectContaining({ day: '2026-11-15', events: 2, input_tokens: 200, charged_micros: 1_300 }),
     ])

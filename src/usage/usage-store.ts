@@ -29,7 +29,8 @@ import {
   within,
 } from './usage-sums-store.ts'
 
-type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts'> & {
+type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts' | 'tokens_estimated'> & {
+  tokens_estimated: number
   attempts: string
   trace: string | null
   created_ms: number
@@ -75,15 +76,17 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
           requested_model, resolved_model, provider, profile, mode, region, alias_release_id, cluster_id, credential_id,
           subscription_id, session_id, input_tokens, cached_tokens, written_tokens, output_tokens, reasoning_tokens,
           repeated_tokens_est, missed_reuse_tokens, charged_micros, direct_cost_micros, savings_micros,
-          written_off_micros, overage_micros, admission, queue_ms, ttft_ms, duration_ms, attempts, sequence, trace)
+          written_off_micros, overage_micros, waived_micros, tokens_estimated, admission, queue_ms, ttft_ms,
+          duration_ms, attempts, sequence, trace)
         VALUES (${e.trace_id}, ${e.project_id}, ${e.key_id}, ${e.created_at}, ${created_ms},
           ${e.created_at.slice(0, 10)}, ${e.endpoint}, ${e.status}, ${e.requested_model}, ${e.resolved_model},
           ${e.provider}, ${e.profile}, ${e.mode}, ${e.region}, ${e.alias_release_id}, ${e.cluster_id},
           ${e.credential_id}, ${e.subscription_id}, ${e.session_id}, ${e.input_tokens}, ${e.cached_tokens},
           ${e.written_tokens}, ${e.output_tokens}, ${e.reasoning_tokens}, ${e.repeated_tokens_est},
           ${e.missed_reuse_tokens}, ${e.charged_micros}, ${e.direct_cost_micros}, ${e.savings_micros},
-          ${e.written_off_micros}, ${e.overage_micros}, ${e.admission}, ${e.queue_ms}, ${e.ttft_ms}, ${e.duration_ms},
-          ${JSON.stringify(e.attempts)}, ${nextSequence(created_ms)}, ${facts ? JSON.stringify(facts) : null})`)
+          ${e.written_off_micros}, ${e.overage_micros}, ${e.waived_micros}, ${e.tokens_estimated ? 1 : 0},
+          ${e.admission}, ${e.queue_ms}, ${e.ttft_ms}, ${e.duration_ms}, ${JSON.stringify(e.attempts)},
+          ${nextSequence(created_ms)}, ${facts ? JSON.stringify(facts) : null})`)
       written?.add(e, placeOf(e), created_ms)
     },
 
@@ -233,8 +236,15 @@ function grouping(group_by: readonly Group[], parts: Sql, limit: number): Sql {
 }
 
 function fromRow(read: Row): UsageEvent {
-  const { created_ms: _created_ms, day: _day, sequence: _sequence, trace: _trace, attempts, ...row } = read
-  return { id: row.trace_id, object: 'usage_event', attempts: JSON.parse(attempts), ...row }
+  const { created_ms: _created_ms, day: _day, sequence: _sequence, trace: _trace, attempts, ...more } = read
+  const { tokens_estimated, ...row } = more
+  return {
+    id: row.trace_id,
+    object: 'usage_event',
+    attempts: JSON.parse(attempts),
+    tokens_estimated: tokens_estimated === 1,
+    ...row,
+  }
 }
 
 function groupFrom(row: GroupRow): UsageGroup {

@@ -2,6 +2,7 @@
 // elsewhere.
 import { describe, expect, test } from 'vitest'
 import { rfc3339, SECOND_MS } from '../../src/core/clock.ts'
+import { noGateway } from '../../src/gateway-settings.ts'
 import type { ClusterFacts } from '../../src/inference/byoc-targets.ts'
 import { chooseRoute, type Question, type Snapshot } from '../../src/inference/choose-route.ts'
 import type { CredentialFacts } from '../../src/inference/provider-targets.ts'
@@ -71,7 +72,7 @@ const credential = (id: string, name = 'one', base_url: string | null = null): C
 
 function snapshot({ providers = [], ...more }: Partial<Snapshot> & { providers?: ProviderSettings[] } = {}): Snapshot {
   return {
-    gateway: { providers, aliases: [], fees: { byok_micros: 3, byoc_micros: 4 }, full_fidelity: false },
+    gateway: { ...noGateway().gateway, providers, fees: { byok_micros: 3, byoc_micros: 4 } },
     aliases: new Map(),
     clusters: [],
     credentials: [],

@@ -131,9 +131,9 @@ const LIMITS = {
 
 export function settingsFrom(config: object): GatewaySettings {
   const file = parseConfig(JSON.stringify({ limits: LIMITS, ...config }), 'the scene', {})
-  const { providers, aliases, fees, full_fidelity, limits, streams } = file
+  const { providers, aliases, fees, full_fidelity, deadlines, limits, streams } = file
   const policy = { allow_private: true, allow_cidrs: [] }
-  return { ...noGateway(), gateway: { providers, aliases, fees, full_fidelity }, policy, limits, streams }
+  return { ...noGateway(), gateway: { providers, aliases, fees, full_fidelity, deadlines }, policy, limits, streams }
 }
 
 interface Whose {
@@ -185,6 +185,8 @@ export interface BookedEvent {
   direct_cost_micros: number
   written_off_micros: number
   overage_micros: number
+  waived_micros: number
+  tokens_estimated: number
   input_tokens: number
   output_tokens: number
   ttft_ms: number | null
@@ -207,8 +209,8 @@ async function ledgerOf(db: OpenDb, project_id: string): Promise<Ledger> {
   const holds = await db.rows<{ micros: number }>(sql`
     SELECT micros FROM budget_hold WHERE project_id = ${project_id}`)
   const events = await db.rows<Omit<BookedEvent, 'attempts'> & { attempts: string }>(sql`
-    SELECT trace_id, status, charged_micros, direct_cost_micros, written_off_micros, overage_micros, input_tokens,
-           output_tokens, ttft_ms, mode, attempts
+    SELECT trace_id, status, charged_micros, direct_cost_micros, written_off_micros, overage_micros, waived_micros,
+           tokens_estimated, input_tokens, output_tokens, ttft_ms, mode, attempts
     FROM usage_event WHERE project_id = ${project_id} ORDER BY sequence`)
   return {
     spent: project?.spent_micros ?? 0,

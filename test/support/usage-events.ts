@@ -38,6 +38,8 @@ export function usageEvent(project_id: string, more: Partial<UsageEvent> = {}): 
     savings_micros: 150,
     written_off_micros: 0,
     overage_micros: 0,
+    waived_micros: 0,
+    tokens_estimated: false,
     admission: 'admitted',
     queue_ms: 0,
     ttft_ms: 210,

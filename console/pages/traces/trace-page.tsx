@@ -152,6 +152,7 @@ function Amounts({ usage }: { usage: Usage }) {
         </span>
       </Stat>
       {usage.written_off_micros > 0 && <Stat label="Written off">{money(usage.written_off_micros)}</Stat>}
+      {usage.waived_micros > 0 && <Stat label="Waived">{money(usage.waived_micros)}</Stat>}
     </Stats>
   )
 }

@@ -18,6 +18,8 @@ export interface MessageUsage {
   input_tokens?: number
   cache_read_input_tokens?: number | null
   cache_creation_input_tokens?: number | null
+  /** How much of that was written for how long. */
+  cache_creation?: { ephemeral_1h_input_tokens?: number | null } | null
   output_tokens?: number
 }
 
@@ -55,13 +57,19 @@ export const finishReason = (stop_reason: string | null | undefined) => FINISH_R
 export function chatUsage(usage: MessageUsage) {
   const cached_tokens = usage.cache_read_input_tokens ?? 0
   const cache_write_tokens = usage.cache_creation_input_tokens ?? 0
+  const cache_write_1h_tokens = usage.cache_creation?.ephemeral_1h_input_tokens ?? 0
   const prompt_tokens = (usage.input_tokens ?? 0) + cached_tokens + cache_write_tokens
   const completion_tokens = usage.output_tokens ?? 0
   return {
     prompt_tokens,
     completion_tokens,
     total_tokens: prompt_tokens + completion_tokens,
-    prompt_tokens_details: { cached_tokens, cache_write_tokens },
+    // R76: an hour has another price than five minutes, so it is told apart where there is any.
+    prompt_tokens_details: {
+      cached_tokens,
+      cache_write_tokens,
+      ...(cache_write_1h_tokens > 0 && { cache_write_1h_tokens }),
+    },
   }
 }
 

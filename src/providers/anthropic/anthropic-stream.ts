@@ -77,6 +77,7 @@ export class ChunkStream {
       const value = usage?.[name]
       if (typeof value === 'number') this.#usage[name] = value
     }
+    if (usage?.cache_creation) this.#usage.cache_creation = usage.cache_creation
   }
 
   #blockStart(at: number, block: { type: string; id?: string; name?: string; text?: string; input?: unknown }): string {

@@ -1,0 +1,33 @@
+// R76: fields that change what a call costs in a way that its price does not tell: a tier, a search, sound, a tool that
+// the upstream runs, state of the upstream's own. Where a limit is to be kept, nobody can hold for them. Pure.
+import type { Price } from '../models/price.ts'
+import type { Asked } from './call.ts'
+
+const USUAL_TIERS: readonly unknown[] = ['auto', 'default']
+const NEVER = ['web_search_options', 'search_parameters', 'plugins', 'audio', 'prediction']
+/** A Responses request may continue what only the upstream knows, at any length. */
+const FOREIGN_STATE = ['conversation', 'prompt']
+/** Run by the client, so they cost what their tokens cost. */
+const CLIENT_TOOLS: readonly unknown[] = ['function', 'custom', 'local_shell', 'apply_patch']
+
+/** The first such field; undefined where the price tells all. */
+export function pricedApart({ kind, json, long_cache }: Asked, price: Price): string | undefined {
+  const { service_tier, modalities, tools } = json
+  if (isGiven(service_tier) && !USUAL_TIERS.includes(service_tier)) return 'service_tier'
+  const given = (name: string) => isGiven(json[name])
+  const never = NEVER.find(given) ?? (kind === 'responses' ? FOREIGN_STATE.find(given) : undefined)
+  if (never) return never
+  if (Array.isArray(modalities) && modalities.some((one) => one !== 'text')) return 'modalities'
+  if (long_cache && price.cache_write_1h === undefined) return 'cache_control.ttl'
+  return Array.isArray(tools) ? hostedTool(tools) : undefined
+}
+
+const isGiven = (value: unknown) => value !== undefined && value !== null
+
+function hostedTool(tools: readonly unknown[]): string | undefined {
+  const at = tools.findIndex((tool) => {
+    const type = (tool as { type?: unknown } | null)?.type
+    return isGiven(type) && !CLIENT_TOOLS.includes(type)
+  })
+  return at < 0 ? undefined : `tools[${at}].type`
+}
