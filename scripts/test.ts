@@ -9,14 +9,15 @@ import { MACHINE_PARTS, PARTS, type Part } from '../test/support/machine-parts.t
 import { postgresServer } from '../test/support/postgres-server.ts'
 import { type Missing, provision } from '../test/support/provision.ts'
 import { redisServer } from '../test/support/redis-server.ts'
-import { NEEDING_PROJECTS, suitesOf } from '../test/support/suite-needs.ts'
+import { NEEDING_PROJECTS, type Project, suitesOf } from '../test/support/suite-needs.ts'
 import { makeTemplate } from '../test/support/template-database.ts'
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 const args = process.argv.slice(2)
 const report = join(tmpdir(), `switchyard-tests-${process.pid}.json`)
 
-const wanted = partsFor(args)
+const projects = projectsIn(args)
+const wanted = partsFor(projects)
 const missing = await provision(wanted, say)
 const has = (part: Part) => wanted.includes(part) && !missing.some((one) => one.part === part)
 const postgres = has('PostgreSQL') ? await postgresServer(say) : undefined
@@ -40,14 +41,17 @@ const failed = conclude(code)
 for (const one of missing) sayNotRun(one)
 process.exitCode = failed || missing.length > 0 ? 1 : 0
 
-/** What the suites of the projects that are asked for need; of all, where none is named. */
-function partsFor(given: readonly string[]): Part[] {
+/** Those that are asked for and need something; all of these, where none is named. */
+function projectsIn(given: readonly string[]): Project[] {
   const named = given.flatMap((one, n) => {
     if (one === '--project') return given[n + 1] ?? []
     return one.startsWith('--project=') ? one.slice('--project='.length) : []
   })
-  const projects = NEEDING_PROJECTS.filter((project) => named.length === 0 || named.includes(project))
-  const needed = new Set(projects.flatMap((project) => suitesOf(project).flatMap(({ parts }) => parts)))
+  return NEEDING_PROJECTS.filter((project) => named.length === 0 || named.includes(project))
+}
+
+function partsFor(asked: readonly Project[]): Part[] {
+  const needed = new Set(asked.flatMap((project) => suitesOf(project).flatMap(({ parts }) => parts)))
   return PARTS.filter((part) => needed.has(part))
 }
 
@@ -64,7 +68,7 @@ function conclude(status: number): boolean {
 }
 
 function sayNotRun({ part, why }: Missing): void {
-  const suites = NEEDING_PROJECTS.flatMap((project) =>
+  const suites = projects.flatMap((project) =>
     suitesOf(project)
       .filter(({ parts }) => parts.includes(part))
       .map(({ path }) => `  ${project}: ${path}`),
