@@ -6,6 +6,7 @@ import { growth } from './growth.ts'
 import { cleanUpOnSignals, letGoOfAll, wasInterrupted } from './held.ts'
 import { holds } from './holds.ts'
 import { latency } from './latency.ts'
+import { lists } from './lists.ts'
 import type { Conditions } from './measure.ts'
 import { keepOffTheServersCore } from './processes.ts'
 import { profile } from './profile.ts'
@@ -29,6 +30,12 @@ const SCENARIOS: Record<string, Scenario> = {
       engine: values.engine === 'postgres' ? 'postgres' : 'sqlite',
       folder: values.folder,
       load_only: word === 'load',
+    }),
+  lists: () =>
+    lists({
+      events: values.events,
+      engine: values.engine === 'postgres' ? 'postgres' : 'sqlite',
+      folder: values.folder,
     }),
   latency,
   compare,
