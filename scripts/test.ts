@@ -16,6 +16,9 @@ const say = (text: string) => void process.stdout.write(`${text}\n`)
 const args = process.argv.slice(2)
 const report = join(tmpdir(), `switchyard-tests-${process.pid}.json`)
 
+// Whoever ends the run ends what it started: each of these has a listener for the exit.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
+
 const projects = projectsIn(args)
 const wanted = partsFor(projects)
 const missing = await provision(wanted, say)
@@ -27,13 +30,17 @@ const chromium = has('Chromium') ? (process.env.CHROMIUM ?? MACHINE_PARTS.Chromi
 // One more than there are cores to keep busy at the least: the longest suites mostly wait for servers and browsers.
 const WORKERS = 3
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-const code = await run('npx', ['vitest', 'run', `--maxWorkers=${WORKERS}`, ...reporters, ...args], {
-  ...process.env,
-  ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_TEMPLATE: template?.name }),
-  ...(redis && { TEST_REDIS_URL: redis.url }),
-  ...(chromium && { CHROMIUM: chromium }),
-  TEST_MISSING: missing.map(({ part }) => part).join(','),
-})
+const code = await run(
+  process.execPath,
+  ['node_modules/vitest/vitest.mjs', 'run', `--maxWorkers=${WORKERS}`, ...reporters, ...args],
+  {
+    ...process.env,
+    ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_TEMPLATE: template?.name }),
+    ...(redis && { TEST_REDIS_URL: redis.url }),
+    ...(chromium && { CHROMIUM: chromium }),
+    TEST_MISSING: missing.map(({ part }) => part).join(','),
+  },
+)
 await template?.drop()
 await Promise.all([postgres?.stop(), redis?.stop()])
 
@@ -78,6 +85,7 @@ function sayNotRun({ part, why }: Missing): void {
 
 function run(command: string, given: string[], env: NodeJS.ProcessEnv): Promise<number> {
   return new Promise((done) => {
-    spawn(command, given, { stdio: 'inherit', env }).once('exit', (status) => done(status ?? 1))
+    const child = spawn(command, given, { stdio: 'inherit', env }).once('exit', (status) => done(status ?? 1))
+    process.once('exit', () => child.kill())
   })
 }
