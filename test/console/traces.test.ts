@@ -24,7 +24,7 @@ withConsole((scene) => {
     ])
     await page.getByText('It waited for a slot of provider:openai.').waitFor()
     const headers = page.locator('.headers')
-    await headers.getByText('An earlier target failed before its first content, and another one answered.').waitFor()
+    await headers.getByText('An earlier target failed, or own capacity could not take the call').waitFor()
     await expect.poll(() => headers.getByText('as a trailer').count()).toBe(3)
     await page.getByText('76.9% cached').waitFor()
     await page.getByRole('link', { name: key_id }).click()
