@@ -17,7 +17,7 @@ export function assistantOutput(kind: CallKind, streamed: boolean, body: Buffer)
 export function finalResponse(body: Buffer): Fields | undefined {
   for (const data of events(body).reverse()) {
     const event = jsonOrNone(data)
-    const type = String(event?.type)
+    const type = typeof event?.type === 'string' ? event.type : ''
     if (/^response\.(completed|incomplete|failed)$/.test(type)) return event?.response as Fields
   }
   return undefined

@@ -146,7 +146,8 @@ function learnOfResponse({ type, response, item, ...more }: Fields, told: Told):
   if (type === 'response.completed' || type === 'response.incomplete') told.done = true
   else if (type === 'response.failed') told.error = error ?? more
   else if (type === 'error' || more.error) told.error = more.error ?? more
-  return type === 'response.output_item.added' && String((item as Fields | undefined)?.type).endsWith('_call')
+  const kind = (item as Fields | undefined)?.type
+  return type === 'response.output_item.added' && typeof kind === 'string' && kind.endsWith('_call')
 }
 
 /** The slow way. What is no JSON tells nothing: it is the client's to judge, as it came. */

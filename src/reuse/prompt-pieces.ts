@@ -47,17 +47,24 @@ export function promptPieces(json: Fields, body_bytes: number, take: Take): void
   else if (Array.isArray(said)) for (const one of said) if (!takeMessage(one, write, take)) return
 }
 
-const tokensIn = (tokens: readonly unknown[]) => tokens.slice(0, TOKENS_MAX).join(',')
-
 type Write = (value: unknown) => string
+
+const tokensIn = (tokens: readonly unknown[], write: Write) =>
+  tokens
+    .slice(0, TOKENS_MAX)
+    .map((token) => (typeof token === 'number' ? token : write(token)))
+    .join(',')
+
+/** A client may put anything there, an object that no text can be made of as well. */
+const nameOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
 /** "text" and [{type: "text", text: "text"}] are the same prompt. */
 function takeMessage(message: unknown, write: Write, take: Take): boolean {
   if (typeof message !== 'object' || message === null) return take({ head: 'user ', text: String(message) })
-  if (Array.isArray(message)) return take({ head: 'tokens ', text: tokensIn(message) })
+  if (Array.isArray(message)) return take({ head: 'tokens ', text: tokensIn(message, write) })
   const fields = message as Fields
   const { role, type, content } = fields
-  let head = `${typeof role === 'string' ? role : String(type)} `
+  let head = `${nameOf(role) || nameOf(type)} `
   if (typeof content === 'string') {
     if (!take({ head, text: content })) return false
     head = '& '
@@ -80,7 +87,7 @@ function pieceOf(head: string, part: unknown, write: Write): Piece {
   const { type, text, image_url, file_data } = part as Fields
   if (typeof text === 'string') return { head, text }
   const address = (image_url as Fields | undefined)?.url ?? image_url ?? file_data
-  return typeof address === 'string' ? { head: `${head}${type} `, text: address } : { head, text: write(part) }
+  return typeof address === 'string' ? { head: `${head}${nameOf(type)} `, text: address } : { head, text: write(part) }
 }
 
 const TOO_MUCH = 'too much to tell apart'

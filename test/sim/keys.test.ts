@@ -59,6 +59,13 @@ function actor(model: Model, service: TestService, pick: number, needed: Scope) 
   return { key, refused, ...service.as(raw) }
 }
 
+/** R74: no other key of the project could do what this one does. */
+const isLastAdmin = ({ keys }: Model, self: ModelKey, now: number) =>
+  !keys.some(
+    ({ id, status, scopes, expires_ms = Number.MAX_VALUE }) =>
+      id !== self.id && status === 'active' && scopes.includes('admin') && expires_ms > now,
+  )
+
 /** A key of this project, of another one, or of none. */
 function target(model: Model, { stranger }: Real, pick: number): { id: string; key?: ModelKey } {
   if (pick === 0) return { id: 'key_unknown' }
@@ -87,10 +94,11 @@ const create = fc.tuple(by, scopes).map(
 const revoke = fc.tuple(by, pick).map(
   ([who, whom]): Cmd =>
     command(`revoke(${who}, ${whom})`, async (model, real) => {
-      const { refused, del } = actor(model, real.service, who, 'admin')
+      const { key: self, refused, del } = actor(model, real.service, who, 'admin')
       const { id, key } = target(model, real, whom)
-      expect((await del(`${KEYS}/${id}`)).status).toBe(refused ?? (key ? 200 : 404))
-      if (key && !refused) key.status = 'revoked'
+      const last = key === self && isLastAdmin(model, self, real.service.clock.now())
+      expect((await del(`${KEYS}/${id}`)).status).toBe(refused ?? (last ? 400 : key ? 200 : 404))
+      if (key && !refused && !last) key.status = 'revoked'
     }),
 )
 
@@ -112,12 +120,14 @@ const budget = fc.tuple(by, pick, fc.constantFrom(0, 8.2, 5, null, undefined, -1
 const expire = fc.tuple(by, pick, fc.constantFrom(null, 1, 999, 60_000, 0)).map(
   ([who, whom, in_ms]): Cmd =>
     command(`expire(${who}, ${whom}, ${in_ms})`, async (model, real) => {
-      const { refused, patch } = actor(model, real.service, who, 'admin')
+      const { key: self, refused, patch } = actor(model, real.service, who, 'admin')
       const { id, key } = target(model, real, whom)
       const expires_ms = in_ms === null ? undefined : real.service.clock.now() + in_ms
       const expires_at = expires_ms === undefined ? null : rfc3339(expires_ms)
       const { status, body } = await patch(`${KEYS}/${id}`, { expires_at })
-      expect(status).toBe(refused ?? (key ? (in_ms === 0 ? 400 : 200) : 404))
+      const sooner = expires_ms !== undefined && expires_ms < (key?.expires_ms ?? Number.MAX_VALUE)
+      const last = sooner && key === self && isLastAdmin(model, self, real.service.clock.now())
+      expect(status).toBe(refused ?? (key ? (in_ms === 0 || last ? 400 : 200) : 404))
       if (!key || status !== 200) return
       if (expires_ms === undefined) delete key.expires_ms
       else key.expires_ms = expires_ms

@@ -113,7 +113,9 @@ function plainInput(operation: Operation, scene: Scene, dice: Dice): Plain {
 
 /** Texts that mean a time or a network: few of those that are made here do. */
 const isBound = (value: unknown) =>
-  typeof value === 'object' && value !== null && ('expires_at' in value || 'allowed_cidrs' in value)
+  typeof value === 'object' &&
+  value !== null &&
+  ('expires_at' in value || 'allowed_cidrs' in value || 'allowed_clusters' in value)
 
 const JSON_BODY = { 'content-type': 'application/json' }
 const addressOf = ({ path }: Operation, ids: Record<string, string>) =>
