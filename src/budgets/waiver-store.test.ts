@@ -11,7 +11,7 @@ import { type Db, sql } from '../storage/db.ts'
 import { usageStore } from '../usage/usage-store.ts'
 import { waivers } from './waiver-store.ts'
 
-const TERMS = { waiver_micros: 1_000, waiver_pct: 10 }
+const SETTINGS = { deadlines: { waiver_micros: 1_000, waiver_pct: 10 } }
 
 withDb((db) => {
   async function waivedOf(project_id: string) {
@@ -22,7 +22,7 @@ withDb((db) => {
 
   /** A hundred at once, on two processes; how many of them were let off. */
   async function race(on: Db, project_id: string, micros: number): Promise<number> {
-    const processes = [waivers(on, TERMS), waivers(on, TERMS)]
+    const processes = [waivers(on, SETTINGS), waivers(on, SETTINGS)]
     const asked = Array.from({ length: 100 }, (_, n) => processes[n % 2]?.take(project_id, micros, NOON))
     return (await Promise.all(asked)).filter((taken) => taken).length
   }
@@ -35,7 +35,7 @@ withDb((db) => {
     const project_id = await projectIn(db())
     expect(await race(db(), project_id, 30)).toBe(33)
     expect(await waivedOf(project_id)).toEqual({ waived_micros: 990, waived_day: rfc3339(NOON).slice(0, 10) })
-    const one = waivers(db(), TERMS)
+    const one = waivers(db(), SETTINGS)
     expect([await one.take(project_id, 11, NOON), await one.take(project_id, 10, NOON)]).toEqual([false, true])
     expect((await waivedOf(project_id))?.waived_micros).toBe(1_000)
   })
@@ -52,7 +52,7 @@ withDb((db) => {
     await charge(project_id, 15_005)
     await charge(project_id, 900_000, NOON - DAY_MS)
     await charge(other, 900_000)
-    const one = waivers(db(), TERMS)
+    const one = waivers(db(), SETTINGS)
     expect(await one.take(project_id, 1_001, NOON)).toBe(false) // nothing is rolled up yet
     await rollEverything(db())
     expect(await one.take(project_id, 1_500, NOON)).toBe(true)
@@ -61,7 +61,7 @@ withDb((db) => {
 
   test('R71 each day has its own, and a clock that is behind does not bring the last one back', async () => {
     const project_id = await projectIn(db())
-    const one = waivers(db(), TERMS)
+    const one = waivers(db(), SETTINGS)
     expect(await one.take(project_id, 1_000, NOON)).toBe(true)
     expect(await one.take(project_id, 1_000, NOON + DAY_MS)).toBe(true)
     expect(await one.take(project_id, 1, NOON)).toBe(false)
@@ -69,11 +69,20 @@ withDb((db) => {
     expect(await one.take(project_id, 1_000, NOON + 2 * DAY_MS)).toBe(true)
   })
 
+  test('R83 terms that a reload has changed hold from then on', async () => {
+    const project_id = await projectIn(db())
+    const settings = { ...SETTINGS }
+    const one = waivers(db(), settings)
+    expect(await one.take(project_id, 1_000, NOON)).toBe(true)
+    settings.deadlines = { waiver_micros: 1_001, waiver_pct: 0 }
+    expect([await one.take(project_id, 2, NOON), await one.take(project_id, 1, NOON)]).toEqual([false, true])
+  })
+
   test('R71 what the last refusal told is known for a minute, and asks nobody', async () => {
     const project_id = await projectIn(db())
     const tampering: Tampering = {}
     const counted = countStatements(tampering)
-    const one = waivers(tamperedDb(db(), tampering), TERMS)
+    const one = waivers(tamperedDb(db(), tampering), SETTINGS)
     expect(one.mayHave(project_id, 1_000_000, NOON)).toBe(true) // nobody has said otherwise
     await one.take(project_id, 900, NOON)
     await one.take(project_id, 200, NOON)

@@ -18,7 +18,8 @@ interface Known {
 
 export type Waivers = ReturnType<typeof waivers>
 
-export function waivers(db: Db, { waiver_micros, waiver_pct }: WaiverTerms) {
+/** The terms are read each time: a reload may change them (R83). */
+export function waivers(db: Db, settings: { readonly deadlines: WaiverTerms }) {
   const known = new Map<string, Known>()
 
   async function learnLeft(project_id: string, day: string, now: number): Promise<void> {
@@ -32,6 +33,7 @@ export function waivers(db: Db, { waiver_micros, waiver_pct }: WaiverTerms) {
       ),
     )
     if (!row) return
+    const { waiver_micros, waiver_pct } = settings.deadlines
     const bound = Math.max(waiver_micros, Math.floor((row.charged_micros * waiver_pct) / 100))
     if (known.size >= KNOWN_MAX) known.clear()
     known.set(project_id, { left_micros: bound - row.waived_micros, day, at: now })
@@ -48,6 +50,7 @@ export function waivers(db: Db, { waiver_micros, waiver_pct }: WaiverTerms) {
     /** True where it is waived, and counted. */
     async take(project_id: string, micros: number, now: number): Promise<boolean> {
       const day = dayOf(now)
+      const { waiver_micros, waiver_pct } = settings.deadlines
       const taken = await db.rows(
         joined(
           sql`UPDATE project SET waived_micros =`,

@@ -73,7 +73,7 @@ export function inferencePath(parts: PathParts) {
     dialer: dials,
     deferred,
     credentials,
-    waivers: waivers(db, gateway.deadlines),
+    waivers: waivers(db, gateway),
     records: records({ clock, seals, gateway }),
     chainsOn: (on) => responseStore(on, seals),
     isClosed: sessionStore(db, seals).isClosed,
