@@ -42,5 +42,9 @@ export async function seedSettings({ address }: ConsoleScene, cookie: string, ke
     input_discount_pct: 20,
     allowance_tokens: 50_000_000,
   })
-  await send('POST', '/v2/project/regions', { allowed_regions: ['global', 'local'] })
+  const gateway = (await (await fetch(`${address}/v2/gateway`, { headers })).json()) as {
+    providers: { region: string }[]
+  }
+  const here = gateway.providers[0]?.region ?? 'local' // the placeholder's
+  await send('POST', '/v2/project/regions', { allowed_regions: ['global', here] })
 }
