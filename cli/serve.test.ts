@@ -173,8 +173,8 @@ test('R83 SIGHUP reads the file again, tells the difference, and a bad file chan
   writeFileSync(file, 'limits: { key: { requests_per_minute: -1 } }')
   signal('SIGHUP')
   await expect.poll(() => said.stdout).toContain('the settings stay as they were')
-  expect(said.stdout).toContain('switchyard.yaml:1: ')
-  expect(await limit()).toBe(2_000)
+  await expect.poll(() => said.stdout).toContain('switchyard.yaml:1: ')
+  await expect.poll(limit).toBe(2_000)
   expect(await stop()).toMatchObject({ code: 0, stderr: '' })
 })
 

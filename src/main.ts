@@ -186,14 +186,17 @@ function reload(config: Config, settings: GatewaySettings, service: Service, log
 export async function serveUntilSignal(config: Config, replaceable?: Replaceable): Promise<number> {
   const had_terminal = hasTerminal()
   let running: Running | undefined
+  let asked_early = false // while it was starting
   const signalled = new Promise<NodeJS.Signals>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
     process.on('SIGHUP', (signal) => {
       if (had_terminal && !hasTerminal()) resolve(signal)
-      else running?.reload()
+      else if (running) running.reload()
+      else asked_early = true
     })
   })
   running = await startServer(config, replaceable)
+  if (asked_early) running.reload()
   const signal = await signalled
   // Somebody at a keyboard need not wait for a load balancer to notice.
   const stopped = running.stop(signal === 'SIGTERM' ? config.drain_ms : 0).then(() => 0)

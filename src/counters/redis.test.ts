@@ -113,8 +113,8 @@ describe('what it costs Redis', () => {
       for (let n = 0; n < 5; n++) await one.take(asks, NOON, streamAsk(`${n}`, 9))
       return (await scripts()) - before
     }
-    // A replica also says now and then that it lives: one of three tries is without that.
-    expect(Math.min(await forFive(), await forFive(), await forFive())).toBe(5)
+    // A replica also says now and then that it lives: on a busy machine, one of a few tries is without that.
+    await expect.poll(forFive).toBe(5)
   })
 
   test('T-74 whatever is counted goes by itself, within moments of when it no longer matters', async () => {
