@@ -156,6 +156,7 @@ test('§2 a data folder that is a file, a database that is away: one line, and t
 })
 
 test('R83 SIGHUP reads the file again, tells the difference, and a bad file changes nothing', async (context) => {
+  const { expect } = context // polling needs to know which of the concurrent tests it is for
   const { serve, folder } = newWorkplace(context)
   const file = join(folder, 'switchyard.yaml')
   writeFileSync(file, 'limits: { key: { requests_per_minute: 1000 } }')
