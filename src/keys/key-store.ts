@@ -4,7 +4,7 @@ import { type WindowLimit, windowEnd, windowStart } from '../budgets/budget-wind
 import type { Caller } from '../core/caller.ts'
 import { DAY_MS } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
-import { BATCH_ROWS } from '../storage/batches.ts'
+import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
 import { type Columns, type Db, joined, type OpenDb, type Sql, sql } from '../storage/db.ts'
 import { cubeName, cubeWith } from '../usage/usage-rollup.ts'
 import type { ApiKey, MintedKey, NewSecret } from './key.ts'
@@ -24,13 +24,13 @@ export type Edit = CheckedTerms & { name: string | undefined }
 
 export function keyStore(db: Db) {
   /** Newest first: all keys, or what is asked for. By places, so the last page costs what the first does. */
-  async function list(project_id: string, { parent_id, after, limit }: KeysAsked = {}): Promise<ApiKey[]> {
-    const rows = await db.rows<KeyRow>(
+  const rowsOf = (project_id: string, { parent_id, after, limit }: KeysAsked) =>
+    db.rows<KeyRow & KeyPlace>(
       joined(
         sql`
           SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
                  expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters,
-                 window_period, window_limit_micros, window_spent_micros, window_ends_at
+                 window_period, window_limit_micros, window_spent_micros, window_ends_at, sequence
           FROM api_key WHERE project_id = ${project_id}`,
         parent_id === undefined ? sql`` : sql` AND parent_id = ${parent_id}`,
         after ? sql` AND (sequence, id) < (${after.sequence}, ${after.id})` : sql``,
@@ -38,8 +38,6 @@ export function keyStore(db: Db) {
         limit === undefined ? sql`` : sql` LIMIT ${limit}`,
       ),
     )
-    return rows.map(keyOf)
-  }
 
   /** Where a key stands in the list. */
   async function place(project_id: string, id: string): Promise<KeyPlace | undefined> {
@@ -49,19 +47,17 @@ export function keyStore(db: Db) {
   }
 
   return {
-    list,
     place,
 
+    list: async (project_id: string, asked: KeysAsked = {}): Promise<ApiKey[]> =>
+      (await rowsOf(project_id, asked)).map(listed),
+
     /** All of them, a batch at a time (R70). */
-    async *listAll(project_id: string, asked: Omit<KeysAsked, 'limit'>): AsyncGenerator<ApiKey[]> {
-      for (let { after } = asked; ; ) {
-        const keys = await list(project_id, { ...asked, after, limit: BATCH_ROWS })
-        if (keys.length > 0) yield keys
-        const last = keys.at(-1)
-        if (!last || keys.length < BATCH_ROWS) return
-        after = await place(project_id, last.id)
-      }
-    },
+    listAll: (project_id: string, asked: Omit<KeysAsked, 'limit'>) =>
+      mapped(
+        inBatches(asked.after, (after) => rowsOf(project_id, { ...asked, after, limit: BATCH_ROWS })),
+        listed,
+      ),
 
     async insert(minted: MintedKey, now: number): Promise<MintedKey> {
       const { api_key: k, hash, origin } = minted
@@ -268,6 +264,8 @@ function spentSince(start_ms: number, end_ms: number, { project_id, id }: { proj
     sql`)`,
   )
 }
+
+const listed = ({ sequence: _sequence, ...row }: KeyRow & KeyPlace) => keyOf(row)
 
 const given = (value: unknown) => (value === undefined ? 0 : 1)
 
