@@ -90,19 +90,16 @@ withService((service) => {
       expect(again.bytes).toEqual(first.bytes)
     })
 
-    test('§10.1 the connection is read on after a body that could not be', async () => {
+    test('§10.1 a body that could not be read ends its connection, and the answer says so', async () => {
       const { key } = await service().newProject()
       const { raw } = await service().listen()
       const bad = Buffer.alloc(50_000, 'x')
-      const head = (length: number, ...more: string[]) =>
-        [`POST ${KEYS} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`, 'Content-Type: application/json']
-          .concat(`Content-Length: ${length}`, ...more, '', '')
-          .join('\r\n')
-      const two = [head(bad.length, 'Content-Encoding: gzip'), bad, head(13, 'Connection: close'), '{"name":"ci"}']
-      const { status, body } = await raw(Buffer.concat(two.map((part) => Buffer.from(part))))
-      expect([status, body.error.message]).toEqual([400, expect.stringContaining('gzip')])
-      const { send } = service().as(key)
-      expect((await send('GET', KEYS)).body.data.map(({ name }: { name: string }) => name)).toContain('ci')
+      const head = [`POST ${KEYS} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`, 'Content-Encoding: gzip']
+        .concat('Content-Type: application/json', `Content-Length: ${bad.length}`, '', '')
+        .join('\r\n')
+      const { status, headers, body } = await raw(Buffer.concat([Buffer.from(head), bad])) // until the server closes
+      expect([status, headers.connection]).toEqual([400, 'close'])
+      expect(body.error.message).toContain('gzip')
     })
   })
 })
