@@ -8,7 +8,9 @@ import { budgetStore } from '../src/budgets/budget-store.ts'
 import type { LimitedSpender } from '../src/budgets/slice.ts'
 import { slices } from '../src/budgets/slice-store.ts'
 import { systemClock } from '../src/core/clock.ts'
-import { type Owed, settleTogether } from '../src/inference/settle-together.ts'
+import { sealing } from '../src/core/sealing.ts'
+import type { Bill } from '../src/inference/bill.ts'
+import { charges } from '../src/inference/settle.ts'
 import { type Db, type OpenDb, sql } from '../src/storage/db.ts'
 import { migrate } from '../src/storage/migrate.ts'
 import { openPostgres } from '../src/storage/postgres.ts'
@@ -54,7 +56,14 @@ async function measured(db: OpenDb, { rounds, seconds, connections }: Measuring)
   const who = await newSpender(db)
   const [leased, budgetsOn] = [slices(db, PROCESS), (on: Db) => budgetStore(on, PROCESS)]
   const { now } = systemClock
-  const settle = settleTogether({ db, now, budgetsOn, slices: leased, usageOn: () => ({ insert: async () => {} }) })
+  const nobody = () => {}
+  const { settle } = charges({
+    ...{ db, now, budgetsOn, slices: leased, usageOn: () => ({ insert: async () => {} }) },
+    seals: sealing('a secret for benchmarks, 32 characters'),
+    subscriptionsOn: () => ({ useTokens: async () => 0 }),
+    idempotencyOn: () => ({ keep: async () => true, ended: nobody }),
+    ...{ onWriteOff: nobody, onWaive: nobody },
+  })
   const ways: Way[] = [
     { name: 'a row for each hold', hold: () => budgetsOn(db).hold(who, HOLD_MICROS, now()) },
     { name: 'leased slices', hold: () => leased.hold(who, HOLD_MICROS, now()) },
@@ -70,7 +79,7 @@ async function measured(db: OpenDb, { rounds, seconds, connections }: Measuring)
           const outcome = await hold()
           if (outcome.kind !== 'held') throw new Error('the limit is large enough for all of them')
           await sleep(CALL_MS)
-          await settle({ ...owed, spender: who, hold: outcome.hold })
+          await settle({ ...bill, spender: who, hold: outcome.hold } as Bill)
           calls++
         }
       }
@@ -81,7 +90,11 @@ async function measured(db: OpenDb, { rounds, seconds, connections }: Measuring)
   return found
 }
 
-const owed = { cost_micros: COST_MICROS, event: () => undefined, facts: {} } as unknown as Owed
+/** Of a target with a fee, whose event nobody writes. */
+const bill = {
+  target: { pricing: { kind: 'fee', micros: COST_MICROS } },
+  outcome: { ending: 'completed', tokens: {}, waived_micros: 0, repeated_tokens_est: 0, received_at: 0 },
+} as unknown as Bill
 
 async function newSpender(db: OpenDb): Promise<LimitedSpender> {
   const { project, key } = await foundProject(

@@ -188,7 +188,7 @@ export async function buildService(parts: Parts) {
     await api.register(usageRoutes)
     await api.register(traceRoutes, { refusedOn })
     await api.register(refusalRoutes, { clock, tally: refusals })
-    await api.register(attentionRoutes, { clock, leftAlone: path.leftAlone, departuresOf: path.departuresOf })
+    await api.register(attentionRoutes, { clock, leftAlone: inference.leftAlone, departuresOf: inference.departuresOf })
     await api.register(gatewayRoutes, { version, store: db.engine, sign_up, gateway, limits: settings.limits })
     await api.register(modelRoutes, { snapshots, listedAt: inference.listedAt })
     await api.register(explainRoutes, { path })

@@ -65,14 +65,10 @@ withDb((db) => {
     expect(held).toMatchObject({ kind: 'held' })
     expect(await from.hold(who, 1, NOON)).toEqual({ kind: 'refused', limit: 'key', available_micros: 0 })
     if (held.kind !== 'held') throw new Error('it does not fit')
-    await from.settling(
-      [held.hold],
-      NOON,
-      ([row]) => store().settleAll([{ spender: who, hold: held.hold, cost_micros: 60, row: row ?? 'ends' }], NOON),
-      (settlements) => {
-        expect(settlements).toEqual([{ charged_micros: 60, written_off_micros: 0, overage_micros: 60 }])
-        return settlements
-      },
-    )
+    const settling = from.beginSettling([held.hold])
+    const row = settling.fates[0] ?? 'ends'
+    const settlements = await store().settleAll([{ spender: who, hold: held.hold, cost_micros: 60, row }], NOON)
+    expect(settlements).toEqual([{ charged_micros: 60, written_off_micros: 0, overage_micros: 60 }])
+    await settling.succeeded(settlements, NOON)
   })
 })

@@ -23,13 +23,23 @@ import {
   termsOf,
   type Waiting,
 } from './slice.ts'
-
 import { type Raised, sliceRows } from './slice-rows-store.ts'
 
 const TOGETHER_MAX = 256 // calls that one extension serves
 const TRIES = 3 // while others take from the same limits; after that, one call at a time
 
 export type Slices = ReturnType<typeof slices>
+
+/** Holds that are being settled together. */
+export interface Settling {
+  /** What becomes of the row of each. */
+  fates: readonly RowFate[]
+  /** What the transaction frees is waited for before anybody is refused. */
+  whileOnItsWay<Written>(writing: Promise<Written>): Promise<Written>
+  failed(error: unknown): void
+  /** Frees what was not charged. */
+  succeeded(settlements: readonly Settlement[], now: number): Promise<void>
+}
 
 export function slices(db: Db, process: string) {
   const rows = sliceRows(db, process)
@@ -214,8 +224,8 @@ export function slices(db: Db, process: string) {
   }
 
   /** After the commit: what was not charged is free again. */
-  async function settled(hold: Hold, fate: RowFate, settlement: Settlement, now: number): Promise<void> {
-    const slice = sliceOf.get(hold)
+  async function settled(hold: Hold | undefined, fate: RowFate | undefined, settlement: Settlement, now: number) {
+    const slice = hold && sliceOf.get(hold)
     if (!slice || fate === 'lost') return
     putBack(slice, hold, settlement.charged_micros)
     if (fate === 'ends') return void retired.delete(slice)
@@ -249,25 +259,20 @@ export function slices(db: Db, process: string) {
       await giveBack(slice)
     },
 
-    /** Around the transaction that settles these: says what becomes of their rows, and frees what it did not charge. */
-    async settling<Written>(
-      holds: readonly (Hold | undefined)[],
-      now: number,
-      write: (fates: RowFate[]) => Promise<Written>,
-      settlementsOf: (written: Written) => readonly Settlement[],
-    ): Promise<Written> {
+    beginSettling(holds: readonly (Hold | undefined)[]): Settling {
       const fates = fatesOf(holds)
       const frees = holds.find((hold, at) => fates[at] === 'ends' && (drawnFrom(hold)?.free_micros ?? 0) > 0)
-      const writing = write(fates)
-      const written = await (frees ? onItsWay(frees.project_id, writing) : writing).catch((error) => {
-        // It may have been charged: nobody may draw on what memory takes for free.
-        if (error instanceof CommitUnknown) for (const slice of holds.map(drawnFrom)) if (slice) retire(slice)
-        throw error
-      })
-      const settlements = settlementsOf(written)
-      for (const [at, hold] of holds.entries())
-        if (hold) await settled(hold, fates[at] as RowFate, settlements[at] as Settlement, now)
-      return written
+      return {
+        fates,
+        whileOnItsWay: (writing) => (frees ? onItsWay(frees.project_id, writing) : writing),
+        failed(error) {
+          // It may have been charged: nobody may draw on what memory takes for free.
+          if (error instanceof CommitUnknown) for (const slice of holds.map(drawnFrom)) if (slice) retire(slice)
+        },
+        async succeeded(settlements, now) {
+          for (const [at, hold] of holds.entries()) await settled(hold, fates[at], settlements[at] as Settlement, now)
+        },
+      }
     },
 
     /** What nobody needed since the last time goes back, and so do rows that could not be given back before. */

@@ -19,15 +19,19 @@ import { subscriptionStore } from '../subscriptions/subscription-store.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { alikeEvents } from '../usage/alike-events.ts'
 import { usageStore } from '../usage/usage-store.ts'
+import { admission } from './admission.ts'
+import { affinity } from './affinity.ts'
+import { breakers } from './breaker.ts'
 import { deferredWrites } from './deferred-writes.ts'
+import { departures } from './departures.ts'
 import { dialer } from './dialer.ts'
 import type { Gateway } from './gateway.ts'
-import { inference } from './inference.ts'
 import { listedModels } from './listed-models.ts'
+import { promptMemory } from './prompt-memory.ts'
 import { credentialAddress } from './provider-targets.ts'
-import { records } from './records.ts'
 import { routingSnapshots } from './routing-snapshot.ts'
-import { settleTogether } from './settle-together.ts'
+import { running } from './running.ts'
+import { charges } from './settle.ts'
 import type { Patience } from './stream-patience.ts'
 import { systemTimers } from './waiting-room.ts'
 
@@ -67,32 +71,48 @@ export function inferencePath(parts: PathParts) {
     const provider = gateway.providers.find((one) => one.id === id)
     return provider ? dials.listProviderModels(provider) : Promise.resolve([])
   })
-  const path = inference({
+  const responses = responseStore(db, seals)
+  const slots = admission(clock)
+  const health = breakers(clock)
+  const left = departures(clock)
+  const generations = running({
     clock,
+    gateway,
     snapshots,
     dialer: dials,
-    deferred,
-    credentials,
+    slots,
+    breakers: health,
+    affinity: affinity(clock),
+    departures: left,
+    slices,
     waivers: waivers(db, gateway),
-    records: records({ clock, seals, gateway }),
-    chainsOn: (on) => responseStore(on, seals),
-    isClosed: sessionStore(db, seals).isClosed,
-    opening: { patience, timers: systemTimers },
-    settling: {
+    charges: charges({
       db,
       now: clock.now,
-      budgetsOn,
+      seals,
       slices,
+      budgetsOn,
       usageOn,
       subscriptionsOn: subscriptionStore,
       idempotencyOn,
-      settleTogether: settleTogether({ db, now: clock.now, budgetsOn, slices, usageOn }),
       onWriteOff: (micros) => metrics.writtenOff.inc(micros),
       onWaive: (micros) => metrics.waived.inc(micros),
-    },
+    }),
+    deferred,
+    prompts: promptMemory(clock, seals),
+    idempotency: idempotencyOn(db),
+    usage: usageOn(db),
+    credentials,
+    responses,
+    isClosed: sessionStore(db, seals).isClosed,
+    opening: { patience, timers: systemTimers },
   })
   return {
-    path,
+    path: generations,
+    /** Targets that this process leaves alone, because they failed. */
+    leftAlone: health.notClosed,
+    /** R73: which calls left a project's own capacity. */
+    departuresOf: left.of,
     snapshots,
     budgets: budgetsOn(db),
     budgetsOn,
@@ -111,7 +131,7 @@ export function inferencePath(parts: PathParts) {
     /** Waits for what is being generated, whoever has left meanwhile, and for what must still be written; for the
      * latter not for ever: the store may be gone for good. */
     async close(): Promise<void> {
-      await path.finished()
+      await generations.finished()
       await Promise.race([deferred.drained(), sleep(CLOSE_WITHIN_MS, undefined, { ref: false })])
       await slices
         .giveBackUnused()

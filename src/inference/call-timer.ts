@@ -12,51 +12,73 @@ const LONGEST_MS = 30 * 60_000
 /** R26: the usage comes last. For so long it is waited for after a client has left; then the upstream is let go. */
 const AFTER_LEAVING_MS = 2_000
 
-export type CallTimer = ReturnType<typeof callTimer>
+type Timed = Pick<Call, 'received_at' | 'deadline_at'>
 
-export function callTimer(call: Pick<Call, 'received_at' | 'deadline_at'>, stop: Stop, clock: Clock) {
-  const longest_at = call.received_at + LONGEST_MS
-  const { deadline_at = longest_at } = call
-  let decide: (() => void) | undefined
-  let hasContent = () => false
-  let leaving: NodeJS.Timeout | undefined
+/** A stream that is being forwarded. */
+export interface Forwarded {
+  /** It has something to pay for. */
+  hasContent(): boolean
+  /** From when it is forwarded on, its deadline ends nothing by itself. */
+  atDeadline(): void
+}
 
-  const end = () => stop.stop(tooLate(call))
-  const endAt = (at: number, then: () => void) => setTimeout(then, Math.max(0, at - clock.now()))
-  const onDeadline = () => (decide && deadline_at < longest_at ? decide() : end())
+export class CallTimer {
+  readonly #call: Timed
+  readonly #stop: Stop
+  readonly #clock: Clock
+  readonly #longest_at: number
+  #timer: NodeJS.Timeout
+  #leaving: NodeJS.Timeout | undefined
+  #forwarded: Forwarded | undefined
 
-  if (deadline_at <= clock.now()) end() // while its body was on its way, say
-  let timer = endAt(Math.min(deadline_at, longest_at), onDeadline)
+  constructor(call: Timed, stop: Stop, clock: Clock) {
+    this.#call = call
+    this.#stop = stop
+    this.#clock = clock
+    this.#longest_at = call.received_at + LONGEST_MS
+    const { deadline_at = this.#longest_at } = call
+    const now = clock.now()
+    if (deadline_at <= now) this.end() // while its body was on its way, say
+    const ends_at = Math.min(deadline_at, this.#longest_at)
+    this.#timer = setTimeout(onTime, Math.max(0, ends_at - now), this)
+  }
 
-  return {
-    /** From now on, the deadline ends nothing by itself. */
-    atDeadline(handler: () => void): void {
-      decide = handler
-    },
-    /** A stream is being forwarded; it has something to pay for once content is there. */
-    forwards(has: () => boolean): void {
-      hasContent = has
-    },
-    clientLeft(): void {
-      const left = () => stop.stop(new ClientLeft('the client left'))
-      if (hasContent()) leaving = setTimeout(left, AFTER_LEAVING_MS)
-      else left()
-    },
-    end,
-    /** The deadline has passed and does not count any more. */
-    runOn(): void {
-      clearTimeout(timer)
-      timer = endAt(longest_at, end)
-    },
-    clear(): void {
-      clearTimeout(timer)
-      clearTimeout(leaving)
-    },
+  forwards(stream: Forwarded): void {
+    this.#forwarded = stream
+  }
+
+  clientLeft(): void {
+    const left = () => this.#stop.stop(new ClientLeft('the client left'))
+    if (this.#forwarded?.hasContent()) this.#leaving = setTimeout(left, AFTER_LEAVING_MS)
+    else left()
+  }
+
+  timeIsUp(): void {
+    const { deadline_at } = this.#call
+    if (this.#forwarded && deadline_at !== undefined && deadline_at < this.#longest_at) this.#forwarded.atDeadline()
+    else this.end()
+  }
+
+  end(): void {
+    this.#stop.stop(tooLate(this.#call))
+  }
+
+  /** The deadline has passed and does not count any more. */
+  runOn(): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.end(), Math.max(0, this.#longest_at - this.#clock.now()))
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+    clearTimeout(this.#leaving)
   }
 }
 
+const onTime = (timer: CallTimer) => timer.timeIsUp()
+
 /** R44, R45. */
-const tooLate = ({ deadline_at }: Pick<Call, 'deadline_at'>) =>
+const tooLate = ({ deadline_at }: Timed) =>
   new Refusal(
     'deadline_exceeded',
     `The ${deadline_at === undefined ? 'time limit' : 'deadline'} has passed. Nothing was charged.`,

@@ -23,61 +23,71 @@ const STREAM_HEADERS = {
   'x-accel-buffering': 'no', // a proxy in front must not hold tokens back
 }
 
-export type Client = ReturnType<typeof clientOf>
+/** Whoever must know that the client has left. */
+interface Leaving {
+  clientLeft(): void
+}
 
-export function clientOf(reply: FastifyReply, kind: CallKind, onLeave: () => void) {
-  const { raw } = reply
-  let left = raw.destroyed // it may have gone while its key, or its hints, were looked up
-  let begun = false
-  if (left) onLeave()
-  raw.once('close', () => {
-    left = !raw.writableFinished
-    if (left) onLeave()
-  })
+export class Client {
+  /** It has gone before it had its answer. */
+  left: boolean
+  /** Headers are on their way, so the status can no longer be changed. */
+  has_begun = false
+  readonly #reply: FastifyReply
+  readonly #kind: CallKind
 
-  return {
-    /** Headers are on their way, so the status can no longer be changed. */
-    hasBegun: () => begun,
+  constructor(reply: FastifyReply, kind: CallKind, told: Leaving | undefined) {
+    const { raw } = reply
+    this.#reply = reply
+    this.#kind = kind
+    this.left = raw.destroyed // it may have gone while its key, or its hints, were looked up
+    if (this.left) told?.clientLeft()
+    raw.once('close', () => {
+      this.left = !raw.writableFinished
+      if (this.left) told?.clientLeft()
+    })
+  }
 
-    hasLeft: () => left,
+  send(status: number, headers: Headers, body: Buffer): void {
+    if (!this.left) this.#reply.code(status).headers(headers).send(body)
+  }
 
-    send(status: number, headers: Headers, body: Buffer): void {
-      if (!left) reply.code(status).headers(headers).send(body)
-    },
+  /** `trailers` names what will be told at the end. */
+  begin(headers: Headers, trailers: string): void {
+    const { raw } = this.#reply
+    this.has_begun = true
+    this.#reply.hijack()
+    if (this.left) return
+    const trailer = raw.useChunkedEncodingByDefault && { trailer: trailers } // HTTP/1.0 has none
+    raw.writeHead(200, { ...trailer, ...(this.#reply.getHeaders() as Headers), ...headers, ...STREAM_HEADERS })
+  }
 
-    /** `trailers` names what will be told at the end. */
-    begin(headers: Headers, trailers: string): void {
-      begun = true
-      reply.hijack()
-      if (left) return
-      const trailer = raw.useChunkedEncodingByDefault && { trailer: trailers } // HTTP/1.0 has none
-      raw.writeHead(200, { ...trailer, ...(reply.getHeaders() as Headers), ...headers, ...STREAM_HEADERS })
-    },
+  /** The client is gone: there is nobody to answer. */
+  forget(): void {
+    this.has_begun = true
+    this.#reply.hijack()
+    this.#reply.raw.destroy()
+  }
 
-    /** The client is gone: there is nobody to answer. */
-    forget(): void {
-      begun = true
-      reply.hijack()
-      raw.destroy()
-    },
+  /** A promise where the client reads slower than the upstream speaks; it also ends when the client leaves. */
+  write(part: Buffer): void | Promise<void> {
+    const { raw } = this.#reply
+    return this.left || raw.write(part) ? undefined : untilDrained(raw)
+  }
 
-    /** A promise where the client reads slower than the upstream speaks; it also ends when the client leaves. */
-    write(part: Buffer): void | Promise<void> {
-      return left || raw.write(part) ? undefined : untilDrained(raw)
-    },
+  end(trailers: Headers, last?: Buffer): void {
+    if (this.left) return
+    const { raw } = this.#reply
+    raw.addTrailers(trailers)
+    raw.end(last)
+  }
 
-    end(trailers: Headers, last?: Buffer): void {
-      if (left) return
-      raw.addTrailers(trailers)
-      raw.end(last)
-    },
-
-    /** R47: an explicit error event; never a clean end that looks like the whole answer. */
-    fail({ body }: Refusal, trailers: Headers = {}): void {
-      if (left) return
-      raw.addTrailers(trailers)
-      raw.end(errorEvent(kind, body))
-    },
+  /** R47: an explicit error event; never a clean end that looks like the whole answer. */
+  fail({ body }: Refusal, trailers: Headers = {}): void {
+    if (this.left) return
+    const { raw } = this.#reply
+    raw.addTrailers(trailers)
+    raw.end(errorEvent(this.#kind, body))
   }
 }
 

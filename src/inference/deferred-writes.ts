@@ -47,14 +47,9 @@ export function deferredWrites({ onDefer, probe }: Needs) {
       }
     },
 
-    /** For what is not written later, because its caller is told that it failed. */
-    async atOnce<T>(write: () => Promise<T>): Promise<T> {
-      try {
-        return await write()
-      } catch (error) {
-        if (isAway(error) && refused++ === 0) void repeat(probe).finally(() => (refused = 0))
-        throw error
-      }
+    /** Of a write that is not repeated, because its caller is told that it failed. */
+    noteRefused(error: unknown): void {
+      if (isAway(error) && refused++ === 0) void repeat(probe).finally(() => (refused = 0))
     },
 
     /** To be asked before anything is dialled that will have to be charged. */

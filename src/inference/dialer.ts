@@ -66,13 +66,16 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
     /** What goes along to the target, so that nothing that it says of it is told on. */
     secretFor: keyFor,
 
-    async providerFor(target: Target, project_id: string): Promise<Provider> {
+    /** At once where its address and secret are the operator's. */
+    providerFor(target: Target, project_id: string): Provider | Promise<Provider> {
       const { protocol, secret } = target.dialling
       if (protocol === 'placeholder') return standIn
       const known = managed.get(target)
       if (known) return known
-      const provider = opened(target, await keyFor(target, project_id))
-      if (secret.kind === 'configured') managed.set(target, provider)
+      if (secret.kind === 'credential') return keyFor(target, project_id).then((api_key) => opened(target, api_key))
+      if (secret.kind === 'none') return opened(target, undefined)
+      const provider = opened(target, secret.value)
+      managed.set(target, provider)
       return provider
     },
 

@@ -4,7 +4,7 @@ import { newId } from '../core/ids.ts'
 import { Label } from '../core/shapes.ts'
 import type { Routes } from '../http/routes.ts'
 import { unknownModel } from '../keys/key-terms.ts'
-import type { Inference } from './inference.ts'
+import type { Generations } from './running.ts'
 import type { Target } from './target.ts'
 
 const Question = Type.Object(
@@ -37,7 +37,7 @@ const Explanation = Type.Object(
 )
 export type RouteExplanation = Static<typeof Explanation>
 
-export const explainRoutes: Routes<{ path: Inference }> = async (app, { path }) => {
+export const explainRoutes: Routes<{ path: Generations }> = async (app, { path }) => {
   app.post(
     '/v2/route-explain',
     {

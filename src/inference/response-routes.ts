@@ -12,7 +12,7 @@ import { inputItems, responseStore } from '../responses/response-store.ts'
 import type { Db } from '../storage/db.ts'
 import type { Gateway } from './gateway.ts'
 import { NativeResponse, RESPONSE_EVENTS, Response, wholeOrStreamed } from './generation-shapes.ts'
-import type { Inference } from './inference.ts'
+import type { Generations } from './running.ts'
 import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './v1-routes.ts'
 
 const Params = Type.Object({ response_id: Type.String({ description: 'Begins `resp_`.' }) })
@@ -54,7 +54,7 @@ const ItemsQuery = Type.Object({
 })
 
 interface Needs {
-  path: Inference
+  path: Generations
   seals: Sealing
   gateway: Pick<Gateway, 'full_fidelity'>
 }

@@ -1,250 +1,217 @@
-// The end of a generation, in one transaction (R21, R43): hold → charge, the usage event, the session's line, the kept
-// answer. All of it happens or none of it does.
+// The end of a generation, in one transaction (R21, R43): hold → charge, the usage event, the session's turn, the
+// stored response, the kept answer. All of it happens or none of it does. Bills of one project that come at the same
+// moment are written together: they share the round trips, the commit and the lock on the rows that carry the money.
+// Each caller still waits until its own is committed and, where a limit or a kept answer stands behind it, on the disk
+// (decision 0142).
 import type { RowFate, Settlement } from '../budgets/budget.ts'
-import type { BudgetStore, Spender } from '../budgets/budget-store.ts'
+import type { BudgetStore } from '../budgets/budget-store.ts'
 import type { Slices } from '../budgets/slice-store.ts'
-import { rfc3339 } from '../core/clock.ts'
-import { type Admission, type ExecutionMode, savings } from '../headers/agent-headers.ts'
-import { conflict, type KeptResponse } from '../idempotency/idempotency.ts'
-import type { IdempotencyStore, Reservation } from '../idempotency/idempotency-store.ts'
+import type { Sealing } from '../core/sealing.ts'
+import type { MoneyFacts } from '../headers/agent-headers.ts'
+import { byDigest, conflict, type KeptResponse } from '../idempotency/idempotency.ts'
+import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
+import { responseStore } from '../responses/response-store.ts'
+import { sessionStore } from '../sessions/session-store.ts'
 import type { Db } from '../storage/db.ts'
 import type { SubscriptionStore } from '../subscriptions/subscription-store.ts'
-import type { TraceFacts } from '../usage/trace.ts'
-import type { Ending, UsageEvent } from '../usage/usage-event.ts'
 import type { UsageStore } from '../usage/usage-store.ts'
-import type { Slot } from './admission.ts'
-import type { Call } from './call.ts'
+import { type Bill, blocksOf, isOwed, toldWith } from './bill.ts'
 import { type Charge, chargeFor } from './charge.ts'
-import type { Dispatched } from './dispatch.ts'
-import { targetMet } from './qos.ts'
-import type { SettleTogether } from './settle-together.ts'
-import type { Target } from './target.ts'
-import type { TokenCounts } from './token-counts.ts'
+import { isAway } from './deferred-writes.ts'
+import { eventOf, traceOf } from './outcome.ts'
 
-export interface Produced {
-  ending: Ending
-  tokens: TokenCounts
-  mode: ExecutionMode
-  admission: Admission
-  alias_release_id: string | undefined
-  fallback_used: boolean
-  keyed: boolean
-  repeated_tokens_est: number
-  /** R71: what would have been charged, had its deadline not passed in mid-stream. */
-  waived_micros?: number
-  /** R84: what was done, as the headers told it; undefined where no hints came. */
-  hints_honored?: readonly string[] | undefined
-  /** As the trailers told it, where the stream ran past a deadline that its headers had promised to keep. */
-  hints_at_end?: readonly string[] | undefined
-  target_met_in_trailer?: boolean | undefined
-}
-
-export interface Money {
-  charged_micros: number
-  direct_cost_micros: number
-}
-
-/** What else must happen together with the charge. */
-export interface Together {
-  reservation: Reservation | undefined
-  /** Whether `also` has anything to write. */
-  leaves_more: boolean
-  /** The answer to keep, once its cost is known. */
-  kept(money: Money): KeptResponse
-  /** About how much that is. */
-  kept_bytes: number
-  also(tx: Db, money: Money): Promise<void>
-}
+const BATCH_MAX = 256 // bounds how long one transaction keeps the project's row
+const BATCH_BYTES = 4_000_000 // of answers to keep: they are sealed, and sent to the store, in one turn
+const LARGE_BYTES = 256_000 // such answers have a queue of their own: the others do not wait for them
 
 export interface SettleNeeds {
   db: Db
   now(): number
-  budgetsOn(db: Db): BudgetStore
-  slices: Slices
-  usageOn(db: Db): UsageStore
-  subscriptionsOn(db: Db): SubscriptionStore
-  idempotencyOn(db: Db): IdempotencyStore
-  /** For charges that leave nothing behind but their usage event and a kept answer. */
-  settleTogether: SettleTogether
+  seals: Sealing
+  slices: Pick<Slices, 'beginSettling'>
+  budgetsOn(db: Db): Pick<BudgetStore, 'settleAll'>
+  usageOn(db: Db): Pick<UsageStore, 'insert'>
+  subscriptionsOn(db: Db): Pick<SubscriptionStore, 'useTokens'>
+  idempotencyOn(db: Db): Pick<IdempotencyStore, 'keep' | 'ended'>
   onWriteOff(micros: number): void
   onWaive(micros: number): void
 }
 
-/** A generation that has ended, as far as its charge and its event need it. */
-export interface Bill {
-  call: Pick<Call, 'caller' | 'trace_id' | 'endpoint' | 'model' | 'session_id' | 'received_at' | 'stream' | 'hints'> &
-    Partial<Pick<Call, 'ignored_fields'>>
-  got: Pick<Dispatched, 'target' | 'attempts' | 'hold' | 'clamped_to' | 'ttft_ms'> & { slot: Pick<Slot, 'queue_ms'> }
-  produced: Produced
-  together: Together | undefined
+export interface Settled extends MoneyFacts {
+  /** As it was kept, where it was. */
+  kept: KeptResponse | undefined
 }
 
-/** The same with nothing more in it than that: what has to wait keeps neither the prompt nor an answer in memory. */
-export function bare({ call, got, produced, together }: Bill): Bill {
-  const { caller, trace_id, endpoint, model, session_id, received_at, stream, hints, ignored_fields = [] } = call
-  const { target, attempts, hold, clamped_to, ttft_ms, slot } = got
+interface Waiting {
+  bill: Bill
+  resolve(settled: Settled): void
+  reject(reason: unknown): void
+}
+
+export type Charges = ReturnType<typeof charges>
+
+export function charges(needs: SettleNeeds) {
+  const queues = new Map<string, Waiting[]>()
+  const starting: string[] = []
+
+  async function settle(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const settled = await writeAll(needs, batch)
+      batch.forEach(({ resolve }, at) => void resolve(settled[at] as Settled))
+    } catch (error) {
+      // One that cannot be written, such as an answer that another has kept meanwhile, must not undo its neighbours.
+      if (batch.length > 1 && !isAway(error)) await Promise.all(batch.map((one) => settle([one])))
+      else for (const { reject } of batch) reject(error)
+    }
+  }
+
+  async function drain(name: string): Promise<void> {
+    const queue = queues.get(name) ?? []
+    while (queue.length > 0) await settle(nextOf(queue))
+    queues.delete(name)
+  }
+
+  /** Those of all projects at once, so that an embedded store can commit them together. */
+  function startAll(): void {
+    for (const name of starting.splice(0)) void drain(name)
+  }
+
   return {
-    call: { caller, trace_id, endpoint, model, session_id, received_at, stream, hints, ignored_fields },
-    got: { target, attempts, hold, clamped_to, ttft_ms, slot: { queue_ms: slot.queue_ms } },
-    produced,
-    together: together?.reservation || together?.leaves_more ? together : undefined,
+    settle: (bill: Bill): Promise<Settled> =>
+      new Promise((resolve, reject) => {
+        const name = queueOf(bill)
+        const queue = queues.get(name)
+        if (queue) return void queue.push({ bill, resolve, reject })
+        queues.set(name, [{ bill, resolve, reject }])
+        if (starting.push(name) === 1) setImmediate(startAll)
+      }),
   }
 }
 
-interface Settled {
-  money: Money
-  settlement: Settlement
-}
+const queueOf = (bill: Bill) =>
+  keptBytes(bill) > LARGE_BYTES ? `${bill.spender.project_id} large` : bill.spender.project_id
 
-export async function settle(needs: SettleNeeds, bill: Bill): Promise<Money> {
-  const { got, produced, together } = bill
-  const is_plain = !together?.leaves_more && !got.target.subscription
-  const { money, settlement } = is_plain ? await settlePlain(needs, bill) : await settleWith(needs, bill)
-  if (together?.reservation) needs.idempotencyOn(needs.db).ended(together.reservation)
-  if (settlement.written_off_micros > 0) needs.onWriteOff(settlement.written_off_micros)
-  if (produced.waived_micros) needs.onWaive(produced.waived_micros)
-  return money
-}
+/** How much of it is sealed and sent to the store. */
+const keptBytes = ({ answer, reservation, response, turn }: Bill) =>
+  reservation || response || turn?.output !== undefined ? (answer?.body.length ?? 0) : 0
 
-/** Who left before any content, though after the headers (R82), has had nothing. */
-const isOwed = ({ ending }: Produced, { ttft_ms }: Pick<Dispatched, 'ttft_ms'>) =>
-  ending === 'completed' || (ending === 'client_left' && ttft_ms !== null)
-
-async function settlePlain(needs: SettleNeeds, { call, got, produced, together }: Bill): Promise<Settled> {
-  const charge = isOwed(produced, got) ? chargeFor(got.target, produced.tokens, 0) : NOTHING
-  const { direct_cost_micros } = charge
-  const moneyOf = ({ charged_micros }: Settlement): Money => ({ charged_micros, direct_cost_micros })
-  const settlement = await needs.settleTogether({
-    spender: call.caller,
-    hold: got.hold,
-    cost_micros: charge.cost_micros,
-    event: (settled, now) => eventOf(call, got, produced, { direct_cost_micros, ...settled, now }),
-    facts: traceFacts({ call, got, produced }),
-    keep: together?.reservation && {
-      digest: together.reservation.digest,
-      bytes: together.kept_bytes,
-      write: (tx, settled) => keep(needs, tx, together, moneyOf(settled)),
-    },
+/** Takes the next batch off the queue. An answer that is larger than a batch may be is one by itself. */
+function nextOf(queue: Waiting[]): Waiting[] {
+  let bytes = 0
+  const past = queue.findIndex(({ bill }, at) => {
+    bytes += keptBytes(bill)
+    return at === BATCH_MAX || (at > 0 && bytes > BATCH_BYTES)
   })
-  return { money: moneyOf(settlement), settlement }
+  return queue.splice(0, past < 0 ? queue.length : past)
 }
 
-/** R22: where another has taken the triple over meanwhile, its answer counts, and this call costs nothing. */
-async function keep({ idempotencyOn, now }: SettleNeeds, tx: Db, together: Together, money: Money): Promise<void> {
-  const { reservation } = together
-  if (reservation && !(await idempotencyOn(tx).keep(reservation, together.kept(money), now()))) throw conflict()
+async function writeAll(needs: SettleNeeds, batch: readonly Waiting[]): Promise<Settled[]> {
+  const bills = batch.map(({ bill }) => bill)
+  const settling = needs.slices.beginSettling(bills.map(({ hold }) => hold))
+  let written: Written[]
+  try {
+    written = await settling.whileOnItsWay(write(needs, bills, settling.fates))
+  } catch (error) {
+    settling.failed(error)
+    throw error
+  }
+  await settling.succeeded(
+    written.map(({ settlement }) => settlement),
+    needs.now(),
+  )
+  return written.map(({ bill, settlement, charge, kept }) => {
+    const { reservation, outcome } = bill
+    if (reservation) needs.idempotencyOn(needs.db).ended(reservation)
+    if (settlement.written_off_micros > 0) needs.onWriteOff(settlement.written_off_micros)
+    if (outcome.waived_micros > 0) needs.onWaive(outcome.waived_micros)
+    return {
+      charged_micros: settlement.charged_micros,
+      direct_cost_micros: charge.direct_cost_micros,
+      kept,
+    }
+  })
 }
 
-function settleWith(needs: SettleNeeds, { call, got, produced, together }: Bill): Promise<Settled> {
-  const { db, now, budgetsOn, slices, usageOn, subscriptionsOn } = needs
-  const write = (row: RowFate | undefined) =>
-    db.transaction(async (tx): Promise<Settled> => {
-      const ended_at = now() // R65: the window that pays is the one that the usage event falls into
-      const charge = isOwed(produced, got)
-        ? await chargeIn(subscriptionsOn(tx), call.caller, got.target, produced.tokens)
-        : NOTHING
-      const owing = { spender: call.caller, hold: got.hold, cost_micros: charge.cost_micros, row: row ?? 'ends' }
-      const { direct_cost_micros } = charge
-      const record = async (settled: Settlement) => {
-        const event = eventOf(call, got, produced, { now: ended_at, direct_cost_micros, ...settled })
-        await usageOn(tx).insert(event, traceFacts({ call, got, produced }))
-      }
-      const settled = await budgetsOn(tx).settleAll([owing], ended_at, ([one]) => [record(one as Settlement)])
-      const settlement = settled[0] as Settlement
-      const money = { charged_micros: settlement.charged_micros, direct_cost_micros }
-      if (together) {
-        await together.also(tx, money)
-        await keep(needs, tx, together, money)
-      }
-      return { money, settlement }
-    })
-  return slices.settling(
-    [got.hold],
-    now(),
-    ([row]) => write(row),
-    ({ settlement }) => [settlement],
+interface Written {
+  bill: Bill
+  settlement: Settlement
+  charge: Charge
+  kept: KeptResponse | undefined
+}
+
+/** All of a batch, in one transaction. */
+function write(needs: SettleNeeds, bills: readonly Bill[], fates: readonly RowFate[]): Promise<Written[]> {
+  const lasting = bills.every(leavesEventOnly) ? 'committed' : 'flushed'
+  return needs.db.transaction(
+    async (tx) => {
+      const now = needs.now() // R65: the window that pays is the one that the usage event falls into
+      const charged = await chargesOf(needs, tx, bills)
+      const written: Written[] = []
+      const owings = bills.map(({ spender, hold }, at) => ({
+        spender,
+        hold,
+        cost_micros: (charged[at] as Charge).cost_micros,
+        row: fates[at] as RowFate,
+      }))
+      await needs.budgetsOn(tx).settleAll(owings, now, (settlements) => {
+        const writes: Promise<unknown>[] = []
+        settlements.forEach((settlement, at) => {
+          written.push({ bill: bills[at] as Bill, settlement, charge: charged[at] as Charge, kept: undefined })
+          writes.push(recordEvent(needs, tx, written[at] as Written, now))
+        })
+        for (const at of inKeepingOrder(bills)) writes.push(keep(needs, tx, written[at] as Written))
+        return writes
+      })
+      return written
+    },
+    { lasting, gathered: true },
   )
 }
 
-async function chargeIn(
-  subscriptions: SubscriptionStore,
-  { project_id }: Spender,
-  target: Target,
-  tokens: TokenCounts,
-): Promise<Charge> {
-  const { subscription } = target
-  const covered = subscription ? await subscriptions.useTokens(project_id, subscription.id, tokens.input) : 0
-  return chargeFor(target, tokens, covered)
-}
+/** It may be lost with the power: no limit and nobody's retry depends on it. */
+const leavesEventOnly = ({ hold, reservation, turn, response, target }: Bill) =>
+  !hold && !reservation && !turn && !response && !target.subscription
 
 const NOTHING: Charge = { cost_micros: 0, direct_cost_micros: 0 }
 
-interface Figures {
-  charged_micros: number
-  direct_cost_micros: number
-  written_off_micros: number
-  overage_micros?: number
-  now: number
+async function chargesOf({ subscriptionsOn }: SettleNeeds, tx: Db, bills: readonly Bill[]): Promise<Charge[]> {
+  const all: Charge[] = []
+  for (const { outcome, target, spender } of bills) {
+    const { subscription } = target
+    const { tokens } = outcome
+    if (!isOwed(outcome)) all.push(NOTHING)
+    else if (!subscription) all.push(chargeFor(target, tokens, 0))
+    else {
+      const covered = await subscriptionsOn(tx).useTokens(spender.project_id, subscription.id, tokens.input)
+      all.push(chargeFor(target, tokens, covered))
+    }
+  }
+  return all
 }
 
-const traceFacts = ({ call, got, produced }: Omit<Bill, 'together'>): TraceFacts => ({
-  stream: call.stream,
-  keyed: produced.keyed,
-  fallback_used: produced.fallback_used,
-  target_met: targetMet(call.hints, got.ttft_ms),
-  hints_honored: produced.hints_honored,
-  ignored_fields: call.ignored_fields?.length ? call.ignored_fields : undefined,
-  target_met_in_trailer: produced.target_met_in_trailer,
-  hints_at_end: produced.hints_at_end,
-  input_discount_pct: got.target.subscription?.input_discount_pct,
-  output_clamped_to: got.clamped_to,
-})
+async function recordEvent(needs: SettleNeeds, tx: Db, written: Written, now: number): Promise<void> {
+  const { outcome, turn, response, spender } = written.bill
+  const { charged_micros, written_off_micros, overage_micros } = written.settlement
+  const { direct_cost_micros } = written.charge
+  const figures = { charged_micros, direct_cost_micros, written_off_micros, overage_micros: overage_micros ?? 0 }
+  await needs.usageOn(tx).insert(eventOf(outcome, figures, now), traceOf(outcome))
+  if (turn) await sessionStore(tx, needs.seals).recordTurn(spender.project_id, turn, now)
+  if (!response) return
+  const native = blocksOf(outcome, { charged_micros, direct_cost_micros })
+  await responseStore(tx, needs.seals).insert(spender.project_id, { native, ...response }, now)
+}
 
-export type Tried = Pick<Bill['got'], 'target' | 'slot' | 'attempts'> & { ttft_ms: number | null }
-export type Outcome = Omit<Produced, 'fallback_used' | 'keyed'>
+/** R22: where another has taken the triple over meanwhile, its answer counts, and this call costs nothing. */
+async function keep({ idempotencyOn, now }: SettleNeeds, tx: Db, written: Written): Promise<void> {
+  const { reservation, answer, outcome } = written.bill
+  if (!reservation || !answer) return
+  const { charged_micros } = written.settlement
+  written.kept = toldWith(answer, outcome, { charged_micros, direct_cost_micros: written.charge.direct_cost_micros })
+  if (!(await idempotencyOn(tx).keep(reservation, written.kept, now()))) throw conflict()
+}
 
-export function eventOf(call: Bill['call'], got: Tried, produced: Outcome, figures: Figures): UsageEvent {
-  const { target, slot, attempts, ttft_ms } = got
-  const { tokens, repeated_tokens_est } = produced
-  const { charged_micros, direct_cost_micros, written_off_micros, overage_micros = 0, now } = figures
-  return {
-    id: call.trace_id,
-    object: 'usage_event',
-    trace_id: call.trace_id,
-    project_id: call.caller.project_id,
-    key_id: call.caller.key_id,
-    created_at: rfc3339(now),
-    endpoint: call.endpoint,
-    status: produced.ending,
-    requested_model: call.model,
-    resolved_model: target.model,
-    provider: target.provider,
-    profile: target.profile,
-    mode: produced.mode,
-    region: target.region,
-    alias_release_id: produced.alias_release_id ?? null,
-    cluster_id: target.cluster_id ?? null,
-    credential_id: target.credential_id ?? null,
-    subscription_id: target.subscription?.id ?? null,
-    session_id: call.session_id ?? null,
-    input_tokens: tokens.input,
-    cached_tokens: tokens.cached,
-    written_tokens: tokens.written,
-    output_tokens: tokens.output,
-    reasoning_tokens: tokens.reasoning,
-    repeated_tokens_est,
-    missed_reuse_tokens: Math.max(0, repeated_tokens_est - tokens.cached),
-    charged_micros,
-    direct_cost_micros,
-    savings_micros: savings(charged_micros, direct_cost_micros),
-    written_off_micros,
-    overage_micros,
-    waived_micros: produced.waived_micros ?? 0,
-    tokens_estimated: tokens.estimated,
-    admission: produced.admission,
-    queue_ms: slot.queue_ms,
-    ttft_ms,
-    duration_ms: now - call.received_at,
-    attempts: [...attempts],
-  }
+/** In the order in which reservations are renewed, too. */
+function inKeepingOrder(bills: readonly Bill[]): number[] {
+  const keeping = bills.flatMap(({ reservation }, at) => (reservation ? [{ digest: reservation.digest, at }] : []))
+  return keeping.sort(byDigest).map(({ at }) => at)
 }

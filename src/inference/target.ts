@@ -2,7 +2,7 @@
 import type { ExecutionProfile } from '../headers/agent-headers.ts'
 import type { Price } from '../models/price.ts'
 import type { Timeouts } from '../providers/provider.ts'
-import type { AttemptTimes } from '../usage/usage-event.ts'
+import type { UsageAttempt } from '../usage/usage-event.ts'
 
 /** How to reach an upstream. Connections are the target's own, even where another has the same address. */
 export interface Dialling {
@@ -63,21 +63,7 @@ export interface Route {
   alias_release_id: string | undefined
 }
 
-export interface Attempt {
-  n: number
-  kind: 'first' | 'provider_failover'
-  target: string
-  provider: string
-  model: string
-  /** The upstream's status, where there was an answer. */
-  status: number | undefined
-  /** Why it was given up, where it was. */
-  failure: string | undefined
-  /** What the upstream said of that (R80). */
-  message: string | undefined
-  ttft_ms: number | undefined
-  times: AttemptTimes
-}
+export type Attempt = UsageAttempt
 
 /** Theirs to look after: a cluster, or a credential of their own. */
 export const isCustomers = ({ profile }: Target) =>

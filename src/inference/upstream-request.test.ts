@@ -2,11 +2,8 @@
 import { expect, test } from 'vitest'
 import type { CallKind } from '../providers/provider.ts'
 import type { Call } from './call.ts'
-import type { Held } from './dispatch.ts'
 import type { Target } from './target.ts'
 import { bodyFor, chatLimitName, headersFor } from './upstream-request.ts'
-
-const FREE: Held = { hold: undefined, clamp_output_to: undefined }
 
 function call(more: Partial<Call> & { json?: Record<string, unknown> } = {}): Call {
   const json = { model: 'fast', ...more.json }
@@ -24,7 +21,7 @@ function call(more: Partial<Call> & { json?: Record<string, unknown> } = {}): Ca
 }
 const target = (profile: Target['profile'] = 'managed_provider', model = 'fast', responses_native = false) =>
   ({ profile, model, dialling: { responses_native } }) as Target
-const sent = (asked: Call, to = target(), held = FREE) => JSON.parse(bodyFor(asked, to, held).toString())
+const sent = (asked: Call, to = target(), clamped_to?: number) => JSON.parse(bodyFor(asked, to, clamped_to).toString())
 
 test('§9.4 an alias becomes the model’s own name', () => {
   expect(sent(call(), target('managed_provider', 'gpt-4o'))).toEqual({ model: 'gpt-4o' })
@@ -35,12 +32,12 @@ test.each([
   ['completions', { max_tokens: 5 }],
   ['responses', { max_output_tokens: 5 }],
 ] as [CallKind, object][])('R43 %s: a shortened answer', (kind, more) => {
-  expect(sent(call({ kind }), target(), { hold: undefined, clamp_output_to: 5 })).toEqual({ model: 'fast', ...more })
+  expect(sent(call({ kind }), target(), 5)).toEqual({ model: 'fast', ...more })
 })
 
 // OpenAI's own newer models refuse max_tokens; others know nothing else.
 test('R43 chat where the upstream has the newer protocol: under its newer name', () => {
-  const held = { hold: undefined, clamp_output_to: 5 }
+  const held = 5
   const newer = target('managed_provider', 'fast', true)
   expect(sent(call(), newer, held)).toEqual({ model: 'fast', max_completion_tokens: 5 })
   expect(sent(call({ kind: 'completions' }), newer, held)).toEqual({ model: 'fast', max_tokens: 5 })

@@ -2,11 +2,10 @@
 // data plane what the caller asked for, in both spellings (§10.1; the endpoint picker renamed its headers).
 import { hash } from 'node:crypto'
 import type { Call } from './call.ts'
-import type { Held } from './dispatch.ts'
 import { spliceFields } from './json-splice.ts'
 import type { Target } from './target.ts'
 
-export function bodyFor(call: Call, target: Target, { clamp_output_to }: Held): Buffer {
+export function bodyFor(call: Call, target: Target, clamp_output_to: number | undefined): Buffer {
   const fields: Record<string, unknown> = {}
   if (target.model !== call.model) fields.model = target.model
   if (clamp_output_to !== undefined) fields[limitName(call, target)] = clamp_output_to

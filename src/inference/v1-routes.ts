@@ -9,7 +9,7 @@ import type { Routes } from '../http/routes.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { JsonBody } from './call.ts'
 import { CHUNKS, ChatCompletion, Completion, Embeddings, whole, wholeOrStreamed } from './generation-shapes.ts'
-import type { Inference } from './inference.ts'
+import type { Generations } from './running.ts'
 
 export const GENERATION_MAX_BYTES = 16 * 1024 * 1024 // images travel inside bodies
 const SCAN_FROM_BYTES = 256 * 1024 // parsed, a body of nothing but brackets takes twenty times its size
@@ -53,7 +53,7 @@ const ROUTES: readonly GenerationRoute[] = [
   },
 ]
 
-export const v1Routes: Routes<{ path: Inference }> = async (app, { path }) => {
+export const v1Routes: Routes<{ path: Generations }> = async (app, { path }) => {
   takeBodiesAsBytes(app)
   for (const { url, kind, summary, body, answer } of ROUTES) {
     const schema = { tags, summary, body, response: { 200: answer } }

@@ -37,7 +37,7 @@ export function timelineOf(event: UsageEvent): Moment[] {
   const { attempts, ttft_ms, duration_ms, endpoint, requested_model } = event
   return [
     moment('arrival', 0, `${endpoint} asked for ${requested_model}.`),
-    ...attempts.flatMap((attempt) => attemptSteps(attempt, event)),
+    ...attempts.flatMap(attemptSteps),
     ...(ttft_ms === null ? [] : answerSteps(ttft_ms, duration_ms)),
     moment('settle', duration_ms, settleSentence(event)),
     moment('end', duration_ms, ENDINGS[event.status] ?? `It ended: ${event.status}.`, { outcome: event.status }),
@@ -49,7 +49,7 @@ export function refusedTimeline(call: RefusedCall): Moment[] {
   const { endpoint, model, attempts, duration_ms, kind, target } = call
   return [
     moment('arrival', 0, model === null ? `A request to ${endpoint}.` : `${endpoint} asked for ${model}.`),
-    ...attempts.flatMap((attempt) => attemptSteps(attempt, { queue_ms: 0 })),
+    ...attempts.flatMap(attemptSteps),
     moment('refusal', duration_ms, `It was refused: ${LAYERS[kind]}.`, { target, outcome: kind }),
   ]
 }
@@ -71,11 +71,8 @@ const LAYERS: Readonly<Record<RefusalKind, string>> = {
 
 type Attempt = UsageEvent['attempts'][number]
 
-/** Events of earlier versions say that there were attempts, but not when: they then begin where the queue ended. */
-function attemptSteps(told: Attempt, event: Pick<UsageEvent, 'queue_ms'>): Moment[] {
-  const { n: attempt, target, failure } = told
-  const ended_ms = told.ttft_ms ?? 0
-  const { times = { started_ms: 0, queue_ms: event.queue_ms, dialled_ms: event.queue_ms, ended_ms } } = told
+function attemptSteps(told: Attempt): Moment[] {
+  const { n: attempt, target, failure, times } = told
   const admitted_ms = times.started_ms + times.queue_ms
   const whose = { attempt, target }
   const waited = times.queue_ms > 0

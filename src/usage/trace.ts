@@ -45,8 +45,7 @@ export interface TraceFacts {
 
 export interface TracedEvent {
   event: UsageEvent
-  /** Undefined for generations of versions that did not note them. */
-  facts: TraceFacts | undefined
+  facts: TraceFacts
 }
 
 const TracedRefusal = Type.Object(
@@ -110,7 +109,7 @@ export function traceOf({ event, facts }: TracedEvent): Trace {
     requested_model,
     target: attempts.at(-1)?.target ?? null,
     ...lived(Date.parse(event.created_at), duration_ms, timelineOf(event)),
-    headers: facts?.refusal ? explained(refusedHeaders(trace_id, facts), 'header') : sentHeaders(event, facts),
+    headers: facts.refusal ? explained(refusedHeaders(trace_id, facts), 'header') : sentHeaders(event, facts),
     attempts,
     refusal: refusalIn(event, facts),
     usage: event,
@@ -147,10 +146,10 @@ function lived(ended: number, duration_ms: number, timeline: readonly Moment[]) 
   }
 }
 
-/** As it was noted; or else, of what broke off in the middle and of earlier versions, as far as the event tells. */
-function refusalIn({ status: ending, attempts }: UsageEvent, facts: TraceFacts | undefined): TracedRefusal | null {
+/** As it was noted; or else, of what broke off in the middle, as far as the event tells. */
+function refusalIn({ status: ending, attempts }: UsageEvent, facts: TraceFacts): TracedRefusal | null {
   const upstream_message = attempts.findLast(({ message }) => message !== undefined)?.message ?? null
-  if (facts?.refusal) {
+  if (facts.refusal) {
     const { layer, status, type, code = null, message } = facts.refusal
     return { layer, status, type, code, message, upstream_message, count: 1 }
   }
@@ -172,24 +171,24 @@ function refusedHeaders(trace_id: string, { keyed, refusal }: TraceFacts): Heade
   return { 'agent-trace-id': trace_id, ...replay, ...(Object.fromEntries(own) as Headers) }
 }
 
-function sentHeaders(event: UsageEvent, facts: TraceFacts | undefined): Trace['headers'] {
+function sentHeaders(event: UsageEvent, facts: TraceFacts): Trace['headers'] {
   const before = { ...routeHeadersOf(event, facts), ...qosHeadersOf(event, facts) }
-  if (facts?.keyed) before['agent-idempotent-replay'] = 'false'
+  if (facts.keyed) before['agent-idempotent-replay'] = 'false'
   const behind = moneyHeaders(event)
-  if (facts?.target_met_in_trailer && before[TARGET_MET] !== undefined) {
+  if (facts.target_met_in_trailer && before[TARGET_MET] !== undefined) {
     behind[TARGET_MET] = before[TARGET_MET]
     delete before[TARGET_MET]
   }
-  if (facts?.hints_at_end) Object.assign(behind, honoredHeader(facts.hints_at_end))
-  return [...explained(before, 'header'), ...explained(behind, facts?.stream ? 'trailer' : 'header')]
+  if (facts.hints_at_end) Object.assign(behind, honoredHeader(facts.hints_at_end))
+  return [...explained(before, 'header'), ...explained(behind, facts.stream ? 'trailer' : 'header')]
 }
 
 const explained = (headers: Headers, sent_as: 'header' | 'trailer') =>
   Object.entries(headers).map(([name, value]) => ({ name, value, sent_as, sentence: explainHeader(name, value) }))
 
-function routeHeadersOf(event: UsageEvent, facts: TraceFacts | undefined): Headers {
+function routeHeadersOf(event: UsageEvent, facts: TraceFacts): Headers {
   const { subscription_id, provider, region, trace_id } = event
-  const input_discount_pct = facts?.input_discount_pct ?? 0
+  const input_discount_pct = facts.input_discount_pct ?? 0
   return routeHeaders({
     trace_id,
     provider,
@@ -200,13 +199,11 @@ function routeHeadersOf(event: UsageEvent, facts: TraceFacts | undefined): Heade
     alias_release_id: event.alias_release_id ?? undefined,
     credential_id: event.credential_id ?? undefined,
     subscription: subscription_id === null ? undefined : { id: subscription_id, input_discount_pct },
-    output_clamped_to: facts?.output_clamped_to,
+    output_clamped_to: facts.output_clamped_to,
   })
 }
 
-/** Of a generation from an earlier version only its admission is known. */
-function qosHeadersOf({ admission }: UsageEvent, facts: TraceFacts | undefined): Headers {
-  if (!facts) return { 'agent-qos-admission': admission }
+function qosHeadersOf({ admission }: UsageEvent, facts: TraceFacts): Headers {
   const { fallback_used, target_met, hints_honored, ignored_fields } = facts
   const told = { target_met, fallback_used, hints_honored, ignored_fields }
   return qosHeaders({ admission: admission as QosFacts['admission'], ...told })

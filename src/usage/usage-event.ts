@@ -21,8 +21,7 @@ export interface UsageAttempt {
   /** What the upstream said of it, where it said anything (R80). */
   message?: string | undefined
   ttft_ms: number | undefined
-  /** Absent in events of versions that did not note them. */
-  times?: AttemptTimes
+  times: AttemptTimes
 }
 
 /** Milliseconds since the request arrived, and how much of them it waited for a slot. */

@@ -66,7 +66,7 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
     async findTraced(project_id: string, trace_id: string): Promise<TracedEvent | undefined> {
       const [row] = await db.rows<Row>(sql`
         SELECT * FROM usage_event WHERE trace_id = ${trace_id} AND project_id = ${project_id}`)
-      return row && { event: fromRow(row), facts: row.trace === null ? undefined : JSON.parse(row.trace) }
+      return row && { event: fromRow(row), facts: row.trace === null ? NO_FACTS : JSON.parse(row.trace) }
     },
 
     async insert(e: UsageEvent, facts?: TraceFacts): Promise<void> {
@@ -164,6 +164,8 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
   }
 }
 
+/** Of an event that was inserted by itself. */
+const NO_FACTS: TraceFacts = { stream: false, keyed: false, fallback_used: false }
 const MOST = Number.MAX_SAFE_INTEGER
 const startOfDay = (time_ms: number) => time_ms - (time_ms % DAY_MS)
 

@@ -1,5 +1,5 @@
 // Slices over a real database, and the books that they keep (R43).
-import type { Hold, HoldOutcome, RowFate, Settlement } from '../../src/budgets/budget.ts'
+import type { Hold, HoldOutcome, Settlement } from '../../src/budgets/budget.ts'
 import { budgetStore } from '../../src/budgets/budget-store.ts'
 import type { LimitedSpender } from '../../src/budgets/slice.ts'
 import { type Slices, slices } from '../../src/budgets/slice-store.ts'
@@ -82,13 +82,20 @@ interface Charges {
   also?: () => Promise<void>
 }
 
-export function settleOn(db: Db, from: Slices, { who, holds, cost_micros, also = async () => {} }: Charges) {
-  const write = (fates: RowFate[]) =>
-    db.transaction(async (tx) => {
-      const owings = holds.map((hold, at) => ({ spender: who, hold, cost_micros, row: fates[at] ?? 'ends' }))
-      const settlements = await budgetStore(tx, 'one').settleAll(owings, NOON)
-      await also()
-      return settlements
-    })
-  return from.settling(holds, NOON, write, (settlements: Settlement[]) => settlements)
+export async function settleOn(db: Db, from: Slices, { who, holds, cost_micros, also = async () => {} }: Charges) {
+  const settling = from.beginSettling(holds)
+  const write = async (tx: Db): Promise<Settlement[]> => {
+    const owings = holds.map((hold, at) => ({ spender: who, hold, cost_micros, row: settling.fates[at] ?? 'ends' }))
+    const settlements = await budgetStore(tx, 'one').settleAll(owings, NOON)
+    await also()
+    return settlements
+  }
+  try {
+    const settlements = await settling.whileOnItsWay(db.transaction(write))
+    await settling.succeeded(settlements, NOON)
+    return settlements
+  } catch (error) {
+    settling.failed(error)
+    throw error
+  }
 }

@@ -54,6 +54,7 @@ export function usageEvent(project_id: string, more: Partial<UsageEvent> = {}): 
         status: 200,
         failure: undefined,
         ttft_ms: 210,
+        times: { started_ms: 0, queue_ms: 0, dialled_ms: 1, ended_ms: 210 },
       },
     ],
     ...more,

@@ -3,8 +3,8 @@ import type { Trace } from '../../api/generation-calls.ts'
 import { count, money } from '../../parts/amounts.ts'
 import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Stat, Stats } from '../../parts/card.tsx'
-import type { Run } from '../../state/generation.ts'
 import { Link } from '../../state/navigation.tsx'
+import type { Run } from '../../state/playground-call.ts'
 
 const PHASES: Record<Run['phase'], { word: string; tone: Tone }> = {
   streaming: { word: 'streaming', tone: 'calm' },

@@ -5,7 +5,7 @@ import { NOON } from '../../test/support/clock.ts'
 import { ENGINE, withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
 import { deferred, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
-import { usageEvent } from '../../test/support/usage-events.ts'
+import type { Hold } from '../budgets/budget.ts'
 import { budgetStore, type Spender } from '../budgets/budget-store.ts'
 import { slices } from '../budgets/slice-store.ts'
 import { newId } from '../core/ids.ts'
@@ -15,37 +15,62 @@ import { createKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
 import { type Db, type Lasting, sql } from '../storage/db.ts'
 import { usageStore } from '../usage/usage-store.ts'
-import { type Keeping, type Owed, settleTogether } from './settle-together.ts'
+import type { Bill } from './bill.ts'
+import { outcomeOf, type Went } from './outcome.ts'
+import { charges, type SettleNeeds } from './settle.ts'
+import type { Target } from './target.ts'
 
 const SECRET = 'a secret for tests, 32 characters or more'
-const FACTS = { stream: false, keyed: false, fallback_used: false } as Owed['facts']
+const SEALS = sealing(SECRET)
+const ROUTE = { candidates: [], dropped: [], passed_over: [], alias_release_id: undefined }
+
+type Keep = ReturnType<SettleNeeds['idempotencyOn']>['keep']
+
+interface Owed {
+  trace_id?: string
+  hold?: Hold | undefined
+  reservation?: Reservation
+  bytes?: number
+}
+
+const reservationOf = (digest: string): Reservation => ({ digest, key: digest, owner: 'one' })
+
+/** Of a target with a fee: what is owed is what we say. */
+function billOf(spender: Spender, micros: number, owed: Owed = {}): Bill {
+  const { trace_id = newId('trc'), hold, reservation, bytes } = owed
+  const caller = spender as Bill['spender']
+  const target = {
+    ...{ id: 'provider:up', provider: 'up', model: 'm', region: 'eu', profile: 'byoc_native' },
+    pricing: { kind: 'fee', micros },
+    dialling: {},
+  } as Target
+  const call = { caller, trace_id, endpoint: '/v1/chat/completions', model: 'm', received_at: NOON } as Went['call']
+  const outcome = outcomeOf({
+    ...{ call: { ...call, stream: false, is_keyed: false, ignored_fields: [] }, route: ROUTE, target, attempts: [] },
+    ...{ slot: undefined, clamped_to: undefined, ttft_ms: 1, reuse: undefined, is_target_open: false },
+  })
+  const answer = bytes === undefined ? undefined : { headers: {}, body: Buffer.alloc(bytes), is_native: false }
+  return { spender: caller, target, hold, outcome, answer, reservation, turn: undefined, response: undefined }
+}
 
 withDb((db) => {
   const budgetsOn = (on: Db) => budgetStore(on, 'one')
-  const settling = (on: Db = db()) =>
-    settleTogether({ db: on, now: () => NOON, budgetsOn, slices: slices(on, 'one'), usageOn: usageStore })
+  function settling(on: Db = db(), keepOn: (tx: Db) => Keep = () => async () => true) {
+    const nobody = () => {}
+    const { settle } = charges({
+      ...{ db: on, now: () => NOON, seals: SEALS, slices: slices(on, 'one'), budgetsOn, usageOn: usageStore },
+      subscriptionsOn: () => ({ useTokens: async () => 0 }),
+      idempotencyOn: (tx) => ({ keep: keepOn(tx), ended: nobody }),
+      ...{ onWriteOff: nobody, onWaive: nobody },
+    })
+    return settle
+  }
 
   async function spenderIn(project_id: string): Promise<Spender> {
     const minted = createKey(project_id, { name: 'k' }, NOON)
     await keyStore(db()).insert(minted, NOON)
     return { project_id, key_id: minted.api_key.id }
   }
-
-  const owed = (spender: Spender, cost_micros: number, more: Partial<Owed> & { trace_id?: string } = {}): Owed => {
-    const { trace_id, ...rest } = more
-    const { project_id, key_id } = spender
-    const known = trace_id === undefined ? {} : { trace_id }
-    return {
-      spender,
-      hold: undefined,
-      cost_micros,
-      event: ({ charged_micros }) => usageEvent(project_id, { key_id, charged_micros, ...known }),
-      facts: FACTS,
-      ...rest,
-    }
-  }
-
-  const keeping = (digest: string, bytes: number, write: Keeping['write']): Keeping => ({ digest, bytes, write })
 
   /** What each transaction must outlive before its callers hear of it. */
   function counting() {
@@ -72,7 +97,7 @@ withDb((db) => {
   test('R43 of fifty at once each is charged once, with its own event and its own settlement', async () => {
     const spender = await spenderIn(await projectIn(db()))
     const settle = settling()
-    const settled = await Promise.all(Array.from({ length: 50 }, (_, n) => settle(owed(spender, n))))
+    const settled = await Promise.all(Array.from({ length: 50 }, (_, n) => settle(billOf(spender, n))))
     expect(settled.map((one) => one.charged_micros)).toEqual(Array.from({ length: 50 }, (_, n) => n))
     const sum = (50 * 49) / 2
     expect(await booksOf(spender)).toEqual({
@@ -91,7 +116,9 @@ withDb((db) => {
     const { told, counted } = counting()
     const settle = settling(counted)
     await Promise.all(
-      holds.map((outcome) => settle(owed(spender, 130, { hold: outcome.kind === 'held' ? outcome.hold : undefined }))),
+      holds.map((outcome) =>
+        settle(billOf(spender, 130, { hold: outcome.kind === 'held' ? outcome.hold : undefined })),
+      ),
     )
     expect(told.length).toBeLessThan(3)
     expect(await booksOf(spender)).toEqual({
@@ -105,19 +132,19 @@ withDb((db) => {
     const outcome = await budgetsOn(db()).hold(spender, 100, NOON)
     const { told, counted } = counting()
     const settle = settling(counted)
-    await settle(owed(spender, 5))
-    await settle(owed(spender, 5, { hold: outcome.kind === 'held' ? outcome.hold : undefined }))
+    await settle(billOf(spender, 5))
+    await settle(billOf(spender, 5, { hold: outcome.kind === 'held' ? outcome.hold : undefined }))
     expect(told).toEqual(['committed', 'flushed'])
   })
 
   test('§8.2 one that cannot be written fails alone', async () => {
     const spender = await spenderIn(await projectIn(db()))
     const settle = settling()
-    await settle(owed(spender, 5, { trace_id: 'trc_twice' }))
+    await settle(billOf(spender, 5, { trace_id: 'trc_twice' }))
     const outcomes = await Promise.allSettled([
-      settle(owed(spender, 7)),
-      settle(owed(spender, 1_000, { trace_id: 'trc_twice' })),
-      settle(owed(spender, 11)),
+      settle(billOf(spender, 7)),
+      settle(billOf(spender, 1_000, { trace_id: 'trc_twice' })),
+      settle(billOf(spender, 11)),
     ])
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(await booksOf(spender)).toMatchObject({ key_spent: 23, spent: 23, events: 3, charged: 23 })
@@ -126,13 +153,13 @@ withDb((db) => {
   test('§11 answers are kept together with their charges, and on the disk before they are told', async () => {
     const spender = await spenderIn(await projectIn(db()))
     const { told, counted } = counting()
-    const settle = settling(counted)
-    const kept_by = (n: number) =>
-      keeping(`d${n}`, 10, async (tx, { charged_micros }) => {
-        await tx.rows(sql`INSERT INTO idempotency (digest, state, owner, process, expires_at)
-          VALUES (${`d${n}`}, 'kept', ${String(charged_micros)}, 'one', ${NOON})`)
-      })
-    await Promise.all(Array.from({ length: 20 }, (_, n) => settle(owed(spender, n, { keep: kept_by(n) }))))
+    const settle = settling(counted, (tx) => async ({ digest }, { headers }) => {
+      await tx.rows(sql`INSERT INTO idempotency (digest, state, owner, process, expires_at)
+        VALUES (${digest}, 'kept', ${headers['agent-charged-micros'] ?? ''}, 'one', ${NOON})`)
+      return true
+    })
+    const keyed = (n: number) => billOf(spender, n, { reservation: reservationOf(`d${n}`), bytes: 10 })
+    await Promise.all(Array.from({ length: 20 }, (_, n) => settle(keyed(n))))
     expect(told).toEqual(['flushed'])
     expect(await booksOf(spender)).toMatchObject({ key_spent: 190, spent: 190, events: 20, charged: 190 })
     const kept = await db().rows(sql`SELECT COUNT(*) AS kept FROM idempotency WHERE digest = 'd' || owner`)
@@ -141,11 +168,11 @@ withDb((db) => {
 
   test('§11 an answer that may not be kept is not charged, and its neighbours are', async () => {
     const spender = await spenderIn(await projectIn(db()))
-    const settle = settling()
+    const settle = settling(db(), () => async () => false) // another has kept its own meanwhile
     const outcomes = await Promise.allSettled([
-      settle(owed(spender, 7)),
-      settle(owed(spender, 1_000, { keep: keeping('e', 10, () => Promise.reject(new Error('kept by another'))) })),
-      settle(owed(spender, 11)),
+      settle(billOf(spender, 7)),
+      settle(billOf(spender, 1_000, { reservation: reservationOf('e'), bytes: 10 })),
+      settle(billOf(spender, 11)),
     ])
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(await booksOf(spender)).toMatchObject({ key_spent: 18, spent: 18, events: 2, charged: 18 })
@@ -157,14 +184,16 @@ withDb((db) => {
       rows: (statement) => db().rows(statement),
       transaction: (work, writing) => db().transaction((tx) => work({ ...tx }), writing),
     }
-    const settle = settling(told_apart)
     const batches = new Map<Db, number[]>()
-    const keep = (bytes: number, n: number) =>
-      keeping(`f${n}`, bytes, async (tx) => void batches.set(tx, [...(batches.get(tx) ?? []), bytes]))
-    const sizes = [64_000_000, 3_000_000, 900_000, 200_000, 600_000, 10]
-    await Promise.all(sizes.map((bytes, n) => settle(owed(spender, 1, { keep: keep(bytes, n) }))))
+    const settle = settling(told_apart, (tx) => async (_reservation, { body }) => {
+      batches.set(tx, [...(batches.get(tx) ?? []), body.length])
+      return true
+    })
+    const sizes = [16_000_000, 3_000_000, 900_000, 200_000, 600_000, 10]
+    const keyed = (bytes: number, n: number) => billOf(spender, 1, { reservation: reservationOf(`f${n}`), bytes })
+    await Promise.all(sizes.map((bytes, n) => settle(keyed(bytes, n))))
     const found = [...batches.values()].sort(([a = 0], [b = 0]) => a - b)
-    expect(found).toEqual([[200_000, 10], [600_000], [3_000_000, 900_000], [64_000_000]])
+    expect(found).toEqual([[200_000, 10], [600_000], [3_000_000, 900_000], [16_000_000]])
     expect(await booksOf(spender)).toMatchObject({ key_spent: 6, events: 6 })
   })
 
@@ -182,18 +211,18 @@ withDb((db) => {
     test('R22 keeping and renewing the same rows at the same moment wait for each other, never both', async () => {
       const [tampering, spender]: [Tampering, Spender] = [{}, await spenderIn(await projectIn(db()))]
       const handlers = holder('one')
-      const on = (on: Db) => idempotencyStore(on, sealing(SECRET), handlers)
+      const on = (on: Db) => idempotencyStore(on, SEALS, handlers)
       const reservations = await reserveTwo(on(db()))
       const [first, go] = [deferred(), deferred()]
       const written: string[] = []
-      const keep = (one: Reservation) =>
-        keeping(one.digest, 10, async (tx) => {
-          if (written.push('keep') > 1) await go.promise
-          await on(tx).keep(one, { status: 200, headers: {}, body: Buffer.from('x') }, NOON)
-          first.resolve()
-        })
-      const settle = settling()
-      const settled = Promise.all(reservations.map((one) => settle(owed(spender, 1, { keep: keep(one) }))))
+      const settle = settling(db(), (tx) => async (one, answer, now) => {
+        if (written.push('keep') > 1) await go.promise
+        const kept = await on(tx).keep(one, answer, now)
+        first.resolve()
+        return kept
+      })
+      const bills = reservations.map((reservation) => billOf(spender, 1, { reservation, bytes: 10 }))
+      const settled = Promise.all(bills.map(settle))
       await first.promise
       tampering.rows = (statement, run) => {
         written.push('renew')
@@ -222,8 +251,8 @@ withDb((db) => {
       transaction: (work) => work({ ...torn, tryLock: async () => true }),
     }
     const settle = settling(torn)
-    await settle(owed(spender, 5, { trace_id: 'trc_torn' }))
-    await Promise.allSettled([settle(owed(spender, 7)), settle(owed(spender, 1_000, { trace_id: 'trc_torn' }))])
+    await settle(billOf(spender, 5, { trace_id: 'trc_torn' }))
+    await Promise.allSettled([settle(billOf(spender, 7)), settle(billOf(spender, 1_000, { trace_id: 'trc_torn' }))])
     expect(await booksOf(spender)).not.toMatchObject({ key_spent: 12, spent: 12, events: 2, charged: 12 })
   })
 })
