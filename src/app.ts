@@ -126,6 +126,7 @@ export async function buildService(parts: Parts) {
     gateway,
     policy,
     patience: settings.streams,
+    shares: settings.shares,
     proxy,
     metrics: counts,
     idempotencyOn,

@@ -293,3 +293,10 @@ aliases: [{ name: fast, targets: [{ provider: a, model: m, weight: ${weight} }] 
   const [first, again, other] = [1, 1, 2].map((weight) => parse(text(weight)).aliases[0]?.release_id)
   expect([first === again, first === other]).toEqual([true, false])
 })
+
+test('R78 shares: one for each project that is not named; what is no whole number of at least 1 is refused', () => {
+  expect(parse('').shares).toEqual({ projects: {} })
+  expect(parse('shares: { projects: { prj_1: 3 } }').shares).toEqual({ projects: { prj_1: 3 } })
+  for (const share of ['0', '1.5', '"3"', '1001'])
+    expect(() => parse(`shares:\n  projects:\n    prj_1: ${share}`)).toThrow(/switchyard\.yaml:3: .*prj_1/)
+})

@@ -7,6 +7,7 @@ import { MICROS_OF_A_DAY, PCT_OF_A_DAY } from './budgets/waiver.ts'
 import { SettingError, secretOf } from './config.ts'
 import { parseCidr } from './core/ip-address.ts'
 import { describeInvalid } from './http/validation-messages.ts'
+import { type Shares, SharesShape } from './inference/slot-share.ts'
 import { type Patience, USUAL_PATIENCE } from './inference/stream-patience.ts'
 import { type Limits, LimitsShape } from './limits/policy.ts'
 import { type Quotas, QuotasShape } from './limits/quota.ts'
@@ -26,6 +27,7 @@ const FileShape = Type.Object(
     aliases: Type.Array(OperatorAliasShape, { default: [], maxItems: 1_000 }),
     limits: LimitsShape,
     quotas: QuotasShape,
+    shares: SharesShape,
     fees: Type.Object({ byok_micros: Micros, byoc_micros: Micros }, closed),
     deadlines: Type.Object(
       {
@@ -57,6 +59,8 @@ export interface FileSettings {
   limits: Limits
   /** R70: how many of a thing a project may have. */
   quotas: Quotas
+  /** R78: what projects are to have of a target's slots beside others. */
+  shares: Shares
   /** R42: what a generation costs on paths that the customer pays for. */
   fees: FileShape['fees']
   /** Whether input items and session contents are kept for reading back. */
@@ -178,6 +182,7 @@ function settingsOf(file: FileShape, wrong: Wrong): FileSettings | undefined {
     aliases: aliasesOf(file, settings, wrong),
     limits,
     quotas: file.quotas,
+    shares: file.shares,
     fees,
     full_fidelity: retention.full_fidelity,
     streams,

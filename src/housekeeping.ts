@@ -37,6 +37,7 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
     { name: 'write refused generations', every_ms: FLUSH_EVERY_MS, run: refused.flush },
     { name: 'renew reservations', every_ms: RENEWAL_MS, run: () => idempotency.renewAll(clock.now()) },
     { name: 'say that we live', every_ms: BEAT_MS, run: beat },
+    { name: 'look for other projects', every_ms: MINUTE_MS, run: inference.neighbours.look },
     { name: 'give back unused slices', every_ms: SECOND_MS, run: inference.slices.giveBackUnused },
     ...people.tasks,
   ]

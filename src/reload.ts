@@ -8,6 +8,7 @@ export function replaceSettings(current: GatewaySettings, next: GatewaySettings)
   Object.assign(current.policy, next.policy)
   Object.assign(current.limits, next.limits)
   Object.assign(current.quotas, next.quotas)
+  Object.assign(current.shares, next.shares)
   Object.assign(current.streams, next.streams)
 }
 
@@ -17,19 +18,17 @@ export function settingsChanges(before: GatewaySettings, after: GatewaySettings)
   const { providers: now, ...nextGateway } = after.gateway
   return [
     ...providerChanges(old, now),
-    ...changesIn(
-      '',
-      { ...gateway, networks: before.policy, limits: before.limits, quotas: before.quotas, streams: before.streams },
-      {
-        ...nextGateway,
-        networks: after.policy,
-        limits: after.limits,
-        quotas: after.quotas,
-        streams: after.streams,
-      },
-    ),
+    ...changesIn('', { ...gateway, ...restOf(before) }, { ...nextGateway, ...restOf(after) }),
   ]
 }
+
+const restOf = ({ policy, limits, quotas, shares, streams }: GatewaySettings) => ({
+  networks: policy,
+  limits,
+  quotas,
+  shares,
+  streams,
+})
 
 function providerChanges(old: readonly ProviderSettings[], now: readonly ProviderSettings[]): string[] {
   const known = new Map(old.map((provider) => [provider.id, provider]))

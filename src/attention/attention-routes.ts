@@ -2,13 +2,13 @@
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, list, type Routes } from '../http/routes.ts'
-import { type AttentionFacts, AttentionItem, attentionOf } from './attention.ts'
+import { type AttentionFacts, AttentionItem, attentionOf, type LeftAlone } from './attention.ts'
 import { attentionStore } from './attention-store.ts'
 
 interface Needs {
   clock: Clock
-  /** Targets whose circuit is not closed, in this process. */
-  leftAlone(): string[]
+  /** Targets whose circuit is not closed to a project, in this process. */
+  leftAlone(project_id: string): LeftAlone[]
   /** R73: calls of a project that left its own capacity, in this process. */
   departuresOf(project_id: string): AttentionFacts['departures']
 }
@@ -31,7 +31,7 @@ export const attentionRoutes: Routes<Needs> = async (app, { clock, leftAlone, de
     },
     async ({ caller: { project_id }, db }) => {
       const facts = found(await attentionStore(db).factsOf(project_id), 'project', project_id)
-      const seen = { left_alone: leftAlone(), departures: departuresOf(project_id) }
+      const seen = { left_alone: leftAlone(project_id), departures: departuresOf(project_id) }
       return list(attentionOf({ ...facts, ...seen }, clock.now()))
     },
   )

@@ -67,7 +67,8 @@ test.each<[string, Partial<ClusterState>, string[]]>([
 })
 
 test('§5.8 a target that fails is told of to whom it belongs; a provider belongs to all', () => {
-  const left_alone = ['provider:openai', 'cluster:byc_1', 'cluster:byc_else', 'credential:pcr_1', 'credential:pcr_else']
+  const failing = ['provider:openai', 'cluster:byc_1', 'cluster:byc_else', 'credential:pcr_1', 'credential:pcr_else']
+  const left_alone = failing.map((target) => ({ target, left_by: 'everyone' as const, kind: undefined }))
   const credentials = [{ id: 'pcr_1', name: 'mine', provider: 'openai', status: 'active' }]
   expect(told({ left_alone, clusters: [cluster({})], credentials })).toEqual([
     'warning breaker_open openai',

@@ -76,9 +76,16 @@ export interface AttentionFacts {
   credentials: readonly { id: string; name: string; provider: string; status: string }[]
   subscriptions: readonly SubscriptionState[]
   /** As this process sees them; another may see others. */
-  left_alone: readonly string[]
+  left_alone: readonly LeftAlone[]
   /** R73: calls that left a cluster or a credential behind, as this process saw them. */
   departures: readonly { target: string; reason: string; went_to: string; calls: number; since: number }[]
+}
+
+/** R78: a target that calls leave alone, since it failed: everyone's, or the project's of one kind. */
+export interface LeftAlone {
+  target: string
+  left_by: 'everyone' | 'project'
+  kind: string | undefined
 }
 
 export interface SubscriptionState {
@@ -101,7 +108,7 @@ export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[]
     ...(project.cap ? ofCap(project.cap, { type: 'project', ...named(project) }) : []),
     ...keys.flatMap((key) => spending('key_budget', { type: 'api_key', ...named(key) }, key)),
     ...clusters.flatMap((cluster) => ofCluster(cluster, now)),
-    ...facts.left_alone.flatMap((target) => ofTarget(target, facts)),
+    ...facts.left_alone.flatMap((left) => ofTarget(left, facts)),
     ...facts.departures.flatMap((departure) => ofDeparture(departure, facts)),
     ...credentials.flatMap(ofCredential),
     ...subscriptions.flatMap((subscription) => ofSubscription(subscription, now)),
@@ -198,11 +205,13 @@ function ofDeparture(departure: AttentionFacts['departures'][number], facts: Att
 }
 
 /** A provider is everybody's; a cluster or a credential is told of to its own project only. */
-function ofTarget(target: string, { clusters, credentials }: AttentionFacts): AttentionItem[] {
+function ofTarget({ target, kind }: LeftAlone, { clusters, credentials }: AttentionFacts): AttentionItem[] {
   const [type, id = ''] = split(target)
   const [cluster, credential] = [clusters.find((one) => one.id === id), credentials.find((one) => one.id === id)]
+  const whose = kind === undefined ? 'Calls of all projects' : `This project’s ${kind} calls`
   const sentence = (name: string) =>
-    `Calls to ${name} failed five times in a row. This process tries it once in 30 seconds, until a call succeeds.`
+    `${whose} leave ${name} alone, since it kept failing. This process tries it once in 30 seconds, until a call ` +
+    'succeeds.'
   const open = (about: About) => [item('warning', 'breaker_open', about, sentence(about.name ?? about.id))]
   if (type === 'provider') return open({ type: 'provider', id, name: null })
   if (type === 'cluster' && cluster) return open({ type: 'byoc_cluster', ...named(cluster) })

@@ -64,8 +64,8 @@ async function take(scene: Scene, step: Step): Promise<void> {
 
 /** No slot too many, none lost, every bound kept, after each step; and nothing left when all have gone. */
 const sound = (build: Build, matters: (fault: string) => boolean = () => true) =>
-  fc.asyncProperty(steps, fc.integer({ min: 1, max: 3 }), async (taken, max_concurrency) => {
-    const scene = admissionScene({ build, bounds: BOUNDS, max_concurrency })
+  fc.asyncProperty(steps, fc.integer({ min: 1, max: 3 }), fc.boolean(), async (taken, max_concurrency, is_shared) => {
+    const scene = admissionScene({ build, bounds: BOUNDS, max_concurrency, is_shared })
     const check = () => {
       const found = faults(scene).filter(matters)
       if (found.length > 0) throw new Error(found.join(', '))

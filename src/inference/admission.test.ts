@@ -36,6 +36,7 @@ test('§10.2 admitted: a free slot is handed over at once, without a promise, a 
   const slot = gate.admit({
     target_id: 'target',
     max_concurrency: 1,
+    is_shared: true,
     class: 'interactive',
     project_id: 'prj_1',
     key_id: 'key_1',

@@ -1,6 +1,8 @@
 // How many calls a target takes at once, and what becomes of the rest: `Agent-QoS-Admission` (§10.2). A call gets a
-// slot at once, or waits for one in the target's waiting room, or is refused. Nothing is charged before a slot.
+// slot at once, or waits for one in the target's waiting room, or is refused. Who of several projects gets one is
+// decided by slot-share.ts (R78). Nothing is charged before a slot.
 import type { Clock } from '../core/clock.ts'
+import { type Holding, level, mayTake, type Pool, reserveOf, type Shares, shareOf, usualShares } from './slot-share.ts'
 import {
   BOUNDS,
   type Bounds,
@@ -15,6 +17,8 @@ import {
 export interface AdmissionRequest extends SlotRequest {
   target_id: string
   max_concurrency: number
+  /** Several projects may ask for it: it is the operator's. */
+  is_shared: boolean
 }
 
 /** Whoever has one gives it back, however the call ends and whatever its signal says by then. */
@@ -38,17 +42,34 @@ interface Target {
   readonly id: string
   max_concurrency: number
   in_flight: number
+  is_shared: boolean
+  /** Slots in use, by project; of those that have any. */
+  readonly in_use: Map<string, number>
   /** Only while somebody waits. */
   room: WaitingRoom<Slot> | undefined
 }
 
-export function admission(clock: Clock, timers: Timers = systemTimers, bounds: Bounds = BOUNDS): Admission {
+/** What the rule of R78 is built from. */
+export interface Sharing {
+  shares: Shares
+  /** Whether there is more than one project: for nobody, nothing is kept free. */
+  hasNeighbours(): boolean
+}
+
+const EQUAL: Sharing = { shares: usualShares(), hasNeighbours: () => true }
+
+export function admission(
+  clock: Clock,
+  timers: Timers = systemTimers,
+  bounds: Bounds = BOUNDS,
+  sharing: Sharing = EQUAL,
+): Admission {
   const targets = new Map<string, Target>()
 
-  function targetOf({ target_id: id, max_concurrency }: AdmissionRequest): Target {
+  function targetOf({ target_id: id, max_concurrency, is_shared }: AdmissionRequest): Target {
     let target = targets.get(id)
     if (!target) {
-      target = { id, max_concurrency, in_flight: 0, room: undefined }
+      target = { id, max_concurrency, in_flight: 0, is_shared, in_use: new Map(), room: undefined }
       targets.set(id, target)
     }
     // At least one: behind a target that takes none, calls would wait for nothing.
@@ -56,13 +77,36 @@ export function admission(clock: Clock, timers: Timers = systemTimers, bounds: B
     return target
   }
 
-  function slotOn(target: Target, verdict: Slot['verdict'], queue_ms: number): Slot {
+  const holdingOf = ({ in_use }: Target, project_id: string): Holding => ({
+    in_use: in_use.get(project_id) ?? 0,
+    share: shareOf(sharing.shares, project_id),
+  })
+
+  function mayHave(target: Target, project_id: string): boolean {
+    const free = target.max_concurrency - target.in_flight
+    const reserve = target.is_shared && sharing.hasNeighbours() ? reserveOf(target.max_concurrency) : 0
+    if (free > reserve) return true // in most cases there is nothing to share
+    return mayTake(holdingOf(target, project_id), poolOf(target, free, reserve))
+  }
+
+  function poolOf({ max_concurrency: slots, in_use }: Target, free: number, reserve: number): Pool {
+    let shares_in_use = 0
+    for (const project_id of in_use.keys()) shares_in_use += shareOf(sharing.shares, project_id)
+    return { slots, free, reserve, shares_in_use }
+  }
+
+  function slotOn(target: Target, project_id: string, verdict: Slot['verdict'], queue_ms: number): Slot {
+    const { in_use } = target
     let held = true
     target.in_flight++
+    in_use.set(project_id, (in_use.get(project_id) ?? 0) + 1)
     const release = () => {
       if (!held) return
       held = false
       target.in_flight--
+      const left = (in_use.get(project_id) ?? 1) - 1
+      if (left > 0) in_use.set(project_id, left)
+      else in_use.delete(project_id)
       handOut(target)
     }
     return { verdict, queue_ms, release }
@@ -70,10 +114,13 @@ export function admission(clock: Clock, timers: Timers = systemTimers, bounds: B
 
   /** Slots that are free go to those who wait; a target with nobody in it and nobody waiting is forgotten. */
   function handOut(target: Target): void {
-    while (target.room && target.in_flight < target.max_concurrency) {
-      const waiter = target.room.next()
-      if (waiter) waiter.take(slotOn(target, 'queued', clock.now() - waiter.joined_at))
-      if (target.room.size() === 0) target.room = undefined
+    const { room } = target
+    if (room) {
+      const levelOf = (project_id: string) => level(holdingOf(target, project_id))
+      const may = (project_id: string) => mayHave(target, project_id)
+      for (let waiter = room.next(levelOf, may); waiter; waiter = room.next(levelOf, may))
+        waiter.take(slotOn(target, waiter.project_id, 'queued', clock.now() - waiter.joined_at))
+      if (room.size() === 0) target.room = undefined
     }
     if (target.in_flight === 0) targets.delete(target.id)
   }
@@ -84,7 +131,7 @@ export function admission(clock: Clock, timers: Timers = systemTimers, bounds: B
     if (deadline_at !== undefined && deadline_at <= clock.now()) return Promise.reject(expiredBeforeStart())
     const target = targetOf(request)
     if (target.room) handOut(target) // its limit may have been raised, or everybody may have left the room
-    if (target.in_flight < target.max_concurrency) return slotOn(target, 'admitted', 0)
+    if (mayHave(target, request.project_id)) return slotOn(target, request.project_id, 'admitted', 0)
     target.room ??= waitingRoom(clock, timers, bounds)
     return target.room.join(request)
   }

@@ -27,13 +27,15 @@ import { departures } from './departures.ts'
 import { dialer } from './dialer.ts'
 import type { Gateway } from './gateway.ts'
 import { listedModels } from './listed-models.ts'
+import { neighbours as neighboursOf } from './neighbours-store.ts'
 import { promptMemory } from './prompt-memory.ts'
 import { credentialAddress } from './provider-targets.ts'
 import { routingSnapshots } from './routing-snapshot.ts'
 import { running } from './running.ts'
 import { charges } from './settle.ts'
+import type { Shares } from './slot-share.ts'
 import type { Patience } from './stream-patience.ts'
-import { systemTimers } from './waiting-room.ts'
+import { BOUNDS, systemTimers } from './waiting-room.ts'
 
 export interface PathParts {
   db: OpenDb
@@ -46,13 +48,15 @@ export interface PathParts {
   proxy?: ProxySettings | undefined
   metrics: Metrics
   patience: Patience
+  shares: Shares
   idempotencyOn(db: Db): IdempotencyStore
 }
 
 export type InferencePath = ReturnType<typeof inferencePath>
 
 export function inferencePath(parts: PathParts) {
-  const { db, clock, logger, seals, process_id, gateway, policy, proxy, metrics, patience, idempotencyOn } = parts
+  const { db, clock, logger, seals, process_id, gateway, policy, proxy, metrics, patience, shares, idempotencyOn } =
+    parts
   const budgetsOn = (on: Db) => budgetStore(on, process_id)
   const slices = slicesOf(db, process_id)
   const written = db.watch && alikeEvents(ROOM_FOR_WRITTEN)
@@ -72,8 +76,10 @@ export function inferencePath(parts: PathParts) {
     return provider ? dials.listProviderModels(provider) : Promise.resolve([])
   })
   const responses = responseStore(db, seals)
-  const slots = admission(clock)
-  const health = breakers(clock)
+  const neighbours = neighboursOf(db)
+  const slots = admission(clock, systemTimers, BOUNDS, { shares, hasNeighbours: neighbours.has })
+  const health = breakers(clock, (left_by) => metrics.circuitsOpened.inc({ left_by }))
+  metrics.watchCircuits(health.count)
   const left = departures(clock)
   const generations = running({
     clock,
@@ -117,6 +123,7 @@ export function inferencePath(parts: PathParts) {
     budgets: budgetsOn(db),
     budgetsOn,
     slices,
+    neighbours,
     /** Usage that no roll-up has in it yet, where nobody else writes any. */
     written,
     verifyCredential(credential: Credential, secret: string) {

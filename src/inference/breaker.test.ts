@@ -1,15 +1,37 @@
-// The circuit breaker of a target: when it opens, how it closes, and that a lost probe does not keep it open.
+// The circuit breakers of a target: when they open and for whom, how they close, and that a lost probe does not keep
+// them open.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { heldClock } from '../../test/support/clock.ts'
+import { type HeldClock, heldClock } from '../../test/support/clock.ts'
 import { SECOND_MS } from '../core/clock.ts'
-import { type Breakers, breakers } from './breaker.ts'
+import { type Asker, type Breakers, breakers, type LeftAlone, type LeftBy } from './breaker.ts'
 
 const OPEN_MS = 30 * SECOND_MS
 
+const asking = (project_id: string, kind: Asker['kind'] = 'chat'): Asker => ({ kind, caller: { project_id } })
+const B = asking('prj_b')
+const C = asking('prj_c')
+
+/** The circuits as the chat calls of one project see them, and they alone. */
+function seenBy(asker: Asker, inner: Breakers) {
+  const state = (id: string) => {
+    if (inner.leftAlone(id, asker)) return 'open'
+    const isIt = ({ target, kind = asker.kind }: LeftAlone) => target === id && kind === asker.kind
+    return inner.notClosed(asker.caller.project_id).some(isIt) ? 'half_open' : 'closed'
+  }
+  return {
+    allows: (id: string) => inner.allows(id, asker),
+    succeeded: (id: string) => inner.succeeded(id, asker),
+    failed: (id: string) => inner.failed(id, asker, 'status 500'),
+    openForMs: (id: string) => inner.leftAlone(id, asker)?.wait_ms,
+    state,
+  }
+}
+type Seen = ReturnType<typeof seenBy>
+
 function scene() {
   const clock = heldClock()
-  const circuit = breakers(clock)
+  const circuit = seenBy(B, breakers(clock))
   const fail = (times: number, id = 'a') => {
     for (let n = 0; n < times; n++) circuit.failed(id)
   }
@@ -118,10 +140,10 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 )
 
 /** Not one call in the 30 s after it opened, and then never two within 30 s until one of them reports. */
-const oneProbeAtATime = (build: typeof breakers) =>
+const oneProbeAtATime = (build: (clock: HeldClock) => Seen) =>
   fc.property(steps, (taken) => {
     const clock = heldClock()
-    const circuit: Breakers = build(clock)
+    const circuit = build(clock)
     let opened_at = -Infinity
     let probed_at = -Infinity
     for (const step of taken) {
@@ -146,16 +168,125 @@ const oneProbeAtATime = (build: typeof breakers) =>
   })
 
 test('R47 one probe at a time, and never locked out for good', () => {
-  fc.assert(oneProbeAtATime(breakers), { numRuns: 1_000 })
+  fc.assert(
+    oneProbeAtATime((clock) => seenBy(B, breakers(clock))),
+    { numRuns: 1_000 },
+  )
 })
 
 test('R47 planted: a half-open circuit that lets everybody through, or nobody ever, is caught', () => {
-  const changed = (change: (inner: Breakers) => Breakers['allows']) => (clock: Parameters<typeof breakers>[0]) => {
-    const inner = breakers(clock)
+  const changed = (change: (inner: Seen) => Seen['allows']) => (clock: HeldClock) => {
+    const inner = seenBy(B, breakers(clock))
     return { ...inner, allows: change(inner) }
   }
   const everybody = changed((inner) => (id) => inner.state(id) !== 'open')
   const nobody = changed((inner) => (id) => inner.state(id) === 'closed')
-  const caught = (build: typeof breakers) => fc.check(oneProbeAtATime(build), { numRuns: 1_000 }).failed
+  const caught = (build: (clock: HeldClock) => Seen) => fc.check(oneProbeAtATime(build), { numRuns: 1_000 }).failed
   expect([caught(everybody), caught(nobody)]).toEqual([true, true])
+})
+
+function shared() {
+  const clock = heldClock()
+  const opened: LeftBy[] = []
+  const circuits = breakers(clock, (left_by) => void opened.push(left_by))
+  const fail = (times: number, asker: Asker, failure = 'status 500') => {
+    for (let n = 0; n < times; n++) circuits.failed('a', asker, failure)
+  }
+  const state = (asker: Asker) => seenBy(asker, circuits).state('a')
+  return { clock, circuits, opened, fail, state }
+}
+
+test('R78 failures of one project close the target to its calls of that kind, and to no others', () => {
+  const { circuits, opened, fail, state } = shared()
+  fail(50, B)
+  expect([state(B), state(asking('prj_b', 'embeddings')), state(C)]).toEqual(['open', 'closed', 'closed'])
+  expect([circuits.allows('a', B), circuits.allows('a', C)]).toEqual([false, true])
+  expect([opened, circuits.count()]).toEqual([['project'], { everyone: 0, project: 1 }])
+  expect(circuits.notClosed('prj_b')).toEqual([{ target: 'a', left_by: 'project', kind: 'chat' }])
+  expect(circuits.notClosed('prj_c')).toEqual([])
+  expect(circuits.leftAlone('a', B)?.reason).toContain('this project’s chat calls')
+})
+
+test('R78 five connections in a row that fail close it to everyone, whosever they were', () => {
+  const { circuits, opened, fail, state } = shared()
+  fail(4, B, 'connect')
+  expect(state(C)).toBe('closed')
+  fail(1, B, 'connect')
+  expect([state(B), state(C), state(asking('prj_d', 'embeddings'))]).toEqual(['open', 'open', 'open'])
+  expect(opened).toEqual(['project', 'everyone'])
+  expect(circuits.notClosed('prj_c')).toEqual([{ target: 'a', left_by: 'everyone', kind: undefined }])
+  expect(circuits.leftAlone('a', C)?.reason).not.toContain('this project')
+})
+
+test('R78 five failures in a row in which two projects have two each close it to everyone', () => {
+  const { fail, state } = shared()
+  fail(3, B)
+  fail(2, C)
+  expect(state(asking('prj_d'))).toBe('open')
+})
+
+test('R78 one failure of a second project is chance: others go on', () => {
+  const { fail, state } = shared()
+  fail(20, B)
+  fail(1, C)
+  expect([state(C), state(asking('prj_d'))]).toEqual(['closed', 'closed'])
+})
+
+test('R78 while calls of anybody succeed, one project’s failures and another’s do not add up', () => {
+  const { circuits, fail, state } = shared()
+  for (let n = 0; n < 10; n++) {
+    fail(2, B)
+    fail(2, C)
+    circuits.succeeded('a', asking('prj_d'))
+  }
+  expect([state(B), state(C), state(asking('prj_d'))]).toEqual(['open', 'open', 'closed'])
+})
+
+test('R78 after 30 s one call of each project finds out, so none keeps another from it', () => {
+  const { clock, circuits, fail, state } = shared()
+  fail(5, B, 'connect')
+  clock.advance(OPEN_MS)
+  const D = asking('prj_d')
+  expect([D, D, C, C].map((asker) => circuits.allows('a', asker))).toEqual([true, false, true, false])
+  circuits.succeeded('a', C)
+  expect([state(C), state(D), circuits.allows('a', D)]).toEqual(['closed', 'closed', true])
+  expect(state(B)).toBe('half_open')
+})
+
+test('R78 a probe that is answered, though with a failure, shows that there are connections again', () => {
+  const { clock, circuits, fail, state } = shared()
+  fail(5, B, 'connect')
+  clock.advance(OPEN_MS)
+  circuits.allows('a', C)
+  fail(1, C)
+  expect(state(asking('prj_d'))).toBe('closed')
+})
+
+test('R78 a probe that finds no connection closes it to everyone for another 30 s', () => {
+  const { clock, circuits, fail, state } = shared()
+  fail(5, B, 'connect')
+  clock.advance(OPEN_MS)
+  circuits.allows('a', C)
+  fail(1, C, 'connect')
+  expect([state(C), state(asking('prj_d'))]).toEqual(['open', 'open'])
+})
+
+test('R78 closed by two projects, it takes the probes of two to close it again', () => {
+  const { clock, fail, state } = shared()
+  const D = asking('prj_d')
+  fail(5, B)
+  fail(5, C)
+  expect(state(D)).toBe('open')
+  clock.advance(OPEN_MS)
+  fail(1, B)
+  expect([state(B), state(D)]).toEqual(['open', 'half_open'])
+  fail(1, C)
+  expect(state(D)).toBe('open')
+})
+
+test('R78 ten thousand circuits of one target are kept, and no more', () => {
+  const { circuits } = shared()
+  for (let n = 0; n <= 10_000; n++)
+    for (let times = 0; times < 5; times++) circuits.failed('a', asking(`prj_${n}`), 'x')
+  expect(circuits.count().project).toBe(10_000)
 })

@@ -1,84 +1,195 @@
-// A circuit breaker per target: five failures in a row and it is left alone for 30 s; then a single call finds out
-// whether it is back, while all others still go elsewhere.
-import { type Clock, SECOND_MS } from '../core/clock.ts'
+// Circuit breakers (R47, R78): five failures in a row, and a target is left alone for 30 s; then one call finds out
+// whether it is back. They are counted by target, project and kind of call, so that what one project sends does not
+// close a target to another; common-circuit.ts says when everyone leaves it alone.
+import type { Clock } from '../core/clock.ts'
+import type { CallKind } from '../providers/provider.ts'
+import {
+  type CommonCircuit,
+  close,
+  closedCircuit,
+  FAILURES_MAX,
+  hasPassed,
+  isOpen,
+  mayProbe,
+  noteFailure,
+  noteProbe,
+  OPEN_MS,
+} from './common-circuit.ts'
 
-const FAILURES_MAX = 5
-const OPEN_MS = 30 * SECOND_MS
-const TARGETS_MAX = 10_000
+const CIRCUITS_MAX = 10_000
 
-export interface Breakers {
-  /** For whoever is about to dial: true may be the one probe. To look without taking it, ask for the state. */
-  allows(target_id: string): boolean
-  succeeded(target_id: string): void
-  failed(target_id: string): void
-  state(target_id: string): 'closed' | 'open' | 'half_open'
-  /** How long it will still be left alone; undefined where it is not. */
-  openForMs(target_id: string): number | undefined
-  /** Targets that are left alone now, or wait for the one call that finds out. */
-  notClosed(): string[]
+/** Who calls, and what kind of call it is. */
+export interface Asker {
+  kind: CallKind
+  caller: { project_id: string }
 }
 
-/** Only targets that failed last are known at all. */
-interface Trouble {
+/** For whom a target is left alone. */
+export type LeftBy = 'everyone' | 'project'
+
+export interface LeftAlone {
+  target: string
+  left_by: LeftBy
+  /** Where it is the project's calls of one kind. */
+  kind: CallKind | undefined
+}
+
+export interface Breakers {
+  /** For whoever is about to dial: true may be the one probe. To look without taking it, ask `leftAlone`. */
+  allows(target_id: string, asker: Asker): boolean
+  succeeded(target_id: string, asker: Asker): void
+  /** `failure` as the verdict names it: that of a connection says something to everyone. */
+  failed(target_id: string, asker: Asker, failure: string): void
+  /** Why such calls leave it alone, and for how long still; undefined where they do not. */
+  leftAlone(target_id: string, asker: Asker): { reason: string; wait_ms: number } | undefined
+  /** Targets that a project's calls leave alone now, or that wait for the one call that finds out. */
+  notClosed(project_id: string): LeftAlone[]
+  /** How many circuits are not closed. */
+  count(): Record<LeftBy, number>
+}
+
+interface OwnCircuit {
+  readonly project_id: string
+  readonly kind: CallKind
   failures: number
   opened_at: number | undefined
   probed_at: number | undefined
 }
 
-export function breakers(clock: Clock): Breakers {
+/** A target that failed last for somebody; no others are known at all. */
+interface Trouble {
+  readonly id: string
+  readonly common: CommonCircuit
+  /** By project and kind of call. */
+  readonly own: Map<string, OwnCircuit>
+}
+
+const nameOf = ({ kind, caller }: Asker) => `${caller.project_id} ${kind}`
+
+export function breakers(clock: Clock, onOpen: (left_by: LeftBy) => void = () => {}): Breakers {
   const troubles = new Map<string, Trouble>()
+  let own_circuits = 0
 
-  const passed = (since: number | undefined) => since === undefined || clock.now() - since >= OPEN_MS
-
-  function stateOf(trouble: Trouble | undefined): ReturnType<Breakers['state']> {
-    if (trouble?.opened_at === undefined) return 'closed'
-    return passed(trouble.opened_at) ? 'half_open' : 'open'
-  }
-
-  function noteNew(target_id: string): Trouble {
-    const trouble: Trouble = { failures: 0, opened_at: undefined, probed_at: undefined }
-    // The target that has been in trouble for the longest is forgotten, and gets five more tries.
-    for (const oldest of troubles.keys()) {
-      if (troubles.size < TARGETS_MAX) break
-      troubles.delete(oldest)
+  function troubleOf(id: string): Trouble {
+    let trouble = troubles.get(id)
+    if (!trouble) {
+      trouble = { id, common: closedCircuit(), own: new Map() }
+      troubles.set(id, trouble)
     }
-    troubles.set(target_id, trouble)
     return trouble
   }
 
+  function ownOf(trouble: Trouble, asker: Asker): OwnCircuit {
+    const name = nameOf(asker)
+    let own = trouble.own.get(name)
+    if (!own) {
+      const { kind, caller } = asker
+      own = { project_id: caller.project_id, kind, failures: 0, opened_at: undefined, probed_at: undefined }
+      trouble.own.set(name, own)
+      own_circuits++
+      makeRoom(trouble)
+    }
+    return own
+  }
+
+  /** What has been in trouble for the longest is forgotten, and gets five more tries. */
+  function makeRoom(newest: Trouble): void {
+    const isOver = () => own_circuits > CIRCUITS_MAX || troubles.size > CIRCUITS_MAX
+    for (const oldest of troubles.values()) {
+      if (!isOver()) return
+      if (oldest === newest) continue
+      own_circuits -= oldest.own.size
+      troubles.delete(oldest.id)
+    }
+    for (const name of newest.own.keys()) {
+      if (!isOver()) return
+      newest.own.delete(name)
+      own_circuits--
+    }
+  }
+
+  function leftBy(trouble: Trouble | undefined, asker: Asker): LeftBy | undefined {
+    if (!trouble) return undefined
+    const now = clock.now()
+    if (isOpen(trouble.common, now)) return 'everyone'
+    const own = trouble.own.get(nameOf(asker))
+    return own && isOpen(own, now) ? 'project' : undefined
+  }
+
   return {
-    allows(target_id) {
+    allows(target_id, asker) {
       const trouble = troubles.get(target_id)
-      const state = stateOf(trouble)
-      if (!trouble || state !== 'half_open') return state === 'closed'
-      // A probe that nobody tells the end of must not keep the target out for good.
-      if (!passed(trouble.probed_at)) return false
-      trouble.probed_at = clock.now()
+      if (!trouble) return true
+      if (leftBy(trouble, asker)) return false
+      const { common, own } = trouble
+      const now = clock.now()
+      const { project_id } = asker.caller
+      const half_open = own.get(nameOf(asker))
+      if (half_open?.opened_at !== undefined && !hasPassed(half_open.probed_at, now)) return false
+      if (common.opened_at !== undefined) {
+        if (!mayProbe(common, project_id, now)) return false
+        noteProbe(common, project_id, now)
+      }
+      if (half_open?.opened_at !== undefined) half_open.probed_at = now
       return true
     },
 
-    succeeded(target_id) {
-      // What was on its way when the circuit opened, and ends well, says nothing about the next call.
-      if (stateOf(troubles.get(target_id)) !== 'open') troubles.delete(target_id)
-    },
-
-    failed(target_id) {
-      const trouble = troubles.get(target_id) ?? noteNew(target_id)
-      const state = stateOf(trouble)
-      if (state === 'open') return
-      trouble.failures++
-      if (trouble.failures < FAILURES_MAX) return
-      trouble.opened_at = clock.now()
-    },
-
-    state: (target_id) => stateOf(troubles.get(target_id)),
-
-    openForMs(target_id) {
+    succeeded(target_id, asker) {
       const trouble = troubles.get(target_id)
-      if (trouble?.opened_at === undefined || stateOf(trouble) !== 'open') return undefined
-      return trouble.opened_at + OPEN_MS - clock.now()
+      if (!trouble) return
+      const { common, own } = trouble
+      // What was on its way when a circuit opened, and ends well, says nothing about the next call.
+      const its = own.get(nameOf(asker))
+      if (its && !isOpen(its, clock.now())) {
+        own.delete(nameOf(asker))
+        own_circuits--
+      }
+      if (isOpen(common, clock.now())) return
+      close(common)
+      if (own.size === 0) troubles.delete(target_id)
     },
 
-    notClosed: () => [...troubles].flatMap(([id, trouble]) => (stateOf(trouble) === 'closed' ? [] : [id])),
+    failed(target_id, asker, failure) {
+      const trouble = troubleOf(target_id)
+      const own = ownOf(trouble, asker)
+      const now = clock.now()
+      if (!isOpen(own, now) && ++own.failures >= FAILURES_MAX) {
+        own.opened_at = now
+        onOpen('project')
+      }
+      const { common } = trouble
+      if (isOpen(common, now)) return
+      if (noteFailure(common, asker.caller.project_id, failure === 'connect', now)) onOpen('everyone')
+    },
+
+    leftAlone(target_id, asker) {
+      const trouble = troubles.get(target_id)
+      const left_by = leftBy(trouble, asker)
+      if (!trouble || !left_by) return undefined
+      const opened = [trouble.common, trouble.own.get(nameOf(asker))].map((circuit) => circuit?.opened_at ?? -Infinity)
+      return { reason: reasonOf(left_by, asker.kind), wait_ms: Math.max(...opened) + OPEN_MS - clock.now() }
+    },
+
+    notClosed: (project_id) => [...troubles.values()].flatMap((trouble) => notClosedOf(trouble, project_id)),
+
+    count() {
+      const count = { everyone: 0, project: 0 }
+      for (const { common, own } of troubles.values()) {
+        if (common.opened_at !== undefined) count.everyone++
+        for (const one of own.values()) if (one.opened_at !== undefined) count.project++
+      }
+      return count
+    },
   }
+}
+
+const reasonOf = (left_by: LeftBy, kind: CallKind) =>
+  left_by === 'everyone'
+    ? 'it failed repeatedly and is left alone for a while'
+    : `it failed repeatedly for this project’s ${kind} calls, and is left alone by them for a while`
+
+function notClosedOf({ id: target, common, own }: Trouble, project_id: string): LeftAlone[] {
+  if (common.opened_at !== undefined) return [{ target, left_by: 'everyone', kind: undefined }]
+  const its = [...own.values()].filter((one) => one.project_id === project_id && one.opened_at !== undefined)
+  return its.map(({ kind }) => ({ target, left_by: 'project', kind }))
 }

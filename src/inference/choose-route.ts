@@ -24,7 +24,7 @@ import {
   reasonAgainstCredential,
   subscriptionTargets,
 } from './provider-targets.ts'
-import type { Dropped, Obstacle, Route, Target } from './target.ts'
+import type { Dropped, Route, Target } from './target.ts'
 
 /** Everything that is known of a project's routes at one moment. */
 export interface Snapshot {
@@ -52,7 +52,8 @@ export interface Question {
   now: number
   /** The target that served this conversation last, and so has its cache. */
   affine_to: string | undefined
-  breakerAllows(target_id: string): boolean
+  /** R78: why calls like this one leave a target alone, and for how long still. */
+  leftAlone(target_id: string): { reason: string; wait_ms: number } | undefined
   inFlight(target_id: string): number
 }
 
@@ -74,10 +75,7 @@ interface Thought {
   is_last: boolean
 }
 
-interface Against {
-  kind: Obstacle
-  reason: string
-}
+type Against = Omit<Dropped, 'target'>
 
 export function chooseRoute(question: Question, snapshot: Snapshot): Answer {
   const alias = snapshot.aliases.get(question.model)
@@ -230,7 +228,6 @@ function keptBy(alias: CurrentRelease | undefined, thoughts: readonly Thought[],
 
 type Keeping = (thought: Thought) => boolean
 
-export const LEFT_ALONE = 'it failed repeatedly and is left alone for a while'
 const KEPT = 'the boundary is own_only: the model is served by the project’s own clusters and credentials alone'
 
 /** What lasts is told before what may pass. */
@@ -241,7 +238,8 @@ function against(thought: Thought, isKept: Keeping, question: Question, snapshot
     return { kind: 'region', reason: `the project does not allow region '${target.region}'` }
   if (isKept(thought)) return { kind: 'boundary', reason: KEPT }
   if (thought.against) return thought.against
-  return question.breakerAllows(thought.id) ? undefined : { kind: 'now', reason: LEFT_ALONE }
+  const left_alone = question.leftAlone(thought.id)
+  return left_alone && { kind: 'now', ...left_alone }
 }
 
 /** R73: own capacity that would have come first, and does not get the call; but for regions that the project chose. */

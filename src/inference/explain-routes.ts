@@ -4,12 +4,16 @@ import { newId } from '../core/ids.ts'
 import { Label } from '../core/shapes.ts'
 import type { Routes } from '../http/routes.ts'
 import { unknownModel } from '../keys/key-terms.ts'
+import { CALL_KINDS } from '../providers/provider.ts'
 import type { Generations } from './running.ts'
 import type { Target } from './target.ts'
 
 const Question = Type.Object(
   {
     model: Label('A model or an alias.'),
+    kind: Type.Optional(
+      Type.Enum(CALL_KINDS, { description: 'Of the call: a target may be left alone for one kind. Default `chat`.' }),
+    ),
     session_id: Type.Optional(Type.String({ maxLength: 256 })),
     trace_id: Type.Optional(Type.String({ maxLength: 64, description: 'Repeats the weighted pick of that trace.' })),
   },
@@ -46,8 +50,8 @@ export const explainRoutes: Routes<{ path: Generations }> = async (app, { path }
       schema: { tags: ['Routing'], summary: 'Explain a route', body: Question, response: { 200: Explanation } },
     },
     async ({ caller, body }) => {
-      const { model, session_id, trace_id = newId('trc') } = body
-      const answer = await path.explain({ model, session_id, trace_id, caller, hints: undefined })
+      const { model, kind = 'chat', session_id, trace_id = newId('trc') } = body
+      const answer = await path.explain({ model, kind, session_id, trace_id, caller, hints: undefined })
       const object = 'route_explanation' as const
       if (answer.kind === 'unknown_model') throw unknownModel(model, caller)
       if (answer.kind === 'none_fit')

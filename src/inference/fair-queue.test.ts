@@ -1,14 +1,26 @@
-// R46: whose turn it is. Each property is run over a queue with a planted bug too, and must fail there.
+// R46, R78: whose turn it is. Each property is run over a queue with a planted bug too, and must fail there.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { QOS_CLASSES, type QosClass } from '../hints/hints.ts'
-import { fairQueue, type Queued } from './fair-queue.ts'
+import { fairQueue, type LevelOf, type Queued } from './fair-queue.ts'
 
 interface Call extends Queued {
   n: number
 }
-type Queue = Pick<ReturnType<typeof fairQueue<Call>>, 'push' | 'remove' | 'next' | 'size'>
+interface Queue extends Pick<ReturnType<typeof fairQueue<Call>>, 'push' | 'remove' | 'size'> {
+  next(): Call | undefined
+}
 type Build = () => Queue
+
+/** Where every project has as much of the target as any other, unless the test says what each has. */
+function queueOf(levelOf: LevelOf = () => 0): Queue {
+  const queue = fairQueue<Call>()
+  const next = () => {
+    const project_id = queue.lowest(levelOf)
+    return project_id === undefined ? undefined : queue.next(project_id)
+  }
+  return { ...queue, next }
+}
 
 const call = (n: number, rest: Partial<Call> = {}): Call => ({
   n,
@@ -64,7 +76,7 @@ const shares = (build: Build) =>
   })
 
 test('R46 interactive, standard and background share tokens 8:4:1, whatever their calls cost', () => {
-  fc.assert(shares(fairQueue), { numRuns: 300 })
+  fc.assert(shares(queueOf), { numRuns: 300 })
 })
 
 test('R46 planted: strict priority and first come first served do not share', () => {
@@ -90,7 +102,7 @@ const noStarvation = (build: Build) =>
   })
 
 test('R46 background gets its share under a flood of interactive calls', () => {
-  fc.assert(noStarvation(fairQueue), { numRuns: 300 })
+  fc.assert(noStarvation(queueOf), { numRuns: 300 })
 })
 
 test('R46 planted: earliest start-by over all classes starves the background', () => {
@@ -109,7 +121,7 @@ const earliestFirst = (build: Build) =>
   })
 
 test('R46 inside a project the earliest start-by goes first; equals go as they came', () => {
-  fc.assert(earliestFirst(fairQueue))
+  fc.assert(earliestFirst(queueOf))
 })
 
 test('R46 planted: first come first served is not earliest first', () => {
@@ -117,7 +129,7 @@ test('R46 planted: first come first served is not earliest first', () => {
 })
 
 test('R46 of equals, the one that arrived earlier goes first, also where it joins later', () => {
-  const queue = fairQueue<Call>()
+  const queue = queueOf()
   for (const [n, arrived_at] of [3, 1, 2, 1].entries()) queue.push(call(n, { arrived_at }))
   expect(numbers(drain(queue))).toEqual([1, 3, 2, 0])
 })
@@ -137,11 +149,11 @@ const projectsInTurn = (build: Build) =>
     }
   })
 
-test('R46 inside a class projects take turns: while one waits, no other gets two calls ahead of it', () => {
-  fc.assert(projectsInTurn(fairQueue))
+test('R78 projects that have equally much take turns: while one waits, no other gets two calls ahead of it', () => {
+  fc.assert(projectsInTurn(queueOf))
 })
 
-test('R46 planted: earliest start-by over all projects is not taking turns', () => {
+test('R78 planted: earliest start-by over all projects is not taking turns', () => {
   expect(holds(projectsInTurn(() => sortedBy((a, b) => a.start_by - b.start_by || a.n - b.n)))).toBe(false)
 })
 
@@ -176,33 +188,47 @@ const nobodyLost = (build: Build) => {
 }
 
 test('R46 everybody comes out once, whatever is removed meanwhile and however odd an estimate is', () => {
-  fc.assert(nobodyLost(fairQueue), { numRuns: 500 })
+  fc.assert(nobodyLost(queueOf), { numRuns: 500 })
 })
 
 test('R46 planted: a removal that misses is caught', () => {
-  expect(holds(nobodyLost(() => ({ ...fairQueue<Call>(), remove: () => {} })))).toBe(false)
+  expect(holds(nobodyLost(() => ({ ...queueOf(), remove: () => {} })))).toBe(false)
 })
 
 // Guards against a way to jump the queue: ask for something huge, and take it back when its turn is near.
 test('R46 what was saved up for a huge call that left is not for the small ones behind it', () => {
-  const queue = fairQueue<Call>()
+  const queue = queueOf()
   const huge = call(0, { class: 'background', input_tokens_est: 1_000_000 })
   queue.push(huge)
   for (let n = 1; n <= 2_000; n++) queue.push(call(n, { class: 'interactive', input_tokens_est: 256 }))
   for (let n = 0; n < 1_000; n++) expect(queue.next()?.class).toBe('interactive')
   queue.remove(huge)
-  for (let n = 0; n < 50; n++) queue.push(call(n, { class: 'background', input_tokens_est: 256, project_id: 'b' }))
+  for (let n = 0; n < 50; n++) queue.push(call(n, { class: 'background', input_tokens_est: 256 }))
   const soon = Array.from({ length: 90 }, () => queue.next()?.class)
   expect(soon.filter((qos_class) => qos_class === 'background').length).toBeLessThanOrEqual(12)
 })
 
 test('R46 a class in which nobody waits saves nothing up', () => {
-  const queue = fairQueue<Call>()
+  const queue = queueOf()
   queue.push(call(0, { class: 'interactive', input_tokens_est: 1 }))
   queue.push(call(1, { class: 'standard', input_tokens_est: 1 }))
+  queue.push(call(4, { class: 'background', input_tokens_est: 1 }))
   expect(numbers([queue.next() as Call, queue.next() as Call])).toEqual([0, 1])
   queue.push(call(2, { class: 'interactive', input_tokens_est: 3_000 }))
   queue.push(call(3, { class: 'standard', input_tokens_est: 900 }))
-  queue.push(call(4, { class: 'background', input_tokens_est: 1 }))
   expect(numbers(drain(queue))).toEqual([4, 3, 2])
+})
+
+test('R78 the project that has the least of the target goes next, whatever the class of its calls', () => {
+  const in_use: Record<string, number> = { a: 3, b: 1, c: 2 }
+  const queue = queueOf((project_id) => in_use[project_id] ?? 0)
+  for (const n of [0, 1]) queue.push(call(n, { project_id: 'a', class: 'interactive', start_by: 0 }))
+  for (const n of [2, 3, 4]) queue.push(call(n, { project_id: 'b', class: 'background' }))
+  queue.push(call(5, { project_id: 'c' }))
+  const order: string[] = []
+  for (let one = queue.next(); one; one = queue.next()) {
+    order.push(one.project_id)
+    in_use[one.project_id] = (in_use[one.project_id] ?? 0) + 1
+  }
+  expect(order).toEqual(['b', 'c', 'b', 'a', 'b', 'a'])
 })

@@ -1,5 +1,6 @@
-// Who goes next where calls wait for one target (R46). Between classes: deficit round robin, 8:4:1 on estimated input
-// tokens, so that no class starves. Inside a class: the projects in turn. Inside a project: the earliest start-by.
+// Who goes next where calls wait for one target. Between projects: who has the least of the target (R78), of equals the
+// one that was not served for the longest. Inside a project: the classes by deficit round robin, 8:4:1 on estimated
+// input tokens, so that none starves (R46); inside a class the earliest start-by.
 import type { QosClass } from '../hints/hints.ts'
 
 export interface Queued {
@@ -17,15 +18,69 @@ export const BACKGROUND_SHARE = SHARES.background / (SHARES.interactive + SHARES
 const QUANTUM_TOKENS = 256
 const COST_MAX = 1 << 20 // bounds how many turns a huge prompt has to save up for
 
+/** How much of the target a project has now. */
+export type LevelOf = (project_id: string) => number
+
+export function fairQueue<Q extends Queued>() {
+  /** A map keeps the order in which its keys came: whose turn it was goes to the back. */
+  const projects = new Map<string, ReturnType<typeof classQueue<Q>>>()
+  let size = 0
+
+  return {
+    size: () => size,
+
+    push(call: Q): void {
+      let own = projects.get(call.project_id)
+      if (!own) {
+        own = classQueue<Q>()
+        projects.set(call.project_id, own)
+      }
+      own.push(call)
+      size++
+    },
+
+    /** Takes out one that no longer waits; the place of its project in the round stays. */
+    remove(call: Q): void {
+      const own = projects.get(call.project_id)
+      if (!own?.remove(call)) return
+      if (own.size() === 0) projects.delete(call.project_id)
+      size--
+    },
+
+    /** Which project is next. */
+    lowest(levelOf: LevelOf): string | undefined {
+      let lowest: string | undefined
+      let least = Number.POSITIVE_INFINITY
+      for (const project_id of projects.keys()) {
+        const level = levelOf(project_id)
+        if (level < least) [lowest, least] = [project_id, level]
+      }
+      return lowest
+    },
+
+    /** The next call of that project. */
+    next(project_id: string): Q | undefined {
+      const own = projects.get(project_id)
+      const call = own?.next()
+      if (!own || !call) return undefined
+      projects.delete(project_id)
+      if (own.size() > 0) projects.set(project_id, own)
+      size--
+      return call
+    },
+  }
+}
+
 interface Lane<Q> {
   readonly grant: number
   /** What the lane may still spend in its turn, and what it saved up for a call that was too dear so far. */
   deficit: number
-  /** A map keeps the order in which its keys came: whose turn it was goes to the back. */
-  readonly projects: Map<string, Q[]>
+  /** The earliest start-by first. */
+  readonly calls: Q[]
 }
 
-export function fairQueue<Q extends Queued>() {
+/** The calls of one project. */
+function classQueue<Q extends Queued>() {
   const lanes: Record<QosClass, Lane<Q>> = {
     interactive: lane('interactive'),
     standard: lane('standard'),
@@ -40,32 +95,28 @@ export function fairQueue<Q extends Queued>() {
     size: () => size,
 
     push(call: Q): void {
-      const { projects } = lanes[call.class]
-      const calls = projects.get(call.project_id)
-      size++
-      if (!calls) return void projects.set(call.project_id, [call])
+      const { calls } = lanes[call.class]
       calls.splice(calls.findLastIndex((other) => !isBefore(call, other)) + 1, 0, call)
+      size++
     },
 
-    /** Takes out one that no longer waits; the place of its project in the round stays. */
-    remove(call: Q): void {
-      const { projects } = lanes[call.class]
-      const calls = projects.get(call.project_id) ?? []
+    remove(call: Q): boolean {
+      const { calls } = lanes[call.class]
       const at = calls.indexOf(call)
-      if (at < 0) return
+      if (at < 0) return false
       calls.splice(at, 1)
-      if (calls.length === 0) projects.delete(call.project_id)
       size--
+      return true
     },
 
     next(): Q | undefined {
       while (size > 0) {
         const lane = turns[turn] as Lane<Q>
-        const call = first(lane)
+        const [call] = lane.calls
         if (call && affords(lane, costOf(call), granted)) {
           granted = true
           size--
-          return takeFirst(lane)
+          return lane.calls.shift()
         }
         if (!call) lane.deficit = 0 // a share is for those who wait: none is saved up without them
         turn = (turn + 1) % turns.length
@@ -79,7 +130,7 @@ export function fairQueue<Q extends Queued>() {
 const lane = <Q>(qos_class: QosClass): Lane<Q> => ({
   grant: SHARES[qos_class] * QUANTUM_TOKENS,
   deficit: 0,
-  projects: new Map(),
+  calls: [],
 })
 
 /** Always between its bounds, also where the estimate is no number: no lane could ever save up for that. */
@@ -92,21 +143,6 @@ function affords(lane: Lane<unknown>, cost: number, granted: boolean): boolean {
   if (lane.deficit < cost) return false
   lane.deficit -= cost
   return true
-}
-
-function first<Q>({ projects }: Lane<Q>): Q | undefined {
-  for (const [call] of projects.values()) return call
-  return undefined
-}
-
-function takeFirst<Q>({ projects }: Lane<Q>): Q | undefined {
-  for (const [project_id, calls] of projects) {
-    const call = calls.shift()
-    projects.delete(project_id)
-    if (calls.length > 0) projects.set(project_id, calls)
-    return call
-  }
-  return undefined
 }
 
 /** Equals keep the order in which they were pushed. */

@@ -124,6 +124,7 @@ function admissionOf(call: Call, target: Target, signal: StopSignal): AdmissionR
   return {
     target_id: target.id,
     max_concurrency: target.dialling.max_concurrency,
+    is_shared: !isCustomers(target),
     class: hints?.qos?.class ?? 'standard',
     project_id: caller.project_id,
     key_id: caller.key_id,
@@ -141,7 +142,7 @@ async function dial(trial: Trial): Promise<ProviderAnswer> {
   const { path, call, stop } = generation
   const provider = await providerFor(generation, target)
   // The one probe of a target that failed is taken here, where it is dialled, and nowhere before.
-  if (!path.breakers.allows(target.id)) throw new Refusal('unavailable', 'The target is left alone for a while.')
+  if (!path.breakers.allows(target.id, call)) throw new Refusal('unavailable', 'The target is left alone for a while.')
   trial.is_dialled = true
   attempt.times.dialled_ms = generation.elapsedMs()
   const asked = {
@@ -227,7 +228,7 @@ function take(trial: Trial, answered: Answered): Answered {
       onContent: () => noteContent(trial),
       onNothing(error) {
         const verdict = stop.aborted ? undefined : verdictOnFailure(error)
-        if (verdict?.counts_against) path.breakers.failed(target.id)
+        if (verdict?.counts_against) path.breakers.failed(target.id, call, verdict.failure)
         attempt.failure = verdict?.failure ?? abortedBy(stop.reason)
       },
     })
@@ -240,7 +241,7 @@ function take(trial: Trial, answered: Answered): Answered {
 function noteContent({ generation, target, attempt }: Trial): void {
   generation.ttft_ms = generation.elapsedMs()
   attempt.ttft_ms = generation.ttft_ms
-  generation.path.breakers.succeeded(target.id)
+  generation.path.breakers.succeeded(target.id, generation.call)
 }
 
 async function failedWith(trial: Trial, error: unknown): Promise<Failure> {
@@ -266,7 +267,7 @@ async function failedWith(trial: Trial, error: unknown): Promise<Failure> {
 
 function failed({ generation, target, attempt }: Trial, verdict: Elsewhere, message: string | undefined): Failure {
   const { failure, counts_against, surely_not_executed, status } = verdict
-  if (counts_against) generation.path.breakers.failed(target.id)
+  if (counts_against) generation.path.breakers.failed(target.id, generation.call, failure)
   attempt.failure = failure
   attempt.message = message
   const reason = refusalOf(verdict, target.provider, message)

@@ -1,18 +1,12 @@
 // What a client is told whose request nothing can take (R40, R72, R73). Pure.
 import { SECOND_MS } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
-import { LEFT_ALONE } from './choose-route.ts'
 import type { Dropped } from './target.ts'
 
 /** R45: what stays as it is until somebody changes it is not to be tried again. */
 const FOR_GOOD = { headers: { 'x-should-retry': 'false' } }
 
-/** `openForMs`: how long a target is still left alone. */
-export function noneFits(
-  model: string,
-  dropped: readonly Dropped[],
-  openForMs: (target: string) => number | undefined,
-): Refusal {
+export function noneFits(model: string, dropped: readonly Dropped[]): Refusal {
   const reasons = [...new Set(dropped.map(({ target, reason }) => `${target}: ${reason}`))].join('; ')
   const has = (kind: Dropped['kind']) => dropped.some((one) => one.kind === kind)
   if (!has('now') && has('allowance'))
@@ -20,8 +14,8 @@ export function noneFits(
   if (!has('now') && has('region'))
     return new Refusal('insufficient_scope', `The project's regions do not allow '${model}' (${reasons}).`, FOR_GOOD)
   // Only of a target that is left alone is it known when it will be tried again.
-  const alone = dropped.filter(({ reason }) => reason === LEFT_ALONE)
-  const wait_ms = Math.min(...alone.map(({ target }) => openForMs(target) ?? 0))
-  const headers = alone.length > 0 ? { 'retry-after': String(Math.max(1, Math.ceil(wait_ms / SECOND_MS))) } : {}
+  const waits = dropped.flatMap(({ wait_ms }) => wait_ms ?? [])
+  const wait_s = Math.max(1, Math.ceil(Math.min(...waits) / SECOND_MS))
+  const headers = waits.length > 0 ? { 'retry-after': String(wait_s) } : {}
   return new Refusal('unavailable', `No target for '${model}' can take calls now (${reasons}).`, { headers })
 }

@@ -7,13 +7,13 @@ import type { Path } from './path.ts'
 import type { Route } from './target.ts'
 
 /** What of a call decides about its route: route-explain asks without one. */
-export type Asking = Pick<Call, 'model' | 'trace_id' | 'session_id' | 'caller' | 'hints'>
+export type Asking = Pick<Call, 'kind' | 'model' | 'trace_id' | 'session_id' | 'caller' | 'hints'>
 
 export async function routeFor(path: Path, call: Asking): Promise<Route> {
   const answer = await routeAnswer(path, call)
   if (answer.kind === 'route') return answer.route
   if (answer.kind === 'unknown_model') throw unknownModel(call.model, call.caller)
-  throw noneFits(call.model, answer.dropped, path.breakers.openForMs)
+  throw noneFits(call.model, answer.dropped)
 }
 
 /** R62: a model that the key may not name is one that does not exist. */
@@ -28,7 +28,7 @@ export async function routeAnswer(path: Path, call: Asking): Promise<Answer> {
     seed: call.trace_id,
     now: path.clock.now(),
     affine_to: is_free ? undefined : path.affinity.targetOf(caller.project_id, session_id),
-    breakerAllows: (target_id: string) => path.breakers.state(target_id) !== 'open',
+    leftAlone: (target_id: string) => path.breakers.leftAlone(target_id, call),
     inFlight: path.slots.inFlight,
   }
   return chooseRoute(question, snapshot)

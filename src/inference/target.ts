@@ -46,6 +46,8 @@ export interface Dropped {
   target: string
   reason: string
   kind: Obstacle
+  /** How long until it is tried again, where that is known. */
+  wait_ms?: number
 }
 
 /**

@@ -1,11 +1,12 @@
 // Where calls wait for a slot of one target: bounded in number, bytes, share of a key, and time. A call leaves when its
-// turn comes, when its client does, when its time is over, or, in the background, when one of a higher class comes.
+// turn comes, when its client does, when its time is over, or when it has to make place for another (giving-way.ts).
 
 import { type Clock, SECOND_MS } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
 import type { QosClass } from '../hints/hints.ts'
-import { BACKGROUND_SHARE, fairQueue } from './fair-queue.ts'
+import { fairQueue, type LevelOf } from './fair-queue.ts'
+import { type Leaving, type RoomBounds, wayFor } from './giving-way.ts'
 
 export interface SlotRequest {
   class: QosClass
@@ -32,10 +33,7 @@ export const systemTimers: Timers = {
   },
 }
 
-export interface Bounds {
-  waiters: number
-  waiters_per_key: number
-  body_bytes: number
+export interface Bounds extends RoomBounds {
   wait_ms: number
 }
 
@@ -61,7 +59,6 @@ export function waitingRoom<Place>(clock: Clock, timers: Timers, bounds: Bounds)
   const queue = fairQueue<Waiter<Place>>()
   const waiters = new Set<Waiter<Place>>() // the longest waiting first
   const by_key = new Map<string, number>()
-  const kept = Math.ceil(bounds.waiters * BACKGROUND_SHARE) // so many in the background are never sent away
   let body_bytes = 0
   let alarm: { at: number; callOff(): void } | undefined // never later than the first of them expires
 
@@ -121,33 +118,22 @@ export function waitingRoom<Place>(clock: Clock, timers: Timers, bounds: Bounds)
     if (alarm && alarm.at <= clock.now()) ring()
   }
 
-  function next(): Waiter<Place> | undefined {
+  /** Of the project that has the least of the target, where that one may have a slot; else nobody may. */
+  function next(levelOf: LevelOf, mayTake: (project_id: string) => boolean): Waiter<Place> | undefined {
     expireOverdue()
-    const waiter = queue.next()
+    const project_id = queue.lowest(levelOf)
+    const waiter = project_id !== undefined && mayTake(project_id) ? queue.next(project_id) : undefined
     if (waiter) strike(waiter)
     return waiter
   }
 
-  /** Background gives way, the newest first: of the same key where that is at its bound, else of anybody. */
   function makeRoom(call: SlotRequest): Refusal | undefined {
-    let key_over = (by_key.get(call.key_id) ?? 0) + 1 - bounds.waiters_per_key
-    let count_over = waiters.size + 1 - bounds.waiters
-    let bytes_over = body_bytes + call.body_bytes - bounds.body_bytes
-    if (key_over <= 0 && count_over <= 0 && bytes_over <= 0) return undefined
-
-    const leaving = new Set<Waiter<Place>>()
-    const sheddable = call.class === 'background' ? [] : [...waiters].filter(isBackground).slice(kept).reverse()
-    const shed = (waiter: Waiter<Place>) => {
-      leaving.add(waiter)
-      count_over--
-      bytes_over -= waiter.body_bytes
-      if (waiter.key_id === call.key_id) key_over--
-    }
-    for (const waiter of sheddable) if (key_over > 0 && waiter.key_id === call.key_id) shed(waiter)
-    for (const waiter of sheddable) if (!leaving.has(waiter) && (count_over > 0 || bytes_over > 0)) shed(waiter)
-    if (key_over > 0) return rejected('This key has as many calls waiting as one key may have')
-    if (count_over > 0 || bytes_over > 0) return rejected('As many calls are waiting as may wait')
-    for (const waiter of leaving) turnAway(waiter, rejected('A call of a higher class took the place of this one'))
+    const of_key = by_key.get(call.key_id) ?? 0
+    const has_room = waiters.size < bounds.waiters && body_bytes + call.body_bytes <= bounds.body_bytes
+    if (has_room && of_key < bounds.waiters_per_key) return undefined
+    const way = wayFor(call, waiters, bounds)
+    if (way.kind === 'none') return rejected(FULL[way.full])
+    for (const { who, for_whom } of way.leaving) turnAway(who, rejected(GIVES_WAY[for_whom]))
     return undefined
   }
 
@@ -159,7 +145,15 @@ export function waitingRoom<Place>(clock: Clock, timers: Timers, bounds: Bounds)
   }
 }
 
-const isBackground = (waiter: Waiter<unknown>) => waiter.class === 'background'
+const FULL = {
+  key: 'This key has as many calls waiting as one key may have',
+  room: 'As many calls are waiting as may wait',
+}
+
+const GIVES_WAY: Record<Leaving<unknown>['for_whom'], string> = {
+  higher_class: 'A call of a higher class took the place of this one',
+  other_project: 'Too many calls of this project wait: one of another project took the place of this one',
+}
 
 function overdue({ deadline_at = Infinity }: Waiter<unknown>, now: number): Refusal {
   return deadline_at <= now ? expiredBeforeStart() : rejected('No place came free for as long as a call may wait')

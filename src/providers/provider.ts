@@ -2,7 +2,8 @@
 // upstream's own protocol and translates; nothing above it knows the difference.
 import type { StopSignal } from '../core/stop-signal.ts'
 
-export type CallKind = 'chat' | 'completions' | 'embeddings' | 'responses'
+export const CALL_KINDS = ['chat', 'completions', 'embeddings', 'responses'] as const
+export type CallKind = (typeof CALL_KINDS)[number]
 
 export interface ProviderCall {
   kind: CallKind

@@ -9,6 +9,7 @@ export function metrics() {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  let circuits = (): Record<string, number> => ({})
   return {
     registry,
     requests: new Histogram({
@@ -45,6 +46,25 @@ export function metrics() {
       help: 'Micro-USD that were not charged, because a deadline ended a stream.',
       registers,
     }),
+    circuitsOpened: new Counter({
+      name: 'switchyard_circuits_opened_total',
+      help: 'Times that a target was left alone because it failed, by whom: everyone, or one project and kind of call.',
+      labelNames: ['left_by'] as const,
+      registers,
+    }),
+    circuitsOpen: new Gauge({
+      name: 'switchyard_circuits_open',
+      help: 'Targets that are left alone now, or wait for the one call that finds out, by whom.',
+      labelNames: ['left_by'] as const,
+      registers,
+      collect() {
+        for (const [left_by, open] of Object.entries(circuits())) this.set({ left_by }, open)
+      },
+    }),
+    /** Counted when somebody asks. */
+    watchCircuits(count: () => Record<string, number>): void {
+      circuits = count
+    },
     limitRefusals: new Counter({
       name: 'switchyard_limit_refusals_total',
       help: 'Requests refused with 429, by layer and limit.',

@@ -84,9 +84,12 @@ function snapshot({ providers = [], ...more }: Partial<Snapshot> & { providers?:
 }
 
 function choose(known: Snapshot, more: Partial<Question> = {}) {
-  const idle = { affine_to: undefined, breakerAllows: () => true, inFlight: () => 0 }
+  const idle = { affine_to: undefined, leftAlone: () => undefined, inFlight: () => 0 }
   return chooseRoute({ model: 'm', seed: 'trc_1', now: NOON, ...idle, ...more }, known)
 }
+
+const failing = (target: string) => (id: string) =>
+  id === target ? { reason: 'it failed, and is left alone', wait_ms: 1 } : undefined
 
 /** Where it would go, best first. */
 function order(known: Snapshot, more: Partial<Question> = {}): string[] {
@@ -416,8 +419,8 @@ describe('R73 leaving own capacity', () => {
 
   test('R73 own_first, a breaker that is open', () => {
     const known = snapshot({ providers: [one], clusters: [cluster('byc_1')] })
-    const breakerAllows = (id: string) => id !== 'cluster:byc_1'
-    expect(passedOver(known, { breakerAllows })).toEqual([expect.stringContaining('left alone')])
+    const leftAlone = failing('cluster:byc_1')
+    expect(passedOver(known, { leftAlone })).toEqual([expect.stringContaining('left alone')])
   })
 
   test('R73 nothing is passed over where own capacity of the same kind serves, or where the project says so', () => {
@@ -539,9 +542,9 @@ describe('what speaks against a target', () => {
 
   test('R47 a breaker that is open', () => {
     const known = snapshot({ providers: [one, eu] })
-    const breakerAllows = (id: string) => id !== 'provider:one'
-    expect(order(known, { breakerAllows })).toEqual(['provider:two'])
-    expect(dropped(known, { breakerAllows })['provider:one']).toContain('left alone')
+    const leftAlone = failing('provider:one')
+    expect(order(known, { leftAlone })).toEqual(['provider:two'])
+    expect(dropped(known, { leftAlone })['provider:one']).toContain('left alone')
   })
 })
 
@@ -554,7 +557,7 @@ describe('affinity', () => {
 
   test('§1 but not at the price of another profile, nor where it cannot go', () => {
     expect(order(known, { affine_to: 'provider:two' })[0]).toBe('cluster:a')
-    expect(order(known, { affine_to: 'cluster:b', breakerAllows: (id) => id !== 'cluster:b' })[0]).toBe('cluster:a')
+    expect(order(known, { affine_to: 'cluster:b', leftAlone: failing('cluster:b') })[0]).toBe('cluster:a')
     expect(order(known, { affine_to: 'cluster:gone' })[0]).toBe('cluster:a')
   })
 })

@@ -49,9 +49,12 @@ export interface SceneOptions {
   build?: Build
   bounds?: Bounds
   max_concurrency?: number
+  /** R78: several projects may ask for the target. */
+  is_shared?: boolean
 }
 
-export function admissionScene({ build = admission, bounds = BOUNDS, max_concurrency = 1 }: SceneOptions = {}) {
+export function admissionScene(options: SceneOptions = {}) {
+  const { build = admission, bounds = BOUNDS, max_concurrency = 1, is_shared = false } = options
   const clock = heldClock()
   const timers = heldTimers(clock)
   const gate = build(clock, timers, bounds)
@@ -69,6 +72,7 @@ export function admissionScene({ build = admission, bounds = BOUNDS, max_concurr
     const request: AdmissionRequest = {
       target_id: 'target',
       max_concurrency,
+      is_shared,
       class: 'standard',
       project_id: 'prj_1',
       key_id: 'key_1',
@@ -110,7 +114,7 @@ export function admissionScene({ build = admission, bounds = BOUNDS, max_concurr
   }
 
   const of = (state: Ticket['state']) => tickets.filter((ticket) => ticket.state === state)
-  return { clock, timers, gate, bounds, max_concurrency, tickets, started, of, come, release, giveUp, pass }
+  return { clock, timers, gate, bounds, max_concurrency, is_shared, tickets, started, of, come, release, giveUp, pass }
 }
 
 /** Lets every promise that can settle do so. */
@@ -119,7 +123,8 @@ async function settled(): Promise<void> {
 }
 
 /** What is wrong at this moment; nothing, if all promises of an admission hold. */
-export function faults({ clock, timers, gate, bounds, max_concurrency, tickets, of }: Scene): string[] {
+export function faults(scene: Scene): string[] {
+  const { clock, timers, gate, bounds, max_concurrency, tickets, of } = scene
   const [waiting, holding] = [of('waiting'), of('holding')]
   const asked = waiting.map(({ request }) => request)
   const over = (only: keyof Bounds) =>
@@ -132,7 +137,7 @@ export function faults({ clock, timers, gate, bounds, max_concurrency, tickets, 
     'more waiters than the bound': over('waiters'),
     'more bytes than the bound': over('body_bytes'),
     'more waiters of a key than the bound': over('waiters_per_key'),
-    'a slot is free while somebody waits': waiting.length > 0 && holding.length < max_concurrency,
+    'a slot is free while somebody waits': waiting.some((ticket) => couldHave(scene, ticket.request.project_id)),
     'somebody waits whose time is over': waiting.some((ticket) => expiry(ticket, bounds) <= clock.now()),
     'somebody waits who left': waiting.some(({ abort }) => abort.signal.aborted),
     'a listener too many or too few': tickets.some((one) => listening(one) !== Number(one.state === 'waiting')),
@@ -142,6 +147,15 @@ export function faults({ clock, timers, gate, bounds, max_concurrency, tickets, 
     'a target kept that nobody uses': gate.targets() !== Number(holding.length > 0),
   }
   return Object.keys(claims).filter((claim) => claims[claim])
+}
+
+/** R78, told in other words than the rule itself: free beyond one in ten, or for a project that has none. */
+function couldHave({ max_concurrency, is_shared, of }: Scene, project_id: string): boolean {
+  const holding = of('holding')
+  const free = max_concurrency - holding.length
+  const has_none = holding.every(({ request }) => request.project_id !== project_id)
+  const kept = is_shared && max_concurrency > 1 ? Math.max(1, Math.floor(max_concurrency * 0.1)) : 0
+  return free > (has_none ? 0 : kept)
 }
 
 const ENDLESS: Bounds = { waiters: Infinity, waiters_per_key: Infinity, body_bytes: Infinity, wait_ms: Infinity }

@@ -1,0 +1,55 @@
+// R78: which project may have a slot of a target that several share. A slot in use is never taken back, so the rule
+// works where slots are given: some stay free for who has none, and what comes free goes to who has the least. Pure.
+import { type Static, Type } from 'typebox'
+
+const SHARE_MAX = 1_000
+const USUAL_SHARE = 1
+
+export const SharesShape = Type.Object(
+  {
+    projects: Type.Record(Type.String(), Type.Integer({ minimum: 1, maximum: SHARE_MAX }), {
+      default: {},
+      description: 'Shares of projects whose share is not 1.',
+    }),
+  },
+  { additionalProperties: false, default: {} },
+)
+export type Shares = Static<typeof SharesShape>
+
+export const usualShares = (): Shares => ({ projects: {} })
+
+export const shareOf = ({ projects }: Shares, project_id: string): number =>
+  Object.hasOwn(projects, project_id) ? (projects[project_id] ?? USUAL_SHARE) : USUAL_SHARE
+
+/** What a project has of a target, and what it is to have of it beside others. */
+export interface Holding {
+  in_use: number
+  share: number
+}
+
+export interface Pool {
+  slots: number
+  free: number
+  /** How many of them are kept for who has none; see reserveOf. */
+  reserve: number
+  /** The shares of all who have slots in use, the asker's included. */
+  shares_in_use: number
+}
+
+/** One slot in ten, and at least one, where there are two. */
+export const reserveOf = (slots: number): number => (slots < 2 ? 0 : Math.max(1, Math.floor(slots / 10)))
+
+/**
+ * Who has none in use takes any that is free. Who has some takes what is free beyond the reserve, whatever its share:
+ * nothing lies idle because of who asks. Below its share it is lent half of the reserve as well.
+ */
+export function mayTake(asker: Holding, pool: Pool): boolean {
+  const { slots, free, reserve } = pool
+  if (free < 1) return false
+  if (asker.in_use === 0) return true
+  if (free > reserve) return true
+  return free > Math.ceil(reserve / 2) && level(asker) < slots / pool.shares_in_use
+}
+
+/** Max-min: of those who wait, the lowest goes next. Whoever may take a slot, those below may as well. */
+export const level = ({ in_use, share }: Holding): number => in_use / share
