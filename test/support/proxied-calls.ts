@@ -1,22 +1,16 @@
 // A process of its own, because trust in a certificate is decided when a process starts: calls a TLS upstream through a
 // proxy that speaks CONNECT, and prints what came of it and what the proxy heard.
-import { readFileSync } from 'node:fs'
 import { createServer as createProxy, type IncomingMessage } from 'node:http'
-import { createServer } from 'node:https'
-import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { guardedLookup } from '../../src/providers/address-policy.ts'
-import { UpstreamError } from '../../src/providers/provider.ts'
-import { openUpstream, type UpstreamOptions } from '../../src/providers/upstream.ts'
+import type { UpstreamOptions } from '../../src/providers/upstream.ts'
+import { listening, outcomesOf, portOf, tlsServer } from './tls-upstream.ts'
 
-const fixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url))
 const heard: { asked: string; authorization: string | undefined }[] = []
 
-const upstream = createServer(
-  { key: fixture('localhost.key'), cert: fixture('localhost.crt') },
-  (request, response) => {
-    request.resume().on('end', () => response.end('by TLS'))
-  },
-)
+const upstream = tlsServer((request, response) => {
+  request.resume().on('end', () => response.end('by TLS'))
+})
 const proxy = createProxy()
 proxy.on('connect', (request: IncomingMessage, client: Socket) => {
   const { url: asked = '', headers } = request
@@ -31,21 +25,8 @@ proxy.on('connect', (request: IncomingMessage, client: Socket) => {
   client.on('error', () => beyond.destroy())
 })
 
-const portOf = (server: Server) => (server.address() as AddressInfo).port
-const listening = (server: Server) => new Promise<void>((done) => void server.listen(0, 'localhost', done))
-
-async function call(options: Partial<UpstreamOptions>, times = 1, host = 'localhost'): Promise<string[]> {
-  const wire = openUpstream(`https://${host}:${portOf(upstream)}`, { connections: 1, connect_ms: 5_000, ...options })
-  const timeouts = { first_byte_ms: 5_000, idle_ms: 5_000 }
-  const outcomes: string[] = []
-  for (let n = 0; n < times; n++) {
-    const sent = wire.send({ method: 'GET', path: '/', headers: {}, timeouts }, new AbortController().signal)
-    const outcome = sent.then(async (answer) => String(await answer.whole()))
-    outcomes.push(await outcome.catch((error) => (error instanceof UpstreamError ? error.failure : String(error))))
-  }
-  await wire.close()
-  return outcomes
-}
+const call = (options: Partial<UpstreamOptions>, times = 1, host = 'localhost') =>
+  outcomesOf(`https://${host}:${portOf(upstream)}`, { connect_ms: 5_000, ...options }, times)
 
 await Promise.all([listening(upstream), listening(proxy)])
 const at = (user: string) => new URL(`http://${user}localhost:${portOf(proxy)}`)
