@@ -7,6 +7,7 @@ import { type Cidr, canonicalAddress, isIn } from '../core/ip-address.ts'
 import { Refusal } from '../core/refusal.ts'
 import { answerClientError, answerError, answerRefusal, answerTunnel, JSON_TYPE, SECURITY_HEADERS } from './answers.ts'
 import { type ArrivalLimits, watchArrivals } from './arrival.ts'
+import { compilersFactory } from './compiled-shapes.ts'
 import { readEncodedBodies } from './encoded-bodies.ts'
 import { closeGracefully } from './graceful-close.ts'
 import { parseJsonBodies } from './json-body.ts'
@@ -49,6 +50,7 @@ export function buildFastify(logger: FastifyBaseLogger, manners: Manners = {}) {
     return503OnClosing: false, // while draining, whoever is still connected is served
     routerOptions: { maxParamLength: PARAM_MAX },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false } },
+    schemaController: { compilersFactory },
     frameworkErrors: (error, request, reply) => {
       reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
       const tooLong = error.statusCode === 414

@@ -88,7 +88,7 @@ export async function buildTestService({ engine, log = [], tampering = {}, parts
     const { service, routes } = await notingRoutes(() => buildService(parts))
     started.push({ app: service.app, counters: undefined, ...shared })
     await service.app.ready()
-    const conforms = conformanceWith(service.app.swagger() as unknown as OpenApi)
+    const conforms = conformanceOf(service.app, routes)
     return { ...service, routes, as: (raw?: string) => callerOf(service.app, conforms, raw) }
   }
 
@@ -151,6 +151,16 @@ async function notingRoutes<S>(build: () => Promise<S>): Promise<{ service: S; r
   } finally {
     unsubscribe('fastify.initialization', onInstance)
   }
+}
+
+const conformances = new Map<string, Conformance>()
+
+/** Services with the same routes have the same document: it is written, and its schemas compiled, once in a worker. */
+function conformanceOf(app: FastifyInstance, routes: readonly RouteOptions[]): Conformance {
+  const name = routes.map(({ method, url }) => `${method} ${url}`).join('\n')
+  const conforms = conformances.get(name) ?? conformanceWith(app.swagger() as unknown as OpenApi)
+  conformances.set(name, conforms)
+  return conforms
 }
 
 /** A further key, straight from the store. */

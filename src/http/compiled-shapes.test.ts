@@ -1,0 +1,83 @@
+// A start compiles no shape; whoever first uses one does, and that all of them can be is seen to here.
+import ajvCompiler from '@fastify/ajv-compiler'
+import jsonCompiler from '@fastify/fast-json-stringify-compiler'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { expect, onTestFinished, test } from 'vitest'
+import { buildTestService } from '../../test/support/service.ts'
+import { compilersFactory } from './compiled-shapes.ts'
+
+const customOptions = { coerceTypes: false, removeAdditional: false } as const
+
+/** A shape that tells how often it was read through, as a compiler does. */
+function countedShape() {
+  const count = { read: 0 }
+  const shape = Type.Object({ name: Type.String() })
+  Object.defineProperty(shape, 'toJSON', {
+    value() {
+      count.read++
+      return { ...shape }
+    },
+  })
+  return { count, shape }
+}
+
+function serviceWith(shape: object): FastifyInstance {
+  const app = Fastify({ schemaController: { compilersFactory }, ajv: { customOptions } })
+  onTestFinished(() => app.close())
+  app.post('/', { schema: { body: shape, response: { 200: shape } } }, async ({ body }) => body)
+  return app
+}
+
+test('0200 a shape is compiled when it is first used, not at the start', async () => {
+  const { count, shape } = countedShape()
+  const app = serviceWith(shape)
+  await app.ready()
+  expect(count.read).toBe(0)
+  const send = (payload: object) => app.inject({ method: 'POST', url: '/', payload })
+  expect((await send({ name: 'atlas', more: 1 })).json()).toEqual({ name: 'atlas' })
+  expect(count.read).toBe(2) // once for what comes in, once for what goes out
+  expect((await send({ name: 1 })).json()).toMatchObject({ statusCode: 400, message: 'body/name must be string' })
+  expect((await send({ name: 'atlas' })).statusCode).toBe(200)
+  expect(count.read).toBe(2)
+})
+
+test('0200 services with the same shape share what was compiled, and not what it found', async () => {
+  const compile = compilersFactory.buildValidator?.({}, { customOptions }) as (route: object) => {
+    (value: unknown): boolean
+    errors?: unknown
+  }
+  const [one, other] = [compile({ schema: { type: 'string' } }), compile({ schema: { type: 'string' } })]
+  expect(one(1)).toBe(false)
+  expect(other('text')).toBe(true)
+  expect([one.errors, other.errors]).toEqual([[expect.objectContaining({ message: 'must be string' })], null])
+})
+
+test('0200 every shape of every route can be compiled', async () => {
+  const service = await buildTestService()
+  onTestFinished(service.stop)
+  const validator = ajvCompiler()({}, { customOptions })
+  const serializer = jsonCompiler()({}, {})
+  let compiled = 0
+  for (const { method, url, schema = {} } of service.routes) {
+    const about = { method: String(method), url }
+    for (const part of ['body', 'querystring', 'params'] as const) {
+      if (schema[part] === undefined) continue
+      expect(() => validator({ ...about, schema: schema[part] } as never), `${part} of ${method} ${url}`).not.toThrow()
+      compiled++
+    }
+    for (const [httpStatus, answer] of Object.entries((schema.response ?? {}) as Record<string, Answer>))
+      for (const shape of answer.content ? Object.values(answer.content).map((one) => one.schema) : [answer]) {
+        expect(
+          () => serializer({ ...about, httpStatus, schema: shape }),
+          `${httpStatus} of ${method} ${url}`,
+        ).not.toThrow()
+        compiled++
+      }
+  }
+  expect(compiled).toBeGreaterThan(100)
+})
+
+interface Answer {
+  content?: Record<string, { schema: object }>
+}
