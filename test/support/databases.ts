@@ -1,6 +1,6 @@
 // Real databases for tests: a fresh SQLite file each time, or a fresh database of the PostgreSQL that TEST_DATABASE_URL
 // names. Both are opened with the guard that catches a statement outside its transaction.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe } from 'vitest'
@@ -41,13 +41,24 @@ const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 async function freshSqlite(): Promise<TestDb> {
   const dir = mkdtempSync(join(SCRATCH, 'switchyard-'))
   const location = join(dir, 'test.db')
+  migrated ??= migratedFile(join(dir, 'template.db'))
+  writeFileSync(location, await migrated)
   const db = openSqlite(location, strictGuard())
-  await migrate(db, heldClock())
   const drop = async () => {
     await db.close()
     rmSync(dir, { recursive: true, force: true })
   }
   return { db, location, drop }
+}
+
+/** The migrations are applied once in a worker: a database is a copy of that file. */
+let migrated: Promise<Buffer> | undefined
+
+async function migratedFile(path: string): Promise<Buffer> {
+  const db = openSqlite(path)
+  await migrate(db, heldClock())
+  await db.close()
+  return readFileSync(path)
 }
 
 async function freshPostgres(): Promise<TestDb> {
