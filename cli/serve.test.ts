@@ -1,5 +1,5 @@
 // `switchyard serve` as a process: first and later starts, bad settings, and how it stops.
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
@@ -199,4 +199,28 @@ test('§2 --dev prints the same key at each start, keeps to a folder of its own,
     code: 2,
     stderr: expect.stringMatching(/^switchyard: DATABASE_URL must be unset.*\n$/),
   })
+})
+
+test('§2 SIGTERM to `npm start` reaches the server, which stops', async (context) => {
+  const place = newWorkplace(context)
+  const settings = { PORT: '0', SWITCHYARD_DRAIN_MS: '0', SWITCHYARD_CONFIG: join(place.folder, 'switchyard.yaml') }
+  writeFileSync(settings.SWITCHYARD_CONFIG, '')
+  const env = { PATH: process.env.PATH ?? '', ...settings, SWITCHYARD_DATA_DIR: join(place.folder, 'data') }
+  const npm = spawn('npm', ['start'], { env, detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+  context.onTestFinished(() => void spawn('kill', ['-9', '--', `-${npm.pid}`], { stdio: 'ignore' }))
+  let said = ''
+  const url = await new Promise<string>((heard) => {
+    npm.stdout.setEncoding('utf8').on('data', (text) => {
+      said += text
+      const [, found] = /Server listening at (http:\/\/127\.0\.0\.1:\d+)/.exec(said) ?? []
+      if (found) heard(found)
+    })
+  })
+  npm.kill('SIGTERM')
+  const answers = () =>
+    fetch(`${url}/healthz`).then(
+      () => true,
+      () => false,
+    )
+  await expect.poll(answers).toBe(false)
 })
