@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endsWithUs } from '../test/support/ends-with-us.ts'
 import { MACHINE_PARTS, PARTS, type Part } from '../test/support/machine-parts.ts'
 import { postgresServer } from '../test/support/postgres-server.ts'
 import { type Missing, provision } from '../test/support/provision.ts'
@@ -15,9 +16,6 @@ import { makeTemplate } from '../test/support/template-database.ts'
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 const args = process.argv.slice(2)
 const report = join(tmpdir(), `switchyard-tests-${process.pid}.json`)
-
-// Whoever ends the run ends what it started: each of these has a listener for the exit.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
 
 const projects = projectsIn(args)
 const wanted = partsFor(projects)
@@ -86,6 +84,6 @@ function sayNotRun({ part, why }: Missing): void {
 function run(command: string, given: string[], env: NodeJS.ProcessEnv): Promise<number> {
   return new Promise((done) => {
     const child = spawn(command, given, { stdio: 'inherit', env }).once('exit', (status) => done(status ?? 1))
-    process.once('exit', () => child.kill())
+    endsWithUs(child)
   })
 }

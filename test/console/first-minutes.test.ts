@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { endsWithUs } from '../support/ends-with-us.ts'
 import { startChromium } from './chromium.ts'
 import { PASSWORD } from './seed.ts'
 
@@ -24,6 +25,7 @@ async function firstStart(env: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-first-'))
   const settings = { PATH: process.env.PATH ?? '', PORT: '0', SWITCHYARD_DRAIN_MS: '0', LOG_LEVEL: 'info', ...env }
   const child = spawn(process.execPath, [PROGRAM, 'serve'], { cwd: folder, env: settings })
+  endsWithUs(child)
   onTestFinished(async () => {
     await ended(child)
     rmSync(folder, { recursive: true, force: true })

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BuiltStage, buildStages, copyContext, readStages } from '../support/dockerfile.ts'
+import { endsWithUs } from '../support/ends-with-us.ts'
 import { freePort } from '../support/free-port.ts'
 
 const NOBODY = 65_534
@@ -36,6 +37,7 @@ beforeAll(async () => {
   env = { PATH: process.env.PATH ?? '', ...image.env, ...own, SWITCHYARD_BOOTSTRAP_KEY_FILE: key_file }
   const [program = '', ...args] = image.command
   const server = spawn(program, args, { cwd: image.work_dir, env, ...user })
+  endsWithUs(server)
   for (const stream of [server.stdout, server.stderr]) stream.on('data', (part) => (said += part))
   const ended = new Promise((resolve) => server.once('exit', resolve))
   stop = () => {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, vi } from 'vitest'
+import { endsWithUs } from './ends-with-us.ts'
 
 export type Environment = Record<string, string>
 
@@ -33,6 +34,7 @@ function workplaceWith(program: string, settings: Environment) {
       cwd: folder,
       env: { PATH: process.env.PATH ?? '', PORT: '0', SWITCHYARD_DRAIN_MS: '0', ...settings, ...env },
     })
+    endsWithUs(child)
     children.add(child)
     const said = { stdout: '', stderr: '' }
     for (const stream of ['stdout', 'stderr'] as const)

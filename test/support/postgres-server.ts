@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import { endsWithUs } from './ends-with-us.ts'
 import { freePort } from './free-port.ts'
 import { need } from './provision.ts'
 
@@ -76,6 +77,7 @@ async function startCluster(bin: string, kept_in: string | undefined): Promise<P
       const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]
       const spawnOnce = () => {
         postmaster = spawn(join(bin, 'postgres'), args, options)
+        endsWithUs(postmaster, { signal: 'QUIT', folder: kept_in === undefined ? data : undefined })
         exited = new Promise((done) => void postmaster.once('exit', () => done()))
       }
       spawnOnce()
@@ -89,7 +91,6 @@ async function startCluster(bin: string, kept_in: string | undefined): Promise<P
     },
   }
   await server.start()
-  process.once('exit', () => postmaster.kill('SIGKILL'))
   return server
 }
 

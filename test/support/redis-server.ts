@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { endsWithUs } from './ends-with-us.ts'
 import { freePort } from './free-port.ts'
 import { need } from './provision.ts'
 
@@ -50,31 +51,29 @@ async function startRedis(binary: string): Promise<RedisServer> {
     String,
   )
   let child: ChildProcess
-  const end = () => void child.kill('SIGKILL')
   const gone = async () => {
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   }
   const server: RedisServer = {
     url,
     async kill() {
-      end()
+      child.kill('SIGKILL')
       await gone()
     },
     async start() {
       child = spawn(binary, settings, { stdio: 'ignore' })
+      endsWithUs(child, { folder })
       await untilAnswering(url)
     },
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
     flush: () => onServer(url, async (redis) => void (await redis.flushall())),
     async stop() {
-      process.off('exit', end)
       await server.kill()
       rmSync(folder, { recursive: true, force: true })
     },
   }
   await server.start()
-  process.once('exit', end)
   return server
 }
 

@@ -5,6 +5,7 @@ import { existsSync, openSync } from 'node:fs'
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { endsWithUs } from '../support/ends-with-us.ts'
 import type { Plant } from './plants.ts'
 
 export interface Launch {
@@ -51,7 +52,7 @@ export function spawnServer({ port, folder, log_file, env, plant, clock_file }: 
     stdio: ['ignore', log, log],
   })
   const exited = once(child, 'exit') as Promise<[number | null]>
-  outliveNothing(child, exited)
+  endsWithUs(child)
   const ready = untilReady(port, child, log_file)
   ready.catch(() => {}) // whoever kills it while it starts does not wait for this
 
@@ -71,13 +72,6 @@ export function spawnServer({ port, folder, log_file, env, plant, clock_file }: 
       return (await exited)[0]
     },
   }
-}
-
-/** However the harness ends, no server stays behind. */
-function outliveNothing(child: ChildProcess, exited: Promise<unknown>): void {
-  const end = () => void child.kill('SIGKILL')
-  process.once('exit', end)
-  exited.then(() => process.off('exit', end))
 }
 
 async function untilReady(port: number, child: ChildProcess, log_file: string): Promise<void> {
