@@ -9,6 +9,8 @@ const [QUOTE, BACKSLASH, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, C
 
 const OPENED = Buffer.from('{')
 const NEAR = 64 // a native search costs as much as looking at so many bytes
+const ESCAPE_MAX = 6 // the longest escape: its backslash, a u and four digits
+const LETTER_U = 0x75
 
 /** What `toString('utf8')` says, which takes up to ten times as long over text that is not ASCII. */
 export function textOf(bytes: Buffer): string {
@@ -31,29 +33,38 @@ export function jsonOrNone(json: Buffer | string) {
 /**
  * A field of the outermost object, found from the end without reading what lies before it; undefined where that does
  * not tell. Quotes within a string are escaped, so a quoted name with a value behind it is a key; and where the bytes
- * from there on make an object, it is the outermost one that they end.
+ * from there on make an object, it is the outermost one that they end. No more than `most_bytes` are looked at.
  */
-export function fieldFromEnd(json: Buffer, name: string): unknown {
-  const at = json.lastIndexOf(`"${name}"`)
-  if (at < 0 || json[at - 1] === BACKSLASH) return undefined
-  return jsonOrNone(Buffer.concat([OPENED, json.subarray(at)]))?.[name]
+export function fieldFromEnd(json: Buffer, name: string, most_bytes: number): unknown {
+  const end = json.length > most_bytes ? json.subarray(-most_bytes) : json
+  const at = end.lastIndexOf(`"${name}"`)
+  if (at < 0 || end[at - 1] === BACKSLASH) return undefined
+  return jsonOrNone(Buffer.concat([OPENED, end.subarray(at)]))?.[name]
 }
 
 /** Where the string has ended that begins with the quote at `from`; the end of all bytes where it does not end. */
-export function endOfString(json: Buffer, from: number): number {
-  let at = from + 1
-  while (at < json.length) {
-    for (const far = Math.min(at + NEAR, json.length); at < far; at++) {
+export const endOfString = (json: Buffer, from: number) =>
+  Math.min(endInText(json, from + 1, json.length) + 1, json.length)
+
+/**
+ * Where the quote stands that ends a text; `from` is within it, and not within an escape. Where there is none before
+ * `to`, a place from there on that may be gone on from, at which no such quote stands.
+ */
+export function endInText(json: Buffer, from: number, to: number): number {
+  let at = from
+  while (at < to) {
+    for (const far = Math.min(at + NEAR, to); at < far; at++) {
       const byte = json[at]
-      if (byte === QUOTE) return at + 1
+      if (byte === QUOTE) return at
       if (byte === BACKSLASH) at++
     }
+    if (at >= to) break
     const quote = json.indexOf(QUOTE, at)
-    if (quote < 0) break
-    if (!isEscaped(json, at, quote)) return quote + 1
+    if (quote < 0) return json.length
+    if (!isEscaped(json, at, quote)) return quote
     at = quote + 1
   }
-  return json.length
+  return at
 }
 
 /** Nothing before `from` escapes what comes after. */
@@ -86,23 +97,14 @@ export function skipSpace(json: Buffer, from: number): number {
   return at
 }
 
-export interface Nesting {
-  levels: number
-  /** Of arrays and objects in all. */
-  parts: number
-}
-
-/** Whether arrays and objects lie deeper within each other, or are more in number. */
-export function isBeyond({ levels, parts }: Nesting, json: Buffer): boolean {
-  if (json.length <= 2 * Math.min(levels, parts)) return false // too short to open and close that many
-  let depth = 0
-  let opened = 0
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at]
-    if (byte === QUOTE) at = endOfString(json, at) - 1
-    else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
-      if (++depth > levels || ++opened > parts) return true
-    } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) depth--
+/** Where a text may be cut in two that begins at `from` and goes on behind `to`: not within an escape or character. */
+export function safeCut(json: Buffer, from: number, to: number): number {
+  let cut = to
+  for (let at = to - 1; at > from && at >= to - ESCAPE_MAX; at--) {
+    if (json[at] !== BACKSLASH) continue
+    if (isEscaped(json, from, at + 1) && at + (json[at + 1] === LETTER_U ? ESCAPE_MAX : 2) > to) cut = at
+    break
   }
-  return false
+  while (cut > from && ((json[cut] as number) & 0xc0) === 0x80) cut--
+  return cut > from ? cut : to
 }

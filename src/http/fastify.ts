@@ -2,6 +2,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from 'fastify'
 import { type Clock, SECOND_MS, systemClock } from '../core/clock.ts'
+import { BUDGETS } from '../core/foreign.ts'
 import { newRequestId } from '../core/ids.ts'
 import { type Cidr, canonicalAddress, isIn } from '../core/ip-address.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -15,7 +16,6 @@ import { RequestLog } from './request-log.ts'
 import './routes.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
 
-export const BODY_MAX_BYTES = 64 * 1024 // control-plane bodies are small; inference routes say their own bound
 const PARAM_MAX = 4_096 // longer ids simply do not exist: 404, not the router's 414
 
 export type App = ReturnType<typeof buildFastify>
@@ -36,7 +36,7 @@ export function buildFastify(logger: FastifyBaseLogger, manners: Manners = {}) {
     genReqId: newName,
     // For scheme and host. Whom a request counts for is `request.address`, which also reads what proxies garble.
     trustProxy: trusted_proxies.length > 0 && ((address) => isAmong(address, trusted_proxies)),
-    bodyLimit: BODY_MAX_BYTES,
+    bodyLimit: BUDGETS.body.bytes, // inference routes say their own bound
     requestTimeout: 0, // how long a body may take is watched below: Node knows one time for bodies of any size
     connectionTimeout: 0, // streams may be silent for long; their own time-outs bound them
     keepAliveTimeout: 72_000, // above the usual 60 s of a proxy in front, so that the proxy closes first

@@ -31,8 +31,8 @@ test.each([
   expect(nestsTooDeep(JSON.parse(json))).toBe(tooDeep)
 })
 
-test('T-34 more objects than any prompt has are found out without parsing them, and a long text is none', () => {
+test('T-34, R77 more objects and members than any prompt has are found out without parsing them, and a long text is none', () => {
   const body = (parts: number) =>
     Buffer.from(`{"messages":[${Array(parts).fill('{}').join()}],"x":"${'{'.repeat(1e6)}"}`)
-  expect([isTooDeep(body(249_998)), isTooDeep(body(249_999))]).toEqual([false, true])
+  expect([isTooDeep(body(249_996)), isTooDeep(body(249_997))]).toEqual([false, true])
 })

@@ -1,12 +1,12 @@
 // Bodies are JSON in UTF-8 (§4). Nothing is guessed: what would change on its way through is refused instead.
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
-import { isBeyond, textOf } from '../core/json-bytes.ts'
+import { BUDGETS, toldBounds } from '../core/foreign.ts'
+import { textOf } from '../core/json-bytes.ts'
+import { isBeyond } from '../core/json-survey.ts'
 import { Refusal } from '../core/refusal.ts'
 
-const DEPTH_MAX = 64
-const PARTS_MAX = 250_000 // a second of parsing, for which everybody would wait, has millions
-const TOO_DEEP = `The body nests deeper than ${DEPTH_MAX} levels`
+const { levels: DEPTH_MAX } = BUDGETS.body
 
 export function parseJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -19,7 +19,7 @@ export function parseJsonBodies(app: FastifyInstance): void {
     // DELETE with a JSON content type and no body is what many clients send.
     if (bytes.length === 0) return done(null, undefined)
     if (!isUtf8(bytes)) return done(new Refusal('invalid_request', 'The body is not valid UTF-8.'))
-    if (isTooDeep(bytes)) return done(new Refusal('invalid_request', `${TOO_DEEP}.`))
+    if (isTooDeep(bytes)) return done(new Refusal('invalid_request', `The body nests deeper than ${DEPTH_MAX} levels.`))
     const text = textOf(bytes)
     parse(request, text, (error, value) => {
       if (!error) return done(null, value)
@@ -32,11 +32,10 @@ const notJson = (cause: Error) => new Refusal('invalid_request', 'The body is no
 const namedProto = () => new Refusal('invalid_request', "No field of the body may be called '__proto__'.")
 
 /** Of a body that is large enough to have too many parts as well. */
-export const tooDeepOrMany = () =>
-  new Refusal('invalid_request', `${TOO_DEEP}, or has more than ${PARTS_MAX.toLocaleString('en')} objects and arrays.`)
+export const tooDeepOrMany = () => new Refusal('invalid_request', `The body has ${toldBounds(BUDGETS.generation)}.`)
 
 /** Parsing deep nesting is cheap, but everything that walks the result afterwards recurses. */
-export const isTooDeep = (json: Buffer) => isBeyond({ levels: DEPTH_MAX, parts: PARTS_MAX }, json)
+export const isTooDeep = (json: Buffer) => isBeyond(BUDGETS.body, json)
 
 /** The same of a body that was parsed already, which for one of a few long texts costs far less than its bytes. */
 export const nestsTooDeep = (value: unknown) => nestsDeeper(value, DEPTH_MAX)

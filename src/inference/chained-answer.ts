@@ -1,12 +1,15 @@
 // An upstream with a Responses API of its own gets a chain expanded, so it knows of no response before this one. Its
 // answer says what the client asked for all the same: `previous_response_id` is set in the bytes, whole or in each
 // event that has the response in it, and nothing else is touched.
+import { BUDGETS, isLarge, toldBounds } from '../core/foreign.ts'
 import { GatheredParts } from '../core/gathered-parts.ts'
-import { jsonOrNone } from '../core/json-bytes.ts'
+import { endOfValue, jsonOrNone, skipSpace } from '../core/json-bytes.ts'
+import { Outline } from '../core/json-outline.ts'
+import { surveyInSteps } from '../core/json-survey.ts'
+import { atOnce, inTurns } from '../core/turns.ts'
 import { type Provider, type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
 import { isObject } from '../responses/response-request.ts'
 import { spanOf, spliceFields } from './json-splice.ts'
-import { EVENT_MAX_BYTES } from './sse-frames.ts'
 
 export function chainedAnswer(provider: Provider, previous_response_id: string): Provider {
   return {
@@ -20,7 +23,12 @@ export function chainedAnswer(provider: Provider, previous_response_id: string):
 }
 
 function whole(answer: ProviderAnswer, previous_response_id: string): ProviderAnswer {
-  const spliced = async () => withPrevious(await answer.whole(), previous_response_id)
+  const spliced = async () => {
+    const bytes = await answer.whole()
+    return isLarge(bytes)
+      ? inTurns(withPreviousInSteps(bytes, previous_response_id))
+      : withPrevious(bytes, previous_response_id)
+  }
   return { ...answer, whole: spliced, each: async (take) => take(await spliced()) }
 }
 
@@ -28,6 +36,24 @@ function whole(answer: ProviderAnswer, previous_response_id: string): ProviderAn
 function withPrevious(bytes: Buffer, previous_response_id: string): Buffer {
   const json = jsonOrNone(bytes)
   return isObject(json) ? spliceFields({ bytes, json }, { previous_response_id }) : bytes
+}
+
+const PREVIOUS: ReadonlySet<string> = new Set(['previous_response_id'])
+const [OPEN_BRACE, CLOSE_BRACE] = [0x7b, 0x7d]
+
+/** R77: the same of one that is too large to be parsed at once. `bytes` may go on behind the object. */
+function* withPreviousInSteps(bytes: Buffer, previous_response_id: string): Generator<void, Buffer> {
+  const start = skipSpace(bytes, 0)
+  if (bytes[start] !== OPEN_BRACE) return bytes
+  const outline = new Outline(bytes, PREVIOUS)
+  const surveyed = yield* surveyInSteps(BUDGETS.answer, bytes, outline)
+  if (surveyed === 'beyond') throw new UpstreamError('too_many_parts', new Error(toldBounds(BUDGETS.answer)))
+  const value = Buffer.from(JSON.stringify(previous_response_id))
+  const at = outline.at('previous_response_id')
+  if (at !== undefined) return Buffer.concat([bytes.subarray(0, at), value, bytes.subarray(endOfValue(bytes, at))])
+  const is_empty = bytes[skipSpace(bytes, start + 1)] === CLOSE_BRACE
+  const field = Buffer.from(`"previous_response_id":${value}${is_empty ? '' : ','}`)
+  return Buffer.concat([bytes.subarray(0, start + 1), field, bytes.subarray(start + 1)])
 }
 
 const LF = 0x0a
@@ -48,7 +74,7 @@ function streamed(answer: ProviderAnswer, previous_response_id: string): Provide
         rest.add(part.subarray(0, end))
         const whole = end > 0 ? rest.take() : []
         rest.add(part.subarray(end))
-        if (rest.bytes > EVENT_MAX_BYTES) throw new UpstreamError('too_large')
+        if (rest.bytes > BUDGETS.event.bytes) throw new UpstreamError('too_large')
         return take(spliced(whole.length === 1 ? (whole[0] as Buffer) : Buffer.concat(whole)))
       })
       if (rest.bytes > 0) await take(spliced(Buffer.concat(rest.take())))
@@ -68,6 +94,7 @@ function* lines(bytes: Buffer): Generator<Buffer> {
 function lineWith(line: Buffer, previous_response_id: string): Buffer {
   if (!line.subarray(0, DATA.length).equals(DATA) || !line.includes(RESPONSE)) return line
   const data = line.subarray(DATA.length)
+  if (isLarge(data)) return Buffer.concat([DATA, largeWith(data, previous_response_id)])
   const event = jsonOrNone(data)
   const span = isObject(event) && isObject(event.response) ? spanOf(data, 'response') : undefined
   if (!span) return line
@@ -79,3 +106,16 @@ function lineWith(line: Buffer, previous_response_id: string): Buffer {
     data.subarray(end),
   ])
 }
+
+/** An event has a megabyte at most, over which a survey is quick. */
+function largeWith(data: Buffer, previous_response_id: string): Buffer {
+  const outline = new Outline(data, RESPONSE_ONLY)
+  const surveyed = atOnce(surveyInSteps(BUDGETS.event, data, outline))
+  if (surveyed === 'beyond') throw new UpstreamError('too_many_parts', new Error(toldBounds(BUDGETS.event)))
+  const response = outline.objectAt('response')
+  if (!response || surveyed === 'unbalanced') return data
+  const before = data.subarray(0, data.length - response.length)
+  return Buffer.concat([before, atOnce(withPreviousInSteps(response, previous_response_id))])
+}
+
+const RESPONSE_ONLY: ReadonlySet<string> = new Set(['response'])

@@ -44,10 +44,66 @@ test('R43 each choice of an event is counted, and what a comment says is not', (
 })
 
 test('T-86 an event in a million parts is as good as in one', () => {
-  const event = `data: {"choices":[{"delta":{"content":"${'x'.repeat(MANY)}"}}]}\n\n`
+  const length = 1_000_000
+  const event = `data: {"choices":[{"delta":{"content":"${'x'.repeat(length)}"}}]}\n\n`
   const frames = sseFrames(chat)
   const bytes = Buffer.from(event)
   let went_on = 0
   for (let at = 0; at < bytes.length; at++) went_on += frames.push(bytes.subarray(at, at + 1))?.length ?? 0
-  expect([went_on, frames.quarterTokens()]).toEqual([bytes.length, MANY])
+  expect([went_on, frames.quarterTokens()]).toEqual([bytes.length, length])
+})
+
+// R77: an event that is too large to be parsed while everybody waits tells the same as a small one.
+const LONG = 'x'.repeat(100_000)
+const dataOf = (event: object) => `data: ${JSON.stringify(event)}\n\n`
+
+test.each([
+  [
+    'its usage',
+    { choices: [{ delta: { content: LONG } }], usage: { prompt_tokens: 3 } },
+    { usage: { prompt_tokens: 3 } },
+  ],
+  [
+    'its usage first',
+    { usage: { prompt_tokens: 3 }, choices: [{ delta: { content: LONG } }] },
+    { usage: { prompt_tokens: 3 } },
+  ],
+  ['an error', { id: LONG, error: { message: 'no' } }, { error: { message: 'no' } }],
+  ['an error too large to be told', { error: { message: LONG } }, { error: {} }],
+  ['usage of null', { id: LONG, choices: [], usage: null }, { usage: undefined, error: undefined }],
+])('R77 a large event of chat with %s', (_what, event, expected) => {
+  const { frames } = pushed(chat, dataOf(event))
+  expect({ usage: frames.usage(), error: frames.error() }).toMatchObject(expected)
+})
+
+test('R77 a large chunk that has usage and nothing else is taken out like a small one', () => {
+  const event = dataOf({ id: LONG, choices: [], usage: { prompt_tokens: 3 } })
+  const frames = sseFrames({ kind: 'chat', drop_usage: true })
+  expect(frames.push(Buffer.from(event))).toBeUndefined()
+  expect(frames.usage()).toEqual({ prompt_tokens: 3 })
+})
+
+test('R77 a large last event of a response tells its usage and that it is the last', () => {
+  const response = {
+    output: [{ content: [{ text: LONG }] }],
+    usage: { input_tokens: 3, output_tokens: 4 },
+    error: null,
+  }
+  const frames = sseFrames({ kind: 'responses', drop_usage: false })
+  frames.push(Buffer.from(dataOf({ type: 'response.completed', response })))
+  expect([frames.usage(), frames.isDone(), frames.failed()]).toEqual([response.usage, true, false])
+  const failing = sseFrames({ kind: 'responses', drop_usage: false })
+  const failed = { output: [{ text: LONG }], error: { code: 'x', message: 'no' } }
+  failing.push(Buffer.from(dataOf({ type: 'response.failed', response: failed })))
+  expect(failing.error()).toEqual(failed.error)
+})
+
+test('R77 an event of more than 250,000 parts has failed', () => {
+  const many = `data: {"usage":{},"x":[${Array(250_000).fill('[]').join()}]}\n\n`
+  expect(() => pushed(chat, many)).toThrow('too_many_parts')
+})
+
+test('R77 what is no JSON tells nothing, however large it is', () => {
+  const { frames } = pushed(chat, `data: {"usage":{"a":${LONG}\n\n`)
+  expect([frames.usage(), frames.failed()]).toEqual([undefined, false])
 })

@@ -1,8 +1,10 @@
 // What the events of a stream tell, found by searching their bytes: only those that tell more than content are parsed.
 // Every text here has one character for each byte, so that a place in one is a place in the other.
+import { AT_ONCE_BYTES } from '../core/foreign.ts'
 import { jsonOrNone } from '../core/json-bytes.ts'
 import type { CallKind } from '../providers/provider.ts'
 import { addGenerated, addWithin, nothingGenerated, valueAfter } from './generated-text.ts'
+import { readLargeEvent } from './large-event.ts'
 
 const SPACE = 0x20
 const OPEN_BRACKET = 0x5b
@@ -154,6 +156,7 @@ function learnOfResponse({ type, response, item, ...more }: Fields, told: Told):
 function parsed(bytes: Buffer, start: number, end: number): Fields {
   const lines = bytes.toString('utf8', start, end).split(/\r?\n/)
   const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice('data:'.length))
+  if (end - start > AT_ONCE_BYTES) return readLargeEvent(Buffer.from(data.join('\n')))
   const value: unknown = jsonOrNone(data.join('\n'))
   return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }

@@ -1,4 +1,5 @@
 // What is told of an attempt that failed (R80): who was asked, and what it said, in bounds and without secrets.
+import { BUDGETS } from '../core/foreign.ts'
 import { type About, Refusal } from '../core/refusal.ts'
 import { soonRead } from '../providers/first-bytes.ts'
 import { type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
@@ -12,7 +13,7 @@ import { eventOf, type Outcome, outcomeOf } from './outcome.ts'
 import { leftBehind } from './own-capacity.ts'
 import type { SseFrames } from './sse-frames.ts'
 import { type Attempt, isCustomers, type Target } from './target.ts'
-import { SAID_READ_MAX_BYTES, wordsOf } from './upstream-reason.ts'
+import { wordsOf } from './upstream-reason.ts'
 
 export const aboutOf = (target: Target): About => ({
   target: target.id,
@@ -26,7 +27,7 @@ export async function saidOfFailure(
   target: Target,
   answer: ProviderAnswer,
 ): Promise<string | undefined> {
-  const bytes = await soonRead(SAID_READ_MAX_BYTES, SAID_WITHIN_MS, answer)
+  const bytes = await soonRead(BUDGETS.said.bytes, SAID_WITHIN_MS, answer)
   return cleared(generation, target, (secret) => wordsOf(bytes, secret))
 }
 

@@ -1,6 +1,7 @@
 // From a route to an answer (R47): per target a slot, a hold, a call, a verdict; and on failure, before any content
 // reached the client, the next target. Whatever was taken for an attempt that failed is given back here.
 import type { Hold } from '../budgets/budget.ts'
+import { BUDGETS } from '../core/foreign.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
 import { isRefusal } from '../credentials/credential.ts'
@@ -18,7 +19,7 @@ import { responsesOverChat } from './responses-over-chat.ts'
 import { sseFrames } from './sse-frames.ts'
 import { type Attempt, isCustomers, type Target } from './target.ts'
 import type { TokenCounts } from './token-counts.ts'
-import { ENVELOPE_MAX_BYTES, wordsIn, wordsOf, wordsOfAnswer } from './upstream-reason.ts'
+import { wordsIn, wordsOf, wordsOfAnswer } from './upstream-reason.ts'
 import { bodyFor, chatLimitName, headersFor } from './upstream-request.ts'
 import { type Elsewhere, refusalOf, type Verdict, verdictOn, verdictOnFailure } from './upstream-verdict.ts'
 import { tokensOf } from './whole-answer.ts'
@@ -190,7 +191,7 @@ async function answerOf({ generation, target }: Trial, upstream: ProviderAnswer,
   const { call, path } = generation
   const { status, content_type } = upstream
   if (verdict.kind === 'hand_on') {
-    const { bytes: body } = await upTo(ENVELOPE_MAX_BYTES, upstream)
+    const { bytes: body } = await upTo(BUDGETS.envelope.bytes, upstream)
     const said = await cleared(generation, target, (secret) => wordsOf(body, secret))
     return { kind: 'client_error', status, body, said }
   }
@@ -205,7 +206,7 @@ async function answerOf({ generation, target }: Trial, upstream: ProviderAnswer,
   }
   const body = await upstream.whole()
   try {
-    return { kind: 'whole', content_type, body, tokens: tokensOf(call, body) }
+    return { kind: 'whole', content_type, body, tokens: await tokensOf(call, body) }
   } catch (error) {
     if (error instanceof UpstreamError) error.said = (secret) => wordsOfAnswer(body, secret)
     throw error

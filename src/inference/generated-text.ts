@@ -1,6 +1,8 @@
 // How much an event of a stream generated, counted over its bytes as they are: parsing every chunk would cost more than
 // all the rest that is done with it. A text that looks like a key is no danger: inside a JSON string every quote is
 // escaped, so a quoted word followed by a colon is a key. All texts here have one character for each byte.
+import { isAscii } from 'node:buffer'
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
@@ -14,6 +16,16 @@ const ZERO = 0x30
 const EIGHT = 0x38
 /** Quarters of a token in a character that is not ASCII. */
 const WIDE = 4
+
+/** The names under which an answer has what clients show. */
+export const GENERATED: ReadonlySet<string> = new Set([
+  'content',
+  'text',
+  'arguments',
+  'refusal',
+  'reasoning',
+  'reasoning_content',
+])
 
 /** What was found: added up in one object, because a new one for every chunk would be the dearest thing here. */
 export interface Generated {
@@ -121,6 +133,12 @@ function quartersIn(text: string, from: number, to: number): number {
     else if (code >= 0xc0) quarters += WIDE // the bytes that follow are within the same character
   }
   return quarters
+}
+
+/** The same of the bytes between two quotes. */
+export function quarterTokensIn(bytes: Buffer): number {
+  if (isAscii(bytes) && !bytes.includes(BACKSLASH)) return bytes.length
+  return quartersIn(bytes.toString('latin1'), 0, bytes.length)
 }
 
 const isAsciiEscape = (text: string, at: number) =>

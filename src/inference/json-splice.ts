@@ -1,6 +1,6 @@
 // Sets top-level fields of a JSON object without touching any other byte of it: what a client sent reaches the upstream
 // as it was written, numbers, spacing and repeated keys included.
-import { endOfString, endOfValue, skipSpace } from '../core/json-bytes.ts'
+import { endOfString, endOfValue, jsonIn, skipSpace } from '../core/json-bytes.ts'
 
 const [OPEN_BRACE, CLOSE_BRACE, COMMA, COLON] = [0x7b, 0x7d, 0x2c, 0x3a]
 
@@ -31,6 +31,13 @@ export function spliceFields({ bytes: json, json: parsed }: ParsedObject, fields
   }
   parts.push(json.subarray(copied))
   return Buffer.concat(parts)
+}
+
+/** Some fields of an object that is known to be one, without parsing the rest. */
+export function fieldsOf(json: Buffer, names: ReadonlySet<string>): Fields {
+  const fields: Record<string, unknown> = {}
+  for (const { name, start, end } of valuesOf(json, names)) fields[name] = jsonIn(json.subarray(start, end))
+  return fields
 }
 
 interface Span {

@@ -1,11 +1,15 @@
 // An upstream without a Responses API serves it all the same: the request goes out as chat, and what comes back is told
 // as a response, whole or event by event.
-import { jsonIn } from '../core/json-bytes.ts'
+import { BeyondBudget, BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { type Provider, type ProviderAnswer, type ProviderCall, UpstreamError } from '../providers/provider.ts'
 import { responseEvents } from '../responses/event-stream.ts'
 import { responseFrom } from '../responses/from-chat.ts'
 import { chatRequestFrom } from '../responses/to-chat.ts'
 import type { Conversation } from './conversation.ts'
+import { fieldsOf } from './json-splice.ts'
+
+const SET_BY_PATH: ReadonlySet<string> = new Set(['model', 'max_output_tokens'])
+type SetByPath = { model: string; max_output_tokens?: number | null }
 
 /** `limit_field`: under which name the upstream takes an output limit. */
 export function responsesOverChat(
@@ -20,7 +24,7 @@ export function responsesOverChat(
     async call(call: ProviderCall, signal) {
       if (call.kind !== 'responses') return provider.call(call, signal)
       // The path has set the target's model, and perhaps a lower limit, in the body.
-      const { model, max_output_tokens = null } = jsonIn(call.body)
+      const { model, max_output_tokens = null } = fieldsOf(call.body, SET_BY_PATH) as SetByPath
       const asked = { ...request, model, max_output_tokens, stream: call.stream }
       const body = Buffer.from(JSON.stringify(chatRequestFrom(asked, history, limit_field)))
       const answer = await provider.call({ ...call, kind: 'chat', body }, signal)
@@ -34,7 +38,11 @@ export function responsesOverChat(
     return {
       ...answer,
       async each(take) {
-        await answer.each((part) => take(events.push(part)))
+        await answer.each((part) => {
+          const now = events.push(part)
+          const late = events.late()
+          return late ? late.then((more) => take(Buffer.concat([now, more]))) : take(now)
+        })
         await take(events.end())
       },
     }
@@ -44,9 +52,11 @@ export function responsesOverChat(
     const translated = async () => {
       const completion = await answer.whole()
       try {
-        return Buffer.from(JSON.stringify(responseFrom(jsonIn(completion), request, ids)))
+        const chat = await jsonWithin(BUDGETS.answer, completion)
+        return Buffer.from(JSON.stringify(responseFrom(chat, request, ids)))
       } catch (error) {
-        throw new UpstreamError('reset', error) // a 200 that is no completion
+        // A 200 that is no completion, or more of one than is read.
+        throw new UpstreamError(error instanceof BeyondBudget ? 'too_many_parts' : 'reset', error)
       }
     }
     return {

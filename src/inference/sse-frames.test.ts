@@ -1,7 +1,8 @@
 // What goes through a stream is not changed, and what is picked up in passing is what a parser would have found.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { EVENT_MAX_BYTES, type FrameOptions, sseFrames } from './sse-frames.ts'
+import { BUDGETS } from '../core/foreign.ts'
+import { type FrameOptions, sseFrames } from './sse-frames.ts'
 
 const chat = { kind: 'chat', drop_usage: true } as const
 const chunk = (delta: unknown, more: object = {}) => ({
@@ -197,9 +198,9 @@ test('R41 a usage chunk over several data lines is taken out as one', () => {
 
 test('T-86 an event without end is refused, however small its parts', () => {
   const frames = sseFrames(chat)
-  const part = Buffer.alloc(1024 * 1024, 'x')
+  const part = Buffer.alloc(16 * 1024, 'x')
   const pushAll = () => {
-    for (let bytes = 0; bytes <= EVENT_MAX_BYTES; bytes += part.length) frames.push(part)
+    for (let bytes = 0; bytes <= BUDGETS.event.bytes; bytes += part.length) frames.push(part)
   }
   expect(pushAll).toThrow('too_large')
 })

@@ -1,6 +1,7 @@
 // A stream on its way through (R26, R41, R47): whole events go on as the bytes they came as, and what we must know of
 // them is picked up in passing: the first content, the usage, the end, an error. This runs for every part of every
 // stream, so an ordinary chunk is searched, never parsed, and not copied where its part holds whole events.
+import { BUDGETS } from '../core/foreign.ts'
 import { GatheredParts } from '../core/gathered-parts.ts'
 import { type CallKind, UpstreamError } from '../providers/provider.ts'
 import { eventWatch } from './event-watch.ts'
@@ -34,9 +35,7 @@ export interface SseFrames {
   quarterTokens(): number
 }
 
-/** The longest event: an image in a chunk has megabytes; without a bound, an upstream could fill our memory. */
-export const EVENT_MAX_BYTES = 16 * 1024 * 1024
-
+const { bytes: EVENT_MAX_BYTES } = BUDGETS.event
 const LF = 0x0a
 const CR = 0x0d
 
@@ -51,7 +50,9 @@ export function sseFrames({ kind, drop_usage }: FrameOptions): SseFrames {
     if (eventEnd(tail + text, 0) === -1) return keep(part, text)
     rest.add(part)
     const whole = takeRest()
-    return forward(whole, whole.toString('latin1'))
+    const all = whole.toString('latin1')
+    if (whole.length > EVENT_MAX_BYTES && eventEnd(all, 0) > EVENT_MAX_BYTES) throw new UpstreamError('too_large')
+    return forward(whole, all)
   }
 
   /** `text` is `bytes` with one character a byte, so that a place in one is a place in the other. */

@@ -2,6 +2,7 @@
 // cannot be is not used (R77): then we count ourselves.
 import { isTokenCount, type Tokens } from '../models/price.ts'
 import { outputTokens } from '../responses/response-object.ts'
+import { GENERATED } from './generated-text.ts'
 
 export interface TokenCounts extends Tokens {
   reasoning: number
@@ -56,17 +57,17 @@ interface Streamed {
 export const streamedTokens = ({ input_estimate }: { input_estimate: number }, frames: Streamed): TokenCounts =>
   readUsage(frames.usage()) ?? estimateUsage(input_estimate, frames.quarterTokens())
 
-const GENERATED = ['content', 'text', 'arguments', 'refusal', 'reasoning', 'reasoning_content']
-
 /** How much of a whole answer was generated, in quarters of a token: what clients show, and not the JSON around it. */
-export function generatedIn(answer: Fields | undefined): number {
-  const within = (value: unknown, name: string): number => {
-    if (typeof value === 'string') return GENERATED.includes(name) ? quartersIn(value) : 0
-    if (typeof value !== 'object' || value === null) return 0
-    const isList = Array.isArray(value)
-    return Object.entries(value).reduce((sum, [key, inner]) => sum + within(inner, isList ? name : key), 0)
-  }
-  return within(answer?.choices, '') + within(answer?.output, '')
+export const generatedIn = (answer: Fields | undefined): number =>
+  quartersWithin(answer?.choices, '') + quartersWithin(answer?.output, '')
+
+function quartersWithin(value: unknown, name: string): number {
+  if (typeof value === 'string') return GENERATED.has(name) ? quartersIn(value) : 0
+  if (typeof value !== 'object' || value === null) return 0
+  let sum = 0
+  if (Array.isArray(value)) for (const one of value) sum += quartersWithin(one, name)
+  else for (const key in value) sum += quartersWithin((value as Fields)[key], key)
+  return sum
 }
 
 /** Four letters of English are a token, but of most other scripts each character is one. */

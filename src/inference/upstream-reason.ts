@@ -1,7 +1,8 @@
 // Why an upstream refused a request or failed it, in its own words: agents go by them, such as to shorten a prompt that
 // is too long, and whoever asks afterwards what went wrong (R80). Servers of models have many forms for it; only
 // OpenAI's own is what clients of this service know. Whatever is looked at here was read in bounds.
-import { endOfString, endOfValue, jsonOrNone, skipSpace } from '../core/json-bytes.ts'
+import { BUDGETS, smallJsonOrNone } from '../core/foreign.ts'
+import { endOfString, endOfValue, skipSpace } from '../core/json-bytes.ts'
 import type { Envelope } from '../core/refusal.ts'
 import { inBounds, withoutSecrets } from '../core/told-text.ts'
 
@@ -11,16 +12,13 @@ export interface Refused {
   reason: string | undefined
 }
 
-/** Of an error that is read: a 400 that says more is no envelope that any client knows. */
-export const ENVELOPE_MAX_BYTES = 64 * 1024
-export const SAID_READ_MAX_BYTES = 16 * 1024
 const REASON_MAX = 2_000
 export const WORDS_MAX_BYTES = 2_048 // R80
 
 type Fields = Record<string, unknown> | null | undefined
 
 export function whatWasRefused(body: Buffer): Refused {
-  const said: Fields = jsonOrNone(body)
+  const said: Fields = smallJsonOrNone(BUDGETS.envelope, body)
   const reason = reasonIn(said)?.slice(0, REASON_MAX)
   const { message, type, code } = (said?.error as Fields) ?? {}
   if (typeof message !== 'string' || typeof type !== 'string') return { envelope: undefined, reason }
@@ -54,10 +52,10 @@ export function wordsOfAnswer(body: Buffer, sent?: string): string | undefined {
   return said === undefined ? undefined : tellable(said, sent)
 }
 
-const beginningOf = (body: Buffer) => body.toString('utf8', 0, SAID_READ_MAX_BYTES)
+const beginningOf = (body: Buffer) => body.toString('utf8', 0, BUDGETS.said.bytes)
 
 const reasonOf = (body: Buffer) =>
-  body.length > SAID_READ_MAX_BYTES ? undefined : reasonIn(jsonOrNone(body) as Fields)
+  body.length > BUDGETS.said.bytes ? undefined : reasonIn(smallJsonOrNone(BUDGETS.said, body) as Fields)
 
 /** The same of an error that stood in an event of a stream. */
 export function wordsIn(error: unknown, sent?: string): string | undefined {
@@ -72,7 +70,7 @@ const textWithin = (text: string) => (isPage(text) ? text.replace(/<[^<>]{0,512}
 
 function tellable(text: string, sent: string | undefined): string | undefined {
   // Secrets first: one that was cut through would not be known for one.
-  const clean = withoutSecrets(inBounds(text, SAID_READ_MAX_BYTES), sent)
+  const clean = withoutSecrets(inBounds(text, BUDGETS.said.bytes), sent)
   const words = inBounds(clean.replace(/ {2,}/g, ' ').trim(), WORDS_MAX_BYTES).trim()
   return words === '' ? undefined : words
 }

@@ -66,6 +66,7 @@ const WIRE: Readonly<Record<UpstreamFailure, string>> = {
   total_timeout: 'its answer took too long',
   reset: 'its answer broke off or could not be read',
   too_large: 'its answer was too large',
+  too_many_parts: 'its answer had too many parts to be read',
   refused_address: 'its address may not be dialled',
   not_taken: 'nobody took its answer',
 }

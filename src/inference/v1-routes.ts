@@ -2,17 +2,17 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import { BeyondBudget, BUDGETS, isLarge, jsonWithin } from '../core/foreign.ts'
 import { jsonIn } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
-import { isTooDeep, nestsTooDeep, tooDeepOrMany } from '../http/json-body.ts'
+import { nestsTooDeep, tooDeepOrMany } from '../http/json-body.ts'
 import type { Routes } from '../http/routes.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { JsonBody } from './call.ts'
 import { CHUNKS, ChatCompletion, Completion, Embeddings, whole, wholeOrStreamed } from './generation-shapes.ts'
 import type { Generations } from './running.ts'
 
-export const GENERATION_MAX_BYTES = 16 * 1024 * 1024 // images travel inside bodies
-const SCAN_FROM_BYTES = 256 * 1024 // parsed, a body of nothing but brackets takes twenty times its size
+export const GENERATION_MAX_BYTES = BUDGETS.generation.bytes
 
 const config = { scope: 'inference', class: 'inference', idempotency: 'own' } as const
 const tags = ['Inference (OpenAI-compatible)']
@@ -70,14 +70,30 @@ export function takeBodiesAsBytes(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     const bytes = body as Buffer
     if (!isUtf8(bytes)) return done(new Refusal('invalid_request', 'The body is not valid UTF-8.'))
-    if (bytes.length >= SCAN_FROM_BYTES && isTooDeep(bytes)) return done(tooDeepOrMany())
-    let json: unknown
+    let soon: unknown
     try {
-      json = jsonIn(bytes)
+      soon = jsonOf(bytes)
     } catch (cause) {
-      return done(new Refusal('invalid_request', 'The body is not valid JSON.', { cause }))
+      return done(unreadable(cause))
     }
-    if (nestsTooDeep(json)) return done(tooDeepOrMany())
-    done(null, { bytes, json } satisfies JsonBody)
+    if (soon instanceof Promise) soon.then(take, (cause) => done(unreadable(cause)))
+    else take(soon)
+
+    function take(json: unknown): void {
+      done(null, { bytes, json } satisfies JsonBody)
+    }
   })
+}
+
+/** Of a small one, its depth is seen sooner in what it was parsed to than in its bytes. */
+function jsonOf(bytes: Buffer): unknown {
+  if (isLarge(bytes)) return jsonWithin(BUDGETS.generation, bytes)
+  const json = jsonIn(bytes)
+  if (nestsTooDeep(json)) throw new BeyondBudget('too deep')
+  return json
+}
+
+function unreadable(cause: unknown): Refusal {
+  if (cause instanceof BeyondBudget) return tooDeepOrMany()
+  return new Refusal('invalid_request', 'The body is not valid JSON.', { cause })
 }

@@ -1,9 +1,14 @@
 // Whether a 200 is an answer, and what it took. Some gateways put an error into one, some proxies a page of their own,
 // or the half of a body: then the upstream has failed us like any other (R47). An ordinary answer is searched and not
 // parsed: a list of embeddings is megabytes of numbers.
+import { AT_ONCE_BYTES, BUDGETS, isLarge, toldBounds } from '../core/foreign.ts'
 import { fieldFromEnd, jsonOrNone, skipSpace } from '../core/json-bytes.ts'
+import { isBeyond } from '../core/json-survey.ts'
+import type { Soon } from '../core/soon.ts'
+import { inTurns } from '../core/turns.ts'
 import { UpstreamError } from '../providers/provider.ts'
 import type { Asked } from './call.ts'
+import { readLargeAnswer } from './large-answer.ts'
 import { estimateUsage, generatedIn, readUsage, type TokenCounts } from './token-counts.ts'
 
 const OPEN_BRACE = 0x7b
@@ -11,16 +16,31 @@ const OPEN_BRACE = 0x7b
 /** Where each kind of answer has what was asked for. */
 const RESULT = { chat: 'choices', completions: 'choices', embeddings: 'data', responses: 'output' } as const
 
-/** What the answer says or, where it does not, has probably taken. */
-export function tokensOf({ kind, input_estimate }: Pick<Asked, 'kind' | 'input_estimate'>, body: Buffer): TokenCounts {
-  const told = readUsage(fieldFromEnd(body, 'usage'))
-  if (told && isOrdinary(body, RESULT[kind])) return told
+type Asking = Pick<Asked, 'kind' | 'input_estimate'>
+
+/** What the answer says or, where it does not, has probably taken. A promise where it is large, and searched. */
+export function tokensOf(asked: Asking, body: Buffer): Soon<TokenCounts> {
+  const told = readUsage(fieldFromEnd(body, 'usage', AT_ONCE_BYTES))
+  if (told && isOrdinary(body, RESULT[asked.kind])) return told
+  return isLarge(body) ? tokensOfLarge(asked, body) : tokensOfSmall(asked, body)
+}
+
+function tokensOfSmall({ kind, input_estimate }: Asking, body: Buffer): TokenCounts {
+  if (isBeyond(BUDGETS.answer, body)) throw new UpstreamError('too_many_parts', new Error(toldBounds(BUDGETS.answer)))
   const answer = jsonOrNone(body)
   const result: unknown = answer?.[RESULT[kind]]
   if (!Array.isArray(result) || answer.error) throw noAnswer()
   const late = readUsage(answer.usage)
   if (!late && result.length === 0) throw noAnswer()
   return late ?? estimateUsage(input_estimate, generatedIn(answer))
+}
+
+async function tokensOfLarge({ kind, input_estimate }: Asking, body: Buffer): Promise<TokenCounts> {
+  const answer = await inTurns(readLargeAnswer(body, RESULT[kind]))
+  if (!answer || answer.result === 'none' || answer.has_error) throw noAnswer()
+  const late = readUsage(answer.usage)
+  if (!late && answer.result === 'empty') throw noAnswer()
+  return late ?? estimateUsage(input_estimate, answer.quarter_tokens)
 }
 
 /** Quotes within a string are escaped, so a quoted word that is not found is no key either. */

@@ -2,15 +2,14 @@
 // hears of it exactly once, and the connection is either given back clean or closed.
 
 import type { Socket } from 'node:net'
+import { BUDGETS, STREAM_MAX_BYTES } from '../core/foreign.ts'
+import { GatheredParts } from '../core/gathered-parts.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
 import type { Connection, Connections, Holder, Waiter } from './connections.ts'
 import { Handover } from './handover.ts'
 import { type AnswerEvents, type AnswerHead, AnswerParser } from './http1-answer.ts'
 import { type ProviderAnswer, type Timeouts, UpstreamError, type UpstreamFailure } from './provider.ts'
 
-/** Beyond any generation there is; it only stops an upstream that never stops. */
-const ANSWER_MAX_BYTES = 256 * 1024 * 1024
-const WHOLE_MAX_BYTES = 64 * 1024 * 1024
 const COPY_MAX_BYTES = 16 * 1024
 
 // Python's usual server closes after 5 s without announcing it. A hint is believed, less the time it may be late by.
@@ -115,7 +114,7 @@ export class Exchange implements Waiter, Holder, AnswerEvents {
 
   part(bytes: Buffer): void {
     this.#bytes += bytes.length
-    if (this.#bytes > ANSWER_MAX_BYTES) this.#break('too_large')
+    if (this.#bytes > STREAM_MAX_BYTES) this.#break('too_large')
     else this.#handover.push(bytes)
   }
 
@@ -209,13 +208,12 @@ function write(socket: Socket, head: string, body: Buffer | undefined): void {
 }
 
 async function whole(handover: Handover): Promise<Buffer> {
-  const parts: Buffer[] = []
-  let bytes = 0
+  const gathered = new GatheredParts()
   await handover.each((part) => {
-    bytes += part.length
-    if (bytes > WHOLE_MAX_BYTES) throw new UpstreamError('too_large')
-    parts.push(part)
+    gathered.add(part)
+    if (gathered.bytes > BUDGETS.answer.bytes) throw new UpstreamError('too_large')
   })
+  const parts = gathered.take()
   return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
 }
 

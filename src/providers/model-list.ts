@@ -1,8 +1,8 @@
 // What an upstream says it serves (R52), which is also the cheapest way to see whether it takes a credential.
-import { jsonIn } from '../core/json-bytes.ts'
+import { BUDGETS, jsonWithin } from '../core/foreign.ts'
+import { GatheredParts } from '../core/gathered-parts.ts'
 import { type ProviderAnswer, UpstreamError } from './provider.ts'
 
-const LIST_MAX_BYTES = 4 * 1024 * 1024
 const MODELS_MAX = 10_000
 const ID_MAX_LENGTH = 256
 
@@ -19,25 +19,23 @@ export async function readModelList(answer: ProviderAnswer): Promise<ModelList> 
     answer.cancel()
     return { kind: 'refused', status }
   }
-  const ids = idsIn(await atMost(answer, LIST_MAX_BYTES))
+  const ids = await idsIn(await atMost(answer, BUDGETS.models.bytes))
   return ids ? { kind: 'models', ids } : { kind: 'refused', status }
 }
 
 /** A customer's cluster may answer with anything, so it gets no say in how much of it is read. */
 async function atMost(answer: ProviderAnswer, max_bytes: number): Promise<Buffer> {
-  const parts: Buffer[] = []
-  let bytes = 0
+  const parts = new GatheredParts()
   await answer.each((part) => {
-    bytes += part.length
-    if (bytes > max_bytes) throw new UpstreamError('too_large')
-    parts.push(part)
+    parts.add(part)
+    if (parts.bytes > max_bytes) throw new UpstreamError('too_large')
   })
-  return Buffer.concat(parts)
+  return Buffer.concat(parts.take())
 }
 
-function idsIn(bytes: Buffer): string[] | undefined {
+async function idsIn(bytes: Buffer): Promise<string[] | undefined> {
   try {
-    const { data } = jsonIn(bytes) as { data: { id: unknown }[] }
+    const { data } = (await jsonWithin(BUDGETS.models, bytes)) as { data: { id: unknown }[] }
     const ids = data.slice(0, MODELS_MAX).map(({ id }) => id)
     const readable = ids.filter((id) => typeof id === 'string' && id !== '' && id.length <= ID_MAX_LENGTH)
     return [...new Set(readable as string[])]

@@ -50,7 +50,8 @@ export interface ProviderAnswer {
 
 /**
  * `connect`: no connection came about, or none was free in time, so nothing was sent. `not_taken`: the time of the call
- * was over while the answer lay there and nobody took it.
+ * was over while the answer lay there and nobody took it. `too_large`, `too_many_parts`: beyond what is read of an
+ * answer or an event (R77).
  */
 export type UpstreamFailure =
   | 'connect'
@@ -60,6 +61,7 @@ export type UpstreamFailure =
   | 'not_taken'
   | 'reset'
   | 'too_large'
+  | 'too_many_parts'
   | 'refused_address'
 
 /** The upstream failed us. Private: callers see what the inference path makes of it. */

@@ -1,5 +1,7 @@
 // Server-sent events out of bytes that may be cut anywhere, in the middle of a character too.
+import { BUDGETS } from '../core/foreign.ts'
 import { GatheredParts } from '../core/gathered-parts.ts'
+import { UpstreamError } from './provider.ts'
 
 const LF = 10
 const CR = 13
@@ -8,8 +10,6 @@ export interface ServerSentEvent {
   event: string
   data: string
 }
-
-const EVENT_MAX_BYTES = 16 * 1024 * 1024
 
 export class EventReader {
   readonly #held = new GatheredParts() // a line whose end has not come yet
@@ -48,7 +48,8 @@ export class EventReader {
 
   /** Without it, an upstream could fill our memory. */
   #bound(more_bytes: number): void {
-    if (this.#data_bytes + more_bytes > EVENT_MAX_BYTES) throw new Error('an event without end')
+    if (this.#data_bytes + more_bytes > BUDGETS.event.bytes)
+      throw new UpstreamError('too_large', new Error('an event without end'))
   }
 
   #take(bytes: Buffer): string {

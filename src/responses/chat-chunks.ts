@@ -1,4 +1,5 @@
 // The chunks of a chat stream, out of bytes that may be cut anywhere.
+import { AT_ONCE_BYTES, BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { GatheredParts } from '../core/gathered-parts.ts'
 import { jsonOrNone } from '../core/json-bytes.ts'
 import { isObject, type Json } from './response-request.ts'
@@ -6,13 +7,18 @@ import { isObject, type Json } from './response-request.ts'
 export type ChatChunk =
   | { kind: 'chunk'; chunk: Json }
   | { kind: 'done' }
+  /** R77: too large to be parsed while everybody waits: see readLarge. */
+  | LargeChunk
   /** The upstream's own error, or something that is no chunk at all. */
   | { kind: 'error'; error: { message: string; code?: string } }
 
-/** An event without end must not fill our memory, in one line or in many. */
-export const EVENT_MAX_BYTES = 16 * 1024 * 1024
-
 const LF = 0x0a
+
+export interface LargeChunk {
+  kind: 'large'
+  payload: string
+  event: string
+}
 
 export function chatChunks() {
   const line = new GatheredParts() // one whose end has not come yet
@@ -55,7 +61,7 @@ export function chatChunks() {
         from = to + 1
       }
       if (from < part.length) line.add(part.subarray(from))
-      if (line.bytes + data_length > EVENT_MAX_BYTES) found.push(notAChunk('an event without end'))
+      if (line.bytes + data_length > BUDGETS.event.bytes) found.push(notAChunk('an event without end'))
       return found
     },
 
@@ -68,8 +74,20 @@ export function chatChunks() {
 }
 
 function read(payload: string, event: string): ChatChunk {
+  if (payload.length > AT_ONCE_BYTES) return { kind: 'large', payload, event }
   if (payload.trim() === '[DONE]') return { kind: 'done' }
-  const chunk: unknown = jsonOrNone(payload)
+  return chunkOf(jsonOrNone(payload), event)
+}
+
+export async function readLarge({ payload, event }: LargeChunk): Promise<Exclude<ChatChunk, LargeChunk>> {
+  try {
+    return chunkOf(await jsonWithin(BUDGETS.event, Buffer.from(payload)), event)
+  } catch {
+    return notAChunk('an event that cannot be read')
+  }
+}
+
+function chunkOf(chunk: unknown, event: string): Exclude<ChatChunk, LargeChunk> {
   if (!isObject(chunk)) return notAChunk('something that is no JSON object')
   const { error } = chunk
   if (error !== undefined && error !== null) return { kind: 'error', error: reason(error) }
@@ -86,7 +104,7 @@ function reason(error: unknown): { message: string; code?: string } {
   }
 }
 
-const notAChunk = (what: string): ChatChunk => ({
+const notAChunk = (what: string): Exclude<ChatChunk, LargeChunk> => ({
   kind: 'error',
   error: { message: `The upstream sent ${what}.`, code: 'upstream_error' },
 })

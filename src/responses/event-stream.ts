@@ -1,6 +1,6 @@
 // A chat stream turned into the event stream of the Responses API, as it arrives: the documented events in their order,
 // each with its type twice, as the event's name and inside, and a number that counts up from 0.
-import { type ChatChunk, chatChunks } from './chat-chunks.ts'
+import { type ChatChunk, chatChunks, type LargeChunk, readLarge } from './chat-chunks.ts'
 import { logprobsOf } from './from-chat.ts'
 import type { NativeBlocks } from './native-response.ts'
 import { outputItems } from './output-items.ts'
@@ -15,6 +15,8 @@ export interface StreamFailure {
 export interface ResponseEvents {
   /** Takes what arrived from upstream and returns the events to send now; empty where none is due. */
   push(part: Buffer): Buffer
+  /** R77: the events of a chunk that was too large to be read at once; undefined where there was none. */
+  late(): Promise<Buffer> | undefined
   /** At the upstream's clean end: the last event. Where the upstream had not said that it was done, a failure. */
   end(native?: NativeBlocks): Buffer
   /** Where the upstream broke off, or a deadline passed: an error event and the failed response. */
@@ -35,6 +37,8 @@ export function responseEvents(request: ResponseRequest, ids: ResponseIds): Resp
   let finish_reason: unknown
   let sequence_number = 0
   let pending = ''
+  /** A large chunk, and what came behind it. */
+  let waiting: readonly ChatChunk[] = []
 
   const emit = (type: string, fields: Json) => {
     const rest = JSON.stringify(fields).slice(1) // spreading the fields into a new object costs more than writing them
@@ -74,12 +78,25 @@ export function responseEvents(request: ResponseRequest, ids: ResponseIds): Resp
   }
 
   function takeAll(found: readonly ChatChunk[]): void {
-    for (const each of found) {
+    for (const [at, each] of found.entries()) {
       if (state === 'done' || state === 'over') return
+      if (each.kind === 'large') {
+        waiting = found.slice(at)
+        return
+      }
       if (each.kind === 'chunk') takeChunk(each.chunk)
       else if (each.kind === 'done') takeDone()
       else end({ failure: each.error })
     }
+  }
+
+  async function takeWaiting(): Promise<Buffer> {
+    while (waiting.length > 0) {
+      const [large, ...behind] = waiting as readonly [LargeChunk, ...ChatChunk[]]
+      waiting = []
+      takeAll([await readLarge(large), ...behind])
+    }
+    return taken()
   }
 
   function end(how: { failure: StreamFailure } | { native: NativeBlocks | undefined }): void {
@@ -109,6 +126,7 @@ export function responseEvents(request: ResponseRequest, ids: ResponseIds): Resp
       takeAll(chunks.push(part))
       return taken()
     },
+    late: () => (waiting.length > 0 ? takeWaiting() : undefined),
     end(native) {
       takeAll(chunks.end())
       end(state === 'done' ? { native } : { failure: CUT_OFF })

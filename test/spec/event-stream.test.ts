@@ -1,7 +1,7 @@
 // A chat stream, turned into the events of a response: the documented ones, in their order, whatever the bytes do.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { EVENT_MAX_BYTES } from '../../src/responses/chat-chunks.ts'
+import { BUDGETS } from '../../src/core/foreign.ts'
 import { responseEvents } from '../../src/responses/event-stream.ts'
 import { responseFrom } from '../../src/responses/from-chat.ts'
 import type { NativeBlocks } from '../../src/responses/native-response.ts'
@@ -323,14 +323,14 @@ test('R47 [DONE] counts without its blank line, and what follows it does not', (
 test('T-86 a line without end fails the response', () => {
   const events = responseEvents(REQUEST, IDS)
   const part = Buffer.alloc(1024 * 1024, 'x')
-  for (let bytes = 0; bytes <= EVENT_MAX_BYTES; bytes += part.length) events.push(part)
+  for (let bytes = 0; bytes <= BUDGETS.event.bytes; bytes += part.length) events.push(part)
   expect(events.response().status).toBe('failed')
 })
 
 test('T-86 an event without end fails the response, however short its lines', () => {
   const events = responseEvents(REQUEST, IDS)
   const part = Buffer.from('data: x\n'.repeat(128 * 1024))
-  for (let bytes = 0; bytes <= EVENT_MAX_BYTES; bytes += part.length) events.push(part)
+  for (let bytes = 0; bytes <= BUDGETS.event.bytes; bytes += part.length) events.push(part)
   expect(events.response()).toMatchObject({
     status: 'failed',
     error: { message: expect.stringContaining('without end') },

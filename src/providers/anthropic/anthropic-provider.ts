@@ -1,6 +1,7 @@
 // Anthropic's own protocol behind the same port: chat goes out as Messages, and comes back as chat.
 import { type Clock, systemClock } from '../../core/clock.ts'
-import { jsonIn, jsonOrNone } from '../../core/json-bytes.ts'
+import { BeyondBudget, BUDGETS, jsonWithin } from '../../core/foreign.ts'
+import { jsonOrNone } from '../../core/json-bytes.ts'
 import { upTo } from '../first-bytes.ts'
 import { LISTING_TIMEOUTS, type ModelList, readModelList } from '../model-list.ts'
 import { errorBody, jsonAnswer } from '../prepared-answer.ts'
@@ -42,7 +43,8 @@ export function anthropic(options: AnthropicOptions): AnthropicProvider {
     speaks: (kind) => kind === 'chat',
 
     async call(call: ProviderCall, signal) {
-      const translated = toMessages(jsonIn(call.body), max_tokens)
+      const chat = (await jsonWithin(BUDGETS.sent, call.body)) as Parameters<typeof toMessages>[0]
+      const translated = toMessages(chat, max_tokens)
       if (translated.kind === 'refused')
         return jsonAnswer(400, errorBody(translated.message, 'invalid_request_error'), signal)
       const accept = call.stream ? 'text/event-stream' : 'application/json'
@@ -66,7 +68,11 @@ export function anthropic(options: AnthropicOptions): AnthropicProvider {
 
 function streamed(answer: ProviderAnswer, chunks: ChunkStream): ProviderAnswer {
   const each: ProviderAnswer['each'] = async (take) => {
-    await answer.each((part) => take(orReset(() => chunks.translate(part))))
+    await answer.each((part) => {
+      const now = orReset(() => chunks.translate(part))
+      const late = chunks.late()
+      return late ? late.then((more) => take(Buffer.concat([now, more])), failed) : take(now)
+    })
     if (!chunks.is_complete) throw new UpstreamError('reset', new Error('the event stream ended early'))
   }
   const whole = async () => {
@@ -82,25 +88,32 @@ function orReset<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw new UpstreamError('reset', error)
+    return failed(error)
   }
 }
 
-/** An error is a sentence or two: nobody parses megabytes for it. */
-const ERROR_MAX_BYTES = 64 * 1024
+function failed(error: unknown): never {
+  if (error instanceof UpstreamError) throw error
+  throw new UpstreamError(error instanceof BeyondBudget ? 'too_many_parts' : 'reset', error)
+}
 
 function plain(answer: ProviderAnswer, created: number): ProviderAnswer {
   const { status } = answer
-  const bytes = async () => (status === 200 ? answer.whole() : (await upTo(ERROR_MAX_BYTES, answer)).bytes)
-  const whole = async () => Buffer.from(JSON.stringify(translate(await bytes(), status, created)))
+  const translated = async () =>
+    status === 200
+      ? completionFrom(await answer.whole(), created)
+      : toChatError(jsonOrNone((await upTo(BUDGETS.envelope.bytes, answer)).bytes), status)
+  const whole = async () => Buffer.from(JSON.stringify(await translated()))
   return { ...answer, content_type: 'application/json', each: async (take) => take(await whole()), whole }
 }
 
-function translate(bytes: Buffer, status: number, created: number): unknown {
-  const body: unknown = jsonOrNone(bytes)
-  if (status !== 200) return toChatError(body, status)
-  const message = body as Partial<Message> | undefined
-  if (typeof message?.id === 'string' && Array.isArray(message.content))
+async function completionFrom(bytes: Buffer, created: number): Promise<unknown> {
+  try {
+    const message = (await jsonWithin(BUDGETS.answer, bytes)) as Partial<Message> | null
+    if (typeof message?.id !== 'string' || !Array.isArray(message.content))
+      throw new Error('an answer that is no message')
     return toChatCompletion(message as Message, created)
-  throw new UpstreamError('reset', new Error('an answer that is no message'))
+  } catch (error) {
+    return failed(error)
+  }
 }

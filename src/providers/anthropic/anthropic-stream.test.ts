@@ -141,10 +141,36 @@ describe('T-86 a stream that is out to cost more than it sends', () => {
   })
 
   test.each([
-    ['an id', { id: `msg_${'x'.repeat(1_000_000)}`, model: 'm' }],
-    ['a model', { id: 'msg_1', model: 'x'.repeat(1_000_000) }],
-    ['a model that is a list', { id: 'msg_1', model: Array(500_000).fill(1) }],
+    ['an id', { id: `msg_${'x'.repeat(60_000)}`, model: 'm' }],
+    ['a model', { id: 'msg_1', model: 'x'.repeat(60_000) }],
+    ['a model that is a list', { id: 'msg_1', model: Array(30_000).fill(1) }],
   ])('%s too long to stand in every chunk is refused', (_what, message) => {
     expect(() => chunksOf([Buffer.from(start(message))])).toThrow('too long')
+  })
+
+  test('R77 a large event is parsed in steps, and what came with it stays behind it', async () => {
+    const long = 'x'.repeat(200_000)
+    const said = (text: string) =>
+      event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } } as never)
+    const stream = new ChunkStream(CREATED, true)
+    const all = start({ id: 'msg_1', model: 'm' }) + said(long) + said('between') + said(long) + said('last')
+    const now = stream.translate(Buffer.from(all))
+    const late = await stream.late()
+    expect(stream.late()).toBeUndefined()
+    const text = String(Buffer.concat([now, late ?? Buffer.alloc(0), stream.translate(STOP)]))
+    expect(deltas(text).map(({ content }) => content)).toEqual(['', long, 'between', long, 'last'])
+    expect(stream.is_complete).toBe(true)
+  })
+
+  test('R77 a large event that has too many parts, or is no JSON, is a failure', async () => {
+    const many = `data: {"type":"ping","x":[${Array(260_000).fill('[]').join()}]}\n\n`
+    for (const [bytes, error] of [
+      [many, 'more than 256 levels, 250,000 objects'],
+      [`data: {"type":"ping","x":"${'x'.repeat(100_000)}"\n\n`, 'JSON'],
+    ] as const) {
+      const stream = new ChunkStream(CREATED, true)
+      stream.translate(Buffer.from(bytes))
+      await expect(stream.late()).rejects.toThrow(error)
+    }
   })
 })

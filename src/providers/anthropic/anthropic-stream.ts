@@ -1,6 +1,7 @@
 // From a Messages event stream to chat completion chunks: role first, then text and tool-call fragments as they come,
 // the reason it ended, the usage where it was asked for, and [DONE].
-import { EventReader } from '../sse.ts'
+import { AT_ONCE_BYTES, BUDGETS, jsonWithin } from '../../core/foreign.ts'
+import { EventReader, type ServerSentEvent } from '../sse.ts'
 import { chatId, chatUsage, finishReason, type MessageEvent, type MessageUsage } from './anthropic-messages.ts'
 import { toChatError } from './anthropic-response.ts'
 
@@ -27,6 +28,8 @@ export class ChunkStream {
   readonly #calls = new Map<number, ToolCall>()
   #base: { id: string; object: string; created: number; model: string } | undefined
   readonly #usage: MessageUsage = {}
+  /** A large event, and what came behind it. */
+  #waiting: readonly ServerSentEvent[] = []
   /** It came to an end that the upstream meant: the last event, or an error. */
   is_complete = false
 
@@ -37,8 +40,35 @@ export class ChunkStream {
 
   /** The chunks that these bytes complete, as bytes; often none. */
   translate(bytes: Buffer): Buffer {
-    const chunks = this.#reader.read(bytes).map(({ data }) => this.#chunksFor(JSON.parse(data) as MessageEvent))
-    return Buffer.from(chunks.join(''))
+    return Buffer.from(this.#take(this.#reader.read(bytes)))
+  }
+
+  /** R77: the chunks of an event that was too large to be parsed at once; undefined where there was none. */
+  late(): Promise<Buffer> | undefined {
+    return this.#waiting.length > 0 ? this.#takeWaiting() : undefined
+  }
+
+  #take(events: readonly ServerSentEvent[]): string {
+    let chunks = ''
+    for (const [at, { data }] of events.entries()) {
+      if (data.length > AT_ONCE_BYTES) {
+        this.#waiting = events.slice(at)
+        break
+      }
+      chunks += this.#chunksFor(JSON.parse(data) as MessageEvent)
+    }
+    return chunks
+  }
+
+  async #takeWaiting(): Promise<Buffer> {
+    let chunks = ''
+    while (this.#waiting.length > 0) {
+      const [large, ...behind] = this.#waiting as [ServerSentEvent, ...ServerSentEvent[]]
+      this.#waiting = []
+      chunks += this.#chunksFor((await jsonWithin(BUDGETS.event, Buffer.from(large.data))) as MessageEvent)
+      chunks += this.#take(behind)
+    }
+    return Buffer.from(chunks)
   }
 
   #chunksFor(event: MessageEvent): string {

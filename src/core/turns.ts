@@ -1,0 +1,34 @@
+// Long work in short steps: between two steps the event loop serves whatever else there is. All that is done in steps
+// shares one queue, one step a turn, so that a hundred such works at once hold nobody up for longer than one does.
+type Waiter = () => void
+
+const waiting: Waiter[] = []
+
+/** Resolves when the next step may be done. */
+const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(letOneGo)
+  })
+
+function letOneGo(): void {
+  const next = waiting.shift()
+  if (waiting.length > 0) setImmediate(letOneGo)
+  next?.()
+}
+
+/** Runs a generator to its end; whatever it does between two `yield`s is one step. */
+export async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
+  for (;;) {
+    await nextTurn()
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
+
+/** The same without letting anybody else in between: for what is known to be small, and for tests. */
+export function atOnce<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
