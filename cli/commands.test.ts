@@ -304,3 +304,12 @@ test('§2 wrong usage ends with exit code 2 and one line; help ends with 0', asy
   expect(await run('key create')).toEqual(failed(2, /^switchyard: required option '--name <text>' not specified\n$/))
   expect(await run('--help')).toEqual(done(expect.stringMatching(/Exit codes:\n {2}0 {2}done\n {2}1 /)))
 })
+
+test('R78 usage quarantine: what could not be added up, listed and let be tried again', async () => {
+  const { stdout } = await run('usage quarantine')
+  expect(stdout).toMatch(/^SET ASIDE +TRACE +PROJECT +CHARGED +REASON\n$/)
+  expect((await json('usage quarantine')).data).toEqual([])
+  expect(await run('usage quarantine --retry')).toEqual(done('0 events wait for the next roll-up.\n'))
+  expect(await json('usage quarantine --retry')).toEqual({ retried: 0 })
+  expect((await run('usage quarantine --project key_1')).code).toBe(2)
+})

@@ -6,6 +6,7 @@ import type * as Gateway from '../src/gateway-settings.ts'
 import type * as Server from '../src/main.ts'
 import type * as Operate from '../src/operate.ts'
 import type * as OperateProjects from '../src/operate-projects.ts'
+import type * as OperateUsage from '../src/operate-usage.ts'
 
 export const backup = (): Promise<typeof Backup> => import('../src/backup.ts')
 export const configuration = (): Promise<typeof Configuration> => import('../src/config.ts')
@@ -13,4 +14,5 @@ export const development = (): Promise<typeof Development> => import('../src/dev
 export const gateway = (): Promise<typeof Gateway> => import('../src/gateway-settings.ts')
 export const operate = (): Promise<typeof Operate> => import('../src/operate.ts')
 export const operateProjects = (): Promise<typeof OperateProjects> => import('../src/operate-projects.ts')
+export const operateUsage = (): Promise<typeof OperateUsage> => import('../src/operate-usage.ts')
 export const server = (): Promise<typeof Server> => import('../src/main.ts')

@@ -20,7 +20,7 @@ import { openStore, type Store } from './open-store.ts'
 import { settingsChanges } from './reload.ts'
 import { checkIntegrity, lockFolder, openDataFolder, runningMark, storeFile } from './storage/data-folder.ts'
 import type { OpenDb } from './storage/db.ts'
-import { usageTasks } from './usage-tasks.ts'
+import { showing, usageTasks } from './usage-tasks.ts'
 import { version } from './version.ts'
 import { type Notice, welcome } from './welcome.ts'
 
@@ -70,10 +70,9 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     counters?.shareAmong(await service.inference.budgets.living(clock.now()))
     const address = await app.listen({ host: config.host, port: config.port })
     const { written } = service.inference
-    const onWaiting = (events: number) => metrics.usageWaiting.set(events)
     const tasks = [
       ...housekeepingTasks(service, leases, clock),
-      ...usageTasks({ db, clock, written, retention_days: config.usage_retention_days, onWaiting }),
+      ...usageTasks({ db, clock, written, retention_days: config.usage_retention_days, ...showing(metrics, logger) }),
     ]
     const stopHousekeeping = startHousekeeping(tasks, (task, err) => {
       metrics.housekeepingFailures.inc({ task })

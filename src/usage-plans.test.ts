@@ -150,7 +150,8 @@ test.runIf(ENGINE === 'postgres')(
       JSON.stringify(
         await db.rows({ text: [`EXPLAIN SELECT SUM(e.charged_micros) FROM ${from}`], values: [], once: true }),
       )
-    expect(await planOf('usage_to_roll e')).toMatch(/Nested Loop.*Index Scan using \w+_pkey/)
+    for (const view of ['usage_to_roll e', `usage_to_roll_of e WHERE waiting_of = '${project_id}'`])
+      expect(await planOf(view)).toMatch(/Nested Loop.*Index Scan using \w+_pkey/)
     expect(await planOf('usage_unrolled u CROSS JOIN usage_event e WHERE e.trace_id = u.trace_id')).toMatch(/Hash Join/)
   },
 )

@@ -4,6 +4,7 @@ import type { UsageEvent } from '../../src/usage/usage-event.ts'
 import type { Group, UsageGroup } from '../../src/usage/usage-query.ts'
 import { idOf, type Printing, print, service, wholeNumber, withExample, withJson } from '../command-line.ts'
 import { dollars, table, when } from '../table.ts'
+import { addQuarantine } from './quarantine.ts'
 
 const GROUPS = ['day', 'model', 'key_id', 'provider', 'profile', 'cluster_id'] as const satisfies readonly Group[]
 const SHOWN = 50 // more than this is read by programs, which ask for JSON or CSV
@@ -47,6 +48,7 @@ export function addUsage(program: Command): void {
     'switchyard usage --key key_1b2c3d4e5f6g7h8i9j0k --limit 20',
     'switchyard usage --from 2026-11-01 --to 2026-12-01 --csv > november.csv',
   )
+  addQuarantine(usage)
 }
 
 /** A day alone is its midnight, UTC: that is how days are added up. */

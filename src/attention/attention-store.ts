@@ -63,6 +63,13 @@ export function attentionStore(db: Db) {
       SELECT id, plan, provider, status, allowance_tokens, used_tokens, period_end, overage_enabled FROM subscription
       WHERE project_id = ${project_id} AND status <> 'canceled' ORDER BY sequence DESC LIMIT ${ROWS_MAX}`)
 
+  const setAsideOf = async (project_id: string) => {
+    const [row] = await db.rows<AttentionFacts['set_aside']>(sql`
+      SELECT COUNT(*) AS events, CAST(COALESCE(SUM(charged_micros), 0) AS BIGINT) AS charged_micros
+      FROM (SELECT charged_micros FROM usage_quarantine WHERE project_id = ${project_id} LIMIT ${ROWS_MAX}) AS counted`)
+    return row ?? { events: 0, charged_micros: 0 }
+  }
+
   return {
     /** Undefined where there is no such project. */
     async factsOf(project_id: string): Promise<Omit<AttentionFacts, 'left_alone' | 'departures'> | undefined> {
@@ -73,6 +80,7 @@ export function attentionStore(db: Db) {
         keys: await keysOf(project_id),
         clusters: (await clustersOf(project_id)).map(clusterFrom),
         credentials: await credentialsOf(project_id),
+        set_aside: await setAsideOf(project_id),
         subscriptions: (await subscriptionsOf(project_id)).map(subscriptionFrom),
       }
     },

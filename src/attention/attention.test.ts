@@ -12,6 +12,7 @@ const QUIET: AttentionFacts = {
   credentials: [],
   subscriptions: [],
   left_alone: [],
+  set_aside: { events: 0, charged_micros: 0 },
   departures: [],
 }
 
@@ -149,4 +150,8 @@ test('R73 calls that left own capacity are told with how many, where to and why;
     ],
     ['provider_credential', 'pcr_1', expect.stringMatching(/^A call left mine since/)],
   ])
+})
+
+test('R78 usage that cannot be added up is told, with what it was charged', () => {
+  expect(told({ set_aside: { events: 2, charged_micros: 1_500_000 } })).toEqual(['warning usage_set_aside prj_1'])
 })

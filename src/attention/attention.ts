@@ -27,6 +27,7 @@ const KINDS = [
   'subscription_past_due',
   'subscription_used_up',
   'subscription_ending',
+  'usage_set_aside',
   'owner_unverified',
 ] as const
 
@@ -75,6 +76,8 @@ export interface AttentionFacts {
   clusters: readonly ClusterState[]
   credentials: readonly { id: string; name: string; provider: string; status: string }[]
   subscriptions: readonly SubscriptionState[]
+  /** R78: events that no report has in it. */
+  set_aside: { events: number; charged_micros: number }
   /** As this process sees them; another may see others. */
   left_alone: readonly LeftAlone[]
   /** R73: calls that left a cluster or a credential behind, as this process saw them. */
@@ -112,6 +115,7 @@ export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[]
     ...facts.departures.flatMap((departure) => ofDeparture(departure, facts)),
     ...credentials.flatMap(ofCredential),
     ...subscriptions.flatMap((subscription) => ofSubscription(subscription, now)),
+    ...setAside(facts.set_aside, { type: 'project', ...named(project) }),
     ...(project.owner_verified ? [] : [unverified({ type: 'project', ...named(project) })]),
   ]
   return SEVERITIES.flatMap((severity) => items.filter((one) => one.severity === severity))
@@ -262,6 +266,13 @@ function ofSubscription(subscription: SubscriptionState, now: number): Attention
       : []),
     ...(period_end_ms - now <= ENDING_MS ? [item('info', 'subscription_ending', about, ending)] : []),
   ]
+}
+
+function setAside({ events, charged_micros }: AttentionFacts['set_aside'], about: About): AttentionItem[] {
+  if (events === 0) return []
+  const which = events === 1 ? 'A usage event' : `${events} usage events`
+  const sentence = `${which} ($${usd(charged_micros)} charged) cannot be added up: no report has it. Tell the operator.`
+  return [item('warning', 'usage_set_aside', about, sentence)]
 }
 
 const unverified = (about: About) =>

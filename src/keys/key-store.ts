@@ -245,7 +245,7 @@ function columnsIn(text: string): Columns {
 const BY_KEY = cubeName('day', cubeWith(['key_id']))
 
 /**
- * What a key and its children were charged over whole days: out of roll-ups, and out of events that none has in it yet.
+ * What a key and its children were charged over whole days: out of roll-ups, and out of events that none has in it.
  * A busy key has a million events a month, and whoever settles waits meanwhile; besides, old ones may have been let go.
  */
 function spentSince(start_ms: number, end_ms: number, { project_id, id }: { project_id: string; id: string }): Sql {
@@ -258,8 +258,13 @@ function spentSince(start_ms: number, end_ms: number, { project_id, id }: { proj
     { text: ['(', ...days.slice(1).map(() => ', '), ')'], values: days },
     sql` AND r.key_id IN `,
     family,
-    sql`) + (SELECT CAST(COALESCE(SUM(w.charged_micros), 0) AS BIGINT) FROM usage_to_roll w
-         WHERE w.created_ms >= ${start_ms} AND w.created_ms < ${end_ms} AND w.key_id IN `,
+    sql`) + (SELECT CAST(COALESCE(SUM(w.charged_micros), 0) AS BIGINT) FROM usage_to_roll_of w
+         WHERE w.waiting_of = ${project_id} AND w.created_ms >= ${start_ms} AND w.created_ms < ${end_ms}
+           AND w.key_id IN `,
+    family,
+    sql`) + (SELECT CAST(COALESCE(SUM(q.charged_micros), 0) AS BIGINT) FROM usage_quarantine q
+         WHERE q.project_id = ${project_id} AND q.created_ms >= ${start_ms} AND q.created_ms < ${end_ms}
+           AND q.key_id IN `,
     family,
     sql`)`,
   )

@@ -23,15 +23,16 @@ const plain = (db: OpenDb, text: string) => db.rows({ text: [text], values: [] }
 async function withoutVolume(db: OpenDb): Promise<void> {
   const money = readFileSync(new URL('./migrations/0004-money.sql', import.meta.url), 'utf8')
   const before = money.slice(money.indexOf('CREATE TABLE usage_event')).split(/;\s*$/m)
-  for (const view of ['usage_waiting', 'usage_to_roll']) await plain(db, `DROP VIEW ${view}`)
-  for (const table of ['usage_event', 'usage_unrolled', 'usage_rollup']) await plain(db, `DROP TABLE ${table}`)
+  for (const view of ['usage_waiting', 'usage_to_roll', 'usage_to_roll_of']) await plain(db, `DROP VIEW ${view}`)
+  for (const table of ['usage_event', 'usage_unrolled', 'usage_rollup', 'usage_quarantine'])
+    await plain(db, `DROP TABLE ${table}`)
   if (ENGINE === 'postgres') await plain(db, 'DROP FUNCTION usage_event_unrolled()')
   for (const statement of before.filter((text) => text.trim() !== '')) await plain(db, statement)
   // Of later files, which stay applied.
   await plain(db, 'ALTER TABLE usage_event ADD COLUMN trace TEXT')
   for (const column of ['overage_micros', 'waived_micros', 'tokens_estimated'])
     await plain(db, `ALTER TABLE usage_event ADD COLUMN ${column} BIGINT NOT NULL DEFAULT 0`)
-  for (const file of ['0010', '0013', '0014', '0015', '0019-usage'])
+  for (const file of ['0010', '0013', '0014', '0015', '0019-usage', '0024'])
     await plain(db, `DELETE FROM schema_migration WHERE name LIKE '${file}-%'`)
 }
 
@@ -55,12 +56,14 @@ withDb((db) => {
       '0015-usage-finer.sql',
       '0019-usage-overage.sql',
       `0019-usage-overage.${ENGINE}.sql`,
+      '0024-usage-by-project.sql',
+      `0024-usage-by-project.${ENGINE}.sql`,
     ])
     await withLaterFiles(db())
 
     const store = usageStore(db())
     expect((await store.list(project_id, usageQuestion({}))).data).toHaveLength(30)
-    expect((await db().rows(sql`SELECT trace_id FROM usage_unrolled`)).length).toBe(30)
+    expect((await db().rows(sql`SELECT trace_id FROM usage_unrolled WHERE project_id = ${project_id}`)).length).toBe(30)
     const [unrolled] = (await store.grouped(project_id, usageQuestion({ group_by: 'day' }))).data
     await rollEverything(db())
     const [rolled] = (await store.grouped(project_id, usageQuestion({ group_by: 'day' }))).data

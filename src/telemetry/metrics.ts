@@ -113,6 +113,11 @@ export function metrics() {
       help: 'Usage events that no roll-up has in it yet, a few seconds ago; 100000 stands for that many or more.',
       registers,
     }),
+    usageQuarantined: new Gauge({
+      name: 'switchyard_usage_quarantined_events',
+      help: 'Usage events that cannot be added up and are set aside; 100000 stands for that many or more.',
+      registers,
+    }),
     housekeepingRuns: new Counter({
       name: 'switchyard_housekeeping_runs_total',
       help: 'Sweeps that this replica did for all of them, by task.',

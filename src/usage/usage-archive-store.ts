@@ -35,6 +35,7 @@ export function usageArchive(db: OpenDb) {
       return deleteSome(db, (project_id) => [
         oldestEvents(table, project_id, before_ms),
         finestRollups(project_id, before_ms),
+        setAsideLongAgo(project_id, before_ms),
       ])
     },
   }
@@ -112,6 +113,13 @@ const oldestEvents = (table: 'usage_event' | 'usage_event_rest', project_id: str
       ORDER BY e.created_ms LIMIT ${DELETED_AT_ONCE})
     RETURNING trace_id`,
   )
+
+/** R78: what cannot be added up goes when its time has come, like any other event. */
+const setAsideLongAgo = (project_id: string, before_ms: number): Sql => sql`
+  DELETE FROM usage_quarantine WHERE trace_id IN (
+    SELECT trace_id FROM usage_quarantine WHERE project_id = ${project_id} AND created_ms < ${before_ms}
+    LIMIT ${DELETED_AT_ONCE})
+  RETURNING trace_id`
 
 /** A project's finest roll-ups that may go: of whole days, since one that began before may have younger events. */
 const finestRollups = (project_id: string, before_ms: number): Sql =>

@@ -1,10 +1,21 @@
 // Rolls usage up, off the path of generations: events that no roll-up has in it yet are added to the roll-ups and
 // struck off in one transaction. So a crash half way undoes it, and no event is ever in both or neither.
-import { type Db, joined, type Sql, type SqlValue, sql, type Tx } from '../storage/db.ts'
+import { type Db, fixed, joined, type Sql, type SqlValue, sql, type Tx } from '../storage/db.ts'
 import { type Alike, type AlikeEvents, alikeEvents, BATCH_EVENTS } from './alike-events.ts'
-import { type Countable, type Dimension, mergeSpread, type Place, type Rollup, rollUp } from './usage-rollup.ts'
+import {
+  AMOUNTS,
+  assertSummable,
+  type Countable,
+  type Dimension,
+  mergeSpread,
+  NotSummable,
+  type Place,
+  type Rollup,
+  rollUp,
+  type Spread,
+} from './usage-rollup.ts'
 
-const READ_AT_ONCE = 250
+export const LINES_AT_ONCE = 250
 const COUNTED_MAX = 100_000
 const ADDED_AT_ONCE = 40 // a statement is prepared for each number up to this
 
@@ -29,7 +40,7 @@ export function usageRollups(db: Db, written?: AlikeEvents) {
 
     /** Rolls up what waits, oldest ids first. Returns how many events; 'busy' while another process does so. */
     async roll(most = Number.MAX_SAFE_INTEGER): Promise<number | 'busy'> {
-      const rows = await readWaiting(db, most)
+      const rows = await readOldest(db, most)
       const events = alikeEvents()
       for (const row of rows) events.add(row, row, row.created_ms)
       return (await rollAll(events)) === 'busy' ? 'busy' : rows.length
@@ -57,31 +68,47 @@ interface Waiting extends Countable, Place {
 }
 
 /** Events never change, so they may be read before anybody is kept from writing. */
-async function readWaiting(db: Db, most: number): Promise<Waiting[]> {
+async function readOldest(db: Db, most: number): Promise<Waiting[]> {
   const events: Waiting[] = []
   for (let last = ''; events.length < most; ) {
-    const some = await db.rows<Waiting>(pageOf(last, Math.min(READ_AT_ONCE, most - events.length)))
+    const some = await db.rows<Waiting>(pageOf(last, Math.min(LINES_AT_ONCE, most - events.length)))
     events.push(...some)
-    if (some.length < READ_AT_ONCE) break
+    if (some.length < LINES_AT_ONCE) break
     last = some.at(-1)?.trace_id ?? last
   }
   return events
 }
 
+const SUMMED = fixed(`
+  SELECT trace_id, project_id, created_ms, key_id, resolved_model AS model, provider, profile,
+    COALESCE(cluster_id, '') AS cluster_id, status, duration_ms, ttft_ms, input_tokens, cached_tokens,
+    written_tokens, output_tokens, reasoning_tokens, repeated_tokens_est, missed_reuse_tokens, charged_micros,
+    direct_cost_micros, savings_micros, written_off_micros, overage_micros, waived_micros
+  FROM usage_to_roll_of `)
+
 /** Planned each time: kept from when nothing waited, PostgreSQL's plan looks up all events to sort them for a page. */
-const pageOf = (after: string, limit: number): Sql => ({
-  ...sql`
-    SELECT trace_id, project_id, created_ms, key_id, resolved_model AS model, provider, profile,
-      COALESCE(cluster_id, '') AS cluster_id, status, duration_ms, ttft_ms, input_tokens, cached_tokens,
-      written_tokens, output_tokens, reasoning_tokens, repeated_tokens_est, missed_reuse_tokens, charged_micros,
-      direct_cost_micros, savings_micros, written_off_micros, overage_micros, waived_micros
-    FROM usage_to_roll WHERE trace_id > ${after} ORDER BY trace_id LIMIT ${limit}`,
-  once: true,
-})
+const pageOf = (after: string, limit: number): Sql =>
+  joined(SUMMED, sql`WHERE trace_id > ${after} ORDER BY trace_id LIMIT ${limit}`)
+
+export interface WaitingSpan {
+  project_id: string
+  first: string
+  last: string
+}
+
+/** What waits of one project, from one event to another. */
+export async function readWaiting(db: Db, { project_id, first, last }: WaitingSpan): Promise<Waiting[]> {
+  const events = await db.rows<Waiting>(
+    joined(SUMMED, sql`WHERE waiting_of = ${project_id} AND trace_id >= ${first} AND trace_id <= ${last}`),
+  )
+  for (const event of events) assertSummable(event, 1)
+  return events
+}
 
 /** False where another process is at it, or was since the events were read. */
-async function rollBatch(db: Db, batch: readonly Alike[]): Promise<boolean> {
+export async function rollBatch(db: Db, batch: readonly Alike[]): Promise<boolean> {
   try {
+    for (const { sum } of batch) assertSummable(sum, sum.events)
     return await db.transaction(async (tx) => {
       if (!(await tx.tryLock('switchyard usage roll-up'))) return false
       await strikeOff(
@@ -126,9 +153,17 @@ async function addAll(tx: Tx, rollups: readonly Rollup[]): Promise<void> {
     const spreads = await spreadsOf(tx, some)
     for (const rollup of some) {
       const before = spreads.get(nameOf(rollup))
-      if (before) mergeSpread(rollup.spread, JSON.parse(before))
+      if (before) mergeSpread(rollup.spread, spreadOf(before))
     }
     await add(tx, some)
+  }
+}
+
+function spreadOf(text: string): Spread {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new NotSummable('the roll-up that it belongs to cannot be read')
   }
 }
 
@@ -156,7 +191,8 @@ const nameOf = (rollup: Named) => JSON.stringify(keyOf(rollup))
 
 /** Sums grow where they are; only whoever has the lock writes here, so the spread may be put back whole. */
 async function add(tx: Tx, rollups: readonly Rollup[]): Promise<void> {
-  await tx.rows({ text: ADDING.textFor(rollups.length), values: rollups.flatMap(valuesOf) })
+  const added = await tx.rows({ text: ADDING.textFor(rollups.length), values: rollups.flatMap(valuesOf) })
+  if (added.length !== rollups.length) throw new NotSummable('the sums that it belongs to would become too large')
 }
 
 /** A statement about any number of rows. Its text is put together once for each number. */
@@ -240,4 +276,11 @@ const GROWING = sql`
     waived_micros = old.waived_micros + excluded.waived_micros,
     spread = excluded.spread`
 
-const ADDING = aboutRows(INTO, listOf(COLUMNS), GROWING)
+/** R78: a sum that no number can tell exactly is not written, on either engine. */
+const WITHIN_BOUNDS = fixed(` WHERE ${AMOUNTS.map(within).join(' AND ')} RETURNING cube`)
+
+function within(name: string): string {
+  return `old.${name} + excluded.${name} <= ${Number.MAX_SAFE_INTEGER}`
+}
+
+const ADDING = aboutRows(INTO, listOf(COLUMNS), joined(GROWING, WITHIN_BOUNDS))

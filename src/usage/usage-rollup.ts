@@ -117,6 +117,21 @@ export function countSpread(spread: Spread, { status, duration_ms, ttft_ms }: Co
   if (ttft_ms !== null) count(spread.ttft, ttft_ms)
 }
 
+/** R78: why an event, or what it would be added to, is set aside. */
+export class NotSummable extends Error {
+  override readonly name = 'NotSummable'
+}
+
+/** Ten million dollars, or thousands of the largest prompts: a sum has room for hundreds of such events. */
+const OF_ONE_EVENT_MAX = 10 ** 13
+
+/** So that no sum ever becomes one that a number cannot tell exactly. */
+export function assertSummable(sum: Amounts, events: number): void {
+  const most = Math.min(OF_ONE_EVENT_MAX * events, Number.MAX_SAFE_INTEGER)
+  for (const name of AMOUNTS)
+    if (!(Math.abs(sum[name]) <= most)) throw new NotSummable(`${name} is more than can be: ${sum[name]}`)
+}
+
 export interface Rollup extends Amounts, Record<Dimension, string> {
   project_id: string
   cube: string
