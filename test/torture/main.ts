@@ -1,7 +1,10 @@
 // `npm run torture`: tries to make the service lose, repeat, forget or leak something, and says what it found.
+import { readFileSync, writeFileSync } from 'node:fs'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { ATTACK_NAMES, ATTACKS, type AttackName } from './attacks/all-attacks.ts'
 import { budget } from './budget.ts'
 import { disconnect, IN_FLIGHT } from './disconnect.ts'
+import { beside, harmsOf, hostile } from './hostile.ts'
 import { kill9 } from './kill9.ts'
 import { money } from './money.ts'
 import { PLANTS, type Plant } from './plants.ts'
@@ -49,6 +52,16 @@ interface RedisOptions {
   perSecond: number
   seed: number
   plant?: 'alone'
+}
+
+interface HostileOptions {
+  store: Engine
+  attack?: AttackName[]
+  seconds: number
+  server?: string
+  save?: string
+  beside?: string
+  seed: number
 }
 
 const program = new Command('torture')
@@ -180,6 +193,32 @@ program
   })
 
 program
+  .command('hostile')
+  .description('Runs every attack of a hostile tenant beside a victim: it must gain nothing and disturb nobody.')
+  .addOption(
+    new Option('--store <name>', 'which store; three servers on PostgreSQL').choices(ENGINES).default('sqlite'),
+  )
+  .addOption(new Option('--attack <name...>', 'only these, one after the other').choices(ATTACK_NAMES))
+  .option('--seconds <n>', 'how long each attack lasts, and the quiet run before it', whole, 15)
+  .option('--server <folder>', 'the `dist` of another build, to see what its guards are worth')
+  .option('--save <file>', 'writes what each attack did')
+  .option('--beside <file>', 'lays what another run saved beside this one')
+  .addOption(seed())
+  .action(async ({ store, attack, server, save, beside: other, ...options }: HostileOptions) => {
+    const judged = await hostile({
+      ...options,
+      engine: store,
+      attacks: attack,
+      built: server,
+      measure: true,
+      note: progress,
+    })
+    conclude(judged)
+    if (save) writeFileSync(save, JSON.stringify(harmsOf(judged.tried), null, 2))
+    if (other) say(`\n${beside(harmsOf(judged.tried), JSON.parse(readFileSync(other, 'utf8')))}`)
+  })
+
+program
   .command('secrets')
   .description('Searches the embedded store, its write-ahead log and a log at level trace for any piece of a secret.')
   .option('--keys <n>', 'keys to create and use', whole, 10_000)
@@ -192,6 +231,8 @@ program
   .action(() => {
     say('Runs:')
     for (const command of program.commands) say(`  ${command.name().padEnd(16)}${command.description()}`)
+    say('Attacks of hostile:')
+    for (const [name, { does, guard }] of Object.entries(ATTACKS)) say(`  ${name.padEnd(16)}${does} ${guard}.`)
     say('Bugs to plant with --plant:')
     for (const [name, { meaning }] of Object.entries(PLANTS)) say(`  ${name.padEnd(16)}${meaning}`)
   })

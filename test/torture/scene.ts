@@ -23,6 +23,10 @@ export interface Place {
   log_level?: string
   /** The `providers:` of its file; without them the placeholder answers. */
   providers?: string
+  /** The rest of its file; without it, limits that nobody meets. */
+  limits?: string
+  /** The folder of another build than this checkout's. */
+  built?: string | undefined
   /** Further settings of the servers. */
   settings?: Record<string, string>
   /** The one to use, where the run itself has to do with it. */
@@ -32,14 +36,14 @@ export interface Place {
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
 export async function openScene(place: Place) {
-  const { engine, plant, replicas = 1, log_level = 'warn', providers = '', settings = {} } = place
+  const { engine, plant, built, replicas = 1, log_level = 'warn', providers = '', settings = {} } = place
   if (engine === 'sqlite' && replicas > 1) throw new Error('The embedded store has one server: use --engine postgres.')
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-torture-'))
   const data_dir = join(folder, 'data')
   const log_file = join(folder, 'server.log')
   const token = `svc_live_${randomBytes(32).toString('hex')}`
   mkdirSync(data_dir)
-  const config_file = settingsFile(folder, providers)
+  const config_file = settingsFile(folder, `${providers}\n${place.limits ?? NO_LIMITS}`)
   // Last of what may fail: a scene that cannot be set leaves no database running.
   const database = engine === 'postgres' ? await freshSchema(place.postgres) : undefined
   const env = {
@@ -58,13 +62,13 @@ export async function openScene(place: Place) {
 
   /** Starts a server; `ready` of what it returns tells when it serves. */
   function spawn(replica = 0, clock_file?: string): ServerProcess {
-    const server = spawnServer({ port: ports[replica] as number, folder, log_file, env, plant, clock_file })
+    const server = spawnServer({ port: ports[replica] as number, folder, log_file, env, plant, built, clock_file })
     running.add(server)
     return server
   }
 
   return {
-    ...{ folder, data_dir, log_file, token, clients, ports, spawn, database_url: database?.url },
+    ...{ folder, data_dir, log_file, token, clients, ports, spawn, env, database_url: database?.url },
     client: clients[0] as (typeof clients)[number],
     port: ports[0] as number,
 
@@ -77,7 +81,7 @@ export async function openScene(place: Place) {
     /** Stops a server as an operator would, and says what is wrong with how it stopped. */
     async stop(server: ServerProcess): Promise<string[]> {
       const code = await server.stop()
-      const unmerged = statSync(`${storeFile(data_dir)}-wal`, { throwIfNoEntry: false })?.size ?? 0
+      const unmerged = sizeOf(`${storeFile(data_dir)}-wal`)
       return [
         ...(code === 0 ? [] : [`exit code ${code}`]),
         ...(unmerged === 0 ? [] : [`${unmerged} bytes are still in the write-ahead log alone`]),
@@ -106,6 +110,28 @@ export async function openScene(place: Place) {
       }
     },
 
+    /** The same, for what only a long time of attacks would bring about. */
+    async write(statement: string): Promise<void> {
+      if (database) return void (await run(database.url, statement))
+      const store = new DatabaseSync(storeFile(data_dir), { timeout: 30_000 })
+      try {
+        store.exec(statement)
+      } finally {
+        store.close()
+      }
+    },
+
+    /** How much room the store takes. */
+    async bytes(): Promise<number> {
+      if (!database) return sizeOf(storeFile(data_dir)) + sizeOf(`${storeFile(data_dir)}-wal`)
+      const [row] = (await run(
+        database.url,
+        `SELECT SUM(pg_total_relation_size(oid))::BIGINT AS bytes FROM pg_class
+         WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 't')`,
+      )) as [{ bytes: number }]
+      return row.bytes
+    },
+
     /** What the servers themselves called an error: nothing that a client does may come to one. */
     loggedErrors: () =>
       readFileSync(log_file, 'utf8')
@@ -121,6 +147,8 @@ export async function openScene(place: Place) {
     },
   }
 }
+
+const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
 async function freshSchema(given?: PostgresServer) {
   const server = given ?? (await postgresServer())
@@ -148,17 +176,15 @@ const getTypeParser = ((oid: number, format: 'text') =>
   oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser
 
 /** One key and one address send more here than any limit would let through. */
-function settingsFile(folder: string, providers: string): string {
+const MOST = 1_000_000_000
+const NO_LIMITS = `limits:
+  edge: { inference_per_minute: ${MOST}, read_per_minute: ${MOST} }
+  key: { requests_per_minute: ${MOST}, tokens_per_minute: ${MOST}, concurrent_streams: 100000 }
+  project: { requests_per_minute: ${MOST} }
+`
+
+function settingsFile(folder: string, text: string): string {
   const file = join(folder, 'torture.yaml')
-  const most = 1_000_000_000
-  writeFileSync(
-    file,
-    `${providers}
-limits:
-  edge: { inference_per_minute: ${most}, read_per_minute: ${most} }
-  key: { requests_per_minute: ${most}, tokens_per_minute: ${most}, concurrent_streams: 100000 }
-  project: { requests_per_minute: ${most} }
-`,
-  )
+  writeFileSync(file, text)
   return file
 }

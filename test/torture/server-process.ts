@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, openSync } from 'node:fs'
 import { request } from 'node:http'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { endsWithUs } from '../support/ends-with-us.ts'
@@ -15,6 +16,8 @@ export interface Launch {
   log_file: string
   env: Record<string, string>
   plant?: Plant | undefined
+  /** The folder of another build than this checkout's. */
+  built?: string | undefined
   /** The server's clock is as far ahead as this file says, in milliseconds. */
   clock_file?: string | undefined
 }
@@ -35,16 +38,19 @@ export interface ServerProcess {
   stop(): Promise<number | null>
 }
 
-const BUILT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+/** What `npm run build` leaves in this checkout. */
+export const BUILT = fileURLToPath(new URL('../../dist', import.meta.url))
 const PLANTED = fileURLToPath(new URL('./planted-server.ts', import.meta.url))
 
 const POLL_MS = 5
 const START_WITHIN_MS = 120_000 // several start at once, on a machine that has other work
 
-export function spawnServer({ port, folder, log_file, env, plant, clock_file }: Launch): ServerProcess {
-  if (!existsSync(BUILT)) throw new Error('There is no built server: run `npm run build` first.')
+export function spawnServer(launch: Launch): ServerProcess {
+  const { port, folder, log_file, env, plant, clock_file, built = BUILT } = launch
+  const program = join(built, 'cli/main.js')
+  if (!existsSync(program)) throw new Error(`There is no built server in ${built}: run \`npm run build\` first.`)
   const planted = ['--import', import.meta.resolve('tsx'), PLANTED, plant ?? 'none', clock_file ?? '']
-  const args = plant || clock_file ? planted : [BUILT, 'serve']
+  const args = plant || clock_file ? planted : [program, 'serve']
   const log = openSync(log_file, 'a')
   const child = spawn(process.execPath, args, {
     cwd: folder,

@@ -1,0 +1,75 @@
+// Attacks on what is kept: lists without end, chains of responses, kept answers, and records of refusals.
+import { type Attack, CHAT, chat, must, newCluster, newKey, paced } from './attack.ts'
+
+const hoard: Attack = {
+  does: 'Has as many sessions as it may, lists them all again and again, and asks for more of them and of hints.',
+  guard: 'R70: quotas, and lists that are written out row by row',
+  async run(arms) {
+    await Promise.all([
+      paced(arms, 2, () => arms.ask({ path: '/v2/sessions' }), 2),
+      paced(arms, 30, (n) =>
+        n % 2 === 0
+          ? arms.ask({ method: 'POST', path: '/v2/sessions', body: {} })
+          : arms.ask({ method: 'POST', path: '/v2/agent-hints', body: { qos: { class: 'background' } } }),
+      ),
+    ])
+  },
+}
+
+const LINKS = 5
+const LINK_BYTES = 6_000_000
+
+const chain: Attack = {
+  does: 'Continues a chain of responses of 30 MB by tiny requests that its key may not make any more.',
+  guard: 'R15: the rate of tokens refuses before anything long is read',
+  async run(arms) {
+    await newCluster(arms, ['plain'])
+    let previous: string | undefined
+    for (let link = 0; link < LINKS; link++) {
+      const input = 'A long story. '.repeat(LINK_BYTES / 14)
+      const body = { model: 'plain', store: true, input, ...(previous && { previous_response_id: previous }) }
+      previous = String((await must(arms, { method: 'POST', path: '/v1/responses', body })).id)
+    }
+    const { id, key } = await newKey(arms)
+    await must(arms, { method: 'POST', path: `/v2/api-keys/${id}/limits`, body: { tokens_per_minute: 10 } })
+    const body = { model: 'plain', input: 'Go on.', previous_response_id: previous }
+    await paced(arms, 10, () => arms.ask({ method: 'POST', path: '/v1/responses', key, body }), 4)
+  },
+}
+
+const keptAnswers: Attack = {
+  does: 'Has answers of 12 MB kept for its retries, each under a key of its own.',
+  guard: 'R78: what is kept for a project has a quota',
+  async run(arms) {
+    await newCluster(arms, ['long-text'])
+    await paced(
+      arms,
+      4,
+      (n) =>
+        arms.ask({
+          ...{ method: 'POST', path: CHAT, headers: { 'agent-idempotency-key': `${arms.attack}-${n}` } },
+          body: chat(arms, { model: 'long-text' }),
+        }),
+      2,
+    )
+  },
+}
+
+const refusals: Attack = {
+  does: 'Is refused two hundred times a second, each time for another model, so that no two are alike.',
+  guard: 'R80: equal refusals are counted, others are bounded by the minute and the project',
+  async run(arms) {
+    const { key } = await newKey(arms, 0)
+    await paced(
+      arms,
+      200,
+      (n) =>
+        n % 2 === 0
+          ? arms.ask({ method: 'POST', path: CHAT, body: chat(arms, { model: `no-such-model-${n}` }) })
+          : arms.ask({ method: 'POST', path: CHAT, key, body: chat(arms, { content: `Number ${n}.` }) }),
+      32,
+    )
+  },
+}
+
+export const STORE_ATTACKS = { hoard, chain, 'kept-answers': keptAnswers, refusals }
