@@ -22,6 +22,7 @@ import { usageStore } from '../usage/usage-store.ts'
 import { admission } from './admission.ts'
 import { affinity } from './affinity.ts'
 import { breakers } from './breaker.ts'
+import { chainSizes } from './chain-sizes.ts'
 import { deferredWrites } from './deferred-writes.ts'
 import { departures } from './departures.ts'
 import { dialer } from './dialer.ts'
@@ -110,6 +111,7 @@ export function inferencePath(parts: PathParts) {
     usage: usageOn(db),
     credentials,
     responses,
+    chains: chainSizes(),
     isClosed: sessionStore(db, seals).isClosed,
     opening: { patience, timers: systemTimers },
   })

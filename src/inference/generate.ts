@@ -25,7 +25,7 @@ import { sendUpstreamRefusal, sendWhole } from './send-whole.ts'
 
 /** An upstream's whole answer, or its stream, or a refusal in the envelope: something always answers. */
 export async function generate(path: Path, kind: CallKind, request: FastifyRequest, reply: FastifyReply) {
-  const call = await callIn(path, kind, request) //               §10.1: hints, session, deadline
+  const call = await callIn(path, kind, request, reply) //        §10.1: hints, session, deadline
   // §8.1.2, R24: a replay was given before this, so it costs no tokens and no stream.
   const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream: call.stream })
   const generation = new Generation(path, call, { request, reply, allowance })
@@ -44,9 +44,10 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   }
 }
 
-function callIn(path: Path, kind: CallKind, request: FastifyRequest): Promise<Call> {
+async function callIn(path: Path, kind: CallKind, request: FastifyRequest, reply: FastifyReply): Promise<Call> {
   const { caller, route } = request
-  return readCall({
+  if (kind === 'responses') await path.chains.assertMayContinue(request, reply)
+  const call = await readCall({
     kind,
     request,
     isClosed: (session_id) => path.isClosed(caller.project_id, session_id),
@@ -58,6 +59,8 @@ function callIn(path: Path, kind: CallKind, request: FastifyRequest): Promise<Ca
         mayUse: (maker) => maySee(caller, maker),
       }),
   })
+  if (kind === 'responses') path.chains.note(call, request)
+  return call
 }
 
 async function reserve(generation: Generation): Promise<void> {

@@ -10,6 +10,7 @@ import type { Admission } from './admission.ts'
 import type { Affinity } from './affinity.ts'
 import type { Opening } from './answer-stream.ts'
 import type { Breakers } from './breaker.ts'
+import type { ChainSizes } from './chain-sizes.ts'
 import type { DeferredWrites } from './deferred-writes.ts'
 import type { Departures } from './departures.ts'
 import type { Dialer } from './dialer.ts'
@@ -36,6 +37,8 @@ export interface Path {
   usage: Pick<UsageStore, 'insert'>
   credentials: Pick<CredentialStore, 'noteRefused' | 'noteTaken'>
   responses: Pick<ResponseStore, 'history' | 'resolved'>
+  /** §8.1.2: how long the conversations are that were continued lately. */
+  chains: ChainSizes
   /** R84: a session that takes no more turns. */
   isClosed(project_id: string, session_id: string): Promise<boolean>
   /** How long a stream may be silent towards its client (R82). */

@@ -50,13 +50,14 @@ withDb((db) => {
 
   /** A store, and the most rows that one statement of it has read. */
   function counting() {
-    let most = 0
+    let [most, bytes] = [0, 0]
     const rows: Tampering['rows'] = async (statement, run) => {
-      const read = await run(statement)
+      const read = (await run(statement)) as { sealed?: Uint8Array | null }[]
       most = Math.max(most, read.length)
+      for (const { sealed } of read) bytes += sealed?.length ?? 0
       return read
     }
-    return { on: responseStore(tamperedDb(db(), { rows }), seals), most: () => most }
+    return { on: responseStore(tamperedDb(db(), { rows }), seals), most: () => most, bytes: () => bytes }
   }
 
   const texts = (items: readonly Item[]) => items.map(({ content }) => (content as { text: string }[])[0]?.text)
@@ -175,9 +176,9 @@ withDb((db) => {
     const size = CHAIN_MAX_BYTES / 4
     let last = await turn(mine, { previous: await turn(mine) })
     for (let at = 0; at < 4; at++) last = await turn(mine, { previous: last, said: 'x'.repeat(size) })
-    const { on, most } = counting()
+    const { on, most, bytes } = counting()
     await expect(on.history(mine, last, ANYBODY)).rejects.toThrow(refused('bytes of conversation'))
-    expect(most()).toBe(4) // nothing is read that is not needed to know
+    expect([most(), bytes()]).toEqual([4, 0]) // nothing is read that is not needed to know
   })
 
   test('§7.2 items that are only pointed at are put in place', async () => {

@@ -92,7 +92,8 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
               WHERE r.project_id = ${project_id} AND chain.depth <= ${CHAIN_MAX} AND chain.bytes <= ${CHAIN_MAX_BYTES}
             )
             SELECT r.id, r.trace_id, r.made_by, r.made_under, chain.previous_response_id, chain.depth, chain.bytes,
-                   r.sealed
+                   CASE WHEN (SELECT MAX(bytes) FROM chain) <= ${CHAIN_MAX_BYTES}
+                         AND (SELECT MAX(depth) FROM chain) <= ${CHAIN_MAX} THEN r.sealed END AS sealed
             FROM chain JOIN stored_response r ON r.id = chain.id
             ORDER BY chain.depth DESC`)
         : []

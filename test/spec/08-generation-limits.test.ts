@@ -6,7 +6,7 @@ import { diceFrom } from '../support/fuzz-values.ts'
 import { comesTrue, envelope, KEY } from '../support/inference-cases.ts'
 import type { Heard } from '../support/inference-client.ts'
 import { CHAT, type Stage, withScene } from '../support/inference-scene.ts'
-import { deferred } from '../support/tampered-db.ts'
+import { countStatements, deferred } from '../support/tampered-db.ts'
 
 const RATE_LIMITED = [429, 'rate_limit_error', 'rate_limit_exceeded']
 /** What the upstream's usual answer says it took. */
@@ -36,6 +36,25 @@ withScene((scene) => {
       const heard = await stage.chat(more)
       expect(heard.headers['x-ratelimit-remaining-tokens']).toBe(String(5_000 - onArrival(stage, more)))
       await comesTrue(async () => (await tokensLeft(stage)) === 5_000 - USUAL_TOKENS)
+    })
+
+    test('§8.1.2 R15 a long conversation that the key may not send is refused, and not read again and again', async () => {
+      const stage = await scene().stage()
+      const input = 'A long story. '.repeat(2_000)
+      const { json: first } = await stage.ask('/v1/responses', { body: { model: stage.model, input } })
+      await limitTo(stage, { tokens_per_minute: 5_000 })
+      const statements = countStatements(scene().tampering)
+      const goOn = () =>
+        stage.ask('/v1/responses', { body: { model: stage.model, input: 'Go on.', previous_response_id: first.id } })
+      const chains = async () =>
+        (await statements.while(async () => expect(envelope(await goOn())).toEqual(RATE_LIMITED))).filter((text) =>
+          text.includes('stored_response'),
+        )
+      expect(await chains()).toHaveLength(1) // nobody knows yet how long it is
+      for (let n = 0; n < 3; n++) expect(await chains()).toEqual([])
+      scene().tampering.rows = undefined
+      await limitTo(stage, { tokens_per_minute: 50_000 })
+      expect((await goOn()).status).toBe(200)
     })
 
     test('T-61 T-67 refused by tokens: Retry-After is true, and the request itself is not counted', async () => {
