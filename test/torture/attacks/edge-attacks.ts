@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { createKey } from '../../../src/keys/key.ts'
-import { type Arms, ATTACKER_ADDRESS, type Attack, CHAT, chat, paced } from './attack.ts'
+import { type Arms, ATTACKER_ADDRESS, type Attack, CHAT, paced } from './attack.ts'
 
 const KEYS = 1_000_000
 
@@ -90,22 +90,10 @@ const badKeys: Attack = {
   },
 }
 
-const deepHints: Attack = {
-  does: 'Sends hints, sessions and idempotency keys of the worst form that still fits into a head.',
-  guard: '§10.1: what is malformed is ignored, at no cost',
-  async run(arms) {
-    const deep = Buffer.from('['.repeat(6_000)).toString('base64url')
-    await paced(arms, 30, () =>
-      arms.ask({ method: 'POST', path: CHAT, headers: { 'agent-hints': deep }, body: chat(arms, { max_tokens: 1 }) }),
-    )
-  },
-}
-
 export const EDGE_ATTACKS = {
   'million-keys': millionKeys,
   'gzip-bomb': gzipBomb,
   slowloris,
   'header-flood': headerFlood,
   'bad-keys': badKeys,
-  'deep-hints': deepHints,
 }
