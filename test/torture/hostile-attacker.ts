@@ -36,7 +36,7 @@ async function carryOut({ attack, name, key }: Order, isOver: () => boolean): Pr
   const client = hostileClient(told.ports, ATTACKER_ADDRESS, key)
   const outcome: Outcome = { attack, statuses: {}, gained: [] }
   const arms: Arms = {
-    ...{ ...told, attack, servers: told.ports.length, isOver, client },
+    ...{ ...told, attack, key, servers: told.ports.length, isOver, client },
     async ask(asking) {
       const answer = await client.send(asking)
       outcome.statuses[answer.status] = (outcome.statuses[answer.status] ?? 0) + 1

@@ -20,7 +20,7 @@ export interface Produced {
 export interface Plan {
   /** The call fails, after its prompt was read. */
   fail?: boolean
-  /** Tokens that are thought and not shown. */
+  /** Of the tokens that it may have, so many are thought and not shown. */
   hidden?: number
   /** Between two pieces of a stream. */
   pace_ms?: number
@@ -94,8 +94,8 @@ const base = { id: 'chatcmpl-m', created: 1_763_208_000, model: 'm' }
 
 function whole(call: Produced, { plan = {} }: { plan?: Plan }, tokens: number, response: ServerResponse): void {
   const { hidden = 0 } = plan
-  call.output = tokens + hidden
-  const message = { role: 'assistant', content: textOf(tokens, plan) }
+  call.output = tokens
+  const message = { role: 'assistant', content: textOf(tokens - hidden, plan) }
   const choices = [{ index: 0, message, finish_reason: 'stop' }]
   json(response, { ...base, object: 'chat.completion', choices, usage: usageOf(call, hidden) })
 }
@@ -114,7 +114,7 @@ async function stream(
   const delta = (content: string, finish_reason: string | null = null) =>
     send([{ index: 0, delta: { content }, finish_reason }])
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
-  for (let left = tokens; left > 0 && !response.destroyed; left -= TOKENS_A_PIECE) {
+  for (let left = tokens - hidden; left > 0 && !response.destroyed; left -= TOKENS_A_PIECE) {
     const some = Math.min(left, TOKENS_A_PIECE)
     delta(textOf(some, plan))
     written.push({ at_ms: performance.now(), tokens: some })

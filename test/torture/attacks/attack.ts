@@ -14,6 +14,8 @@ export interface Attack {
 
 export interface Arms {
   attack: string
+  /** The admin key of its project. */
+  key: string
   /** How many servers there are. */
   servers: number
   ports: readonly number[]

@@ -33,33 +33,52 @@ const gzipBomb: Attack = {
 
 const SLOW_CONNECTIONS = 300
 
+/** How long each may last at a byte a second, with a second for the look and some for a busy machine. */
+const SLOW_MAX_MS = { head: 13_000, body: 20_000 }
+
 const slowloris: Attack = {
   does: 'Opens hundreds of connections and sends heads and bodies at a byte a second.',
-  guard: 'R2: a head has ten seconds, a body as long as its size allows',
+  guard: 'R2: a head has ten seconds, a body fifteen and then a least pace',
   async run(arms) {
-    const heads = [
-      'POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n{',
-      'GET /v1/models HTTP/1.1\r\nhost: a\r\nx-slow: ',
-    ]
-    let sockets: Socket[] = []
+    let open: SlowConnection[] = []
+    let outlived = 0
     while (!arms.isOver()) {
-      sockets = sockets.filter(({ destroyed }) => !destroyed)
-      while (sockets.length < SLOW_CONNECTIONS) {
-        const socket = open(arms, sockets.length)
-        socket.write(heads[sockets.length % heads.length] as string)
-        sockets.push(socket)
+      open = open.filter(({ socket }) => !socket.destroyed)
+      while (open.length < SLOW_CONNECTIONS) open.push(openSlowly(arms, open.length))
+      for (const one of open) {
+        one.socket.write('a')
+        if (!one.is_late && performance.now() - one.opened_ms > SLOW_MAX_MS[one.part]) {
+          one.is_late = true
+          outlived++
+        }
       }
-      for (const socket of sockets) socket.write('a')
       await sleep(1_000)
     }
-    for (const socket of sockets) socket.destroy()
+    for (const { socket } of open) socket.destroy()
+    if (outlived > 0) arms.gain(`${outlived} connections for as long as it likes`)
   },
 }
 
-function open({ ports }: Arms, n: number): Socket {
+interface SlowConnection {
+  socket: Socket
+  part: keyof typeof SLOW_MAX_MS
+  opened_ms: number
+  is_late: boolean
+}
+
+function openSlowly({ ports, key }: Arms, n: number): SlowConnection {
+  const part = n % 2 === 0 ? 'head' : 'body'
   const port = ports[n % ports.length] as number
   const socket = connect({ port, host: '127.0.0.1', localAddress: ATTACKER_ADDRESS })
-  return socket.on('error', () => {}).resume()
+  socket.on('error', () => {}).resume()
+  const authorized = `host: a\r\nauthorization: Bearer ${key}\r\n`
+  const json = 'content-type: application/json\r\ncontent-length: 1000000\r\n\r\n{'
+  socket.write(
+    part === 'head'
+      ? `GET /v1/models HTTP/1.1\r\n${authorized}x-slow: `
+      : `POST ${CHAT} HTTP/1.1\r\n${authorized}${json}`,
+  )
+  return { socket, part, opened_ms: performance.now(), is_late: false }
 }
 
 const headerFlood: Attack = {

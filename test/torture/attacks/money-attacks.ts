@@ -76,7 +76,7 @@ const leaveEarly: Attack = {
     await paced(arms, 8, () =>
       arms.ask({
         ...{ method: 'POST', path: CHAT, key, read_up_to: 2_500 },
-        body: chat(arms, { stream: true, max_tokens: 100, plan }),
+        body: chat(arms, { stream: true, max_tokens: 400, plan }),
       }),
     )
   },

@@ -24,16 +24,17 @@ const chain: Attack = {
   guard: 'R15: the rate of tokens refuses before anything long is read',
   async run(arms) {
     await newCluster(arms, ['plain'])
+    const { id, key } = await newKey(arms)
+    const ask = { method: 'POST', path: '/v1/responses', key }
     let previous: string | undefined
     for (let link = 0; link < LINKS; link++) {
       const input = 'A long story. '.repeat(LINK_BYTES / 14)
       const body = { model: 'plain', store: true, input, ...(previous && { previous_response_id: previous }) }
-      previous = String((await must(arms, { method: 'POST', path: '/v1/responses', body })).id)
+      previous = String((await must(arms, { ...ask, body })).id)
     }
-    const { id, key } = await newKey(arms)
-    await must(arms, { method: 'POST', path: `/v2/api-keys/${id}/limits`, body: { tokens_per_minute: 10 } })
+    await must(arms, { method: 'POST', path: `/v2/api-keys/${id}/limits`, body: { tokens_per_minute: 10_000 } })
     const body = { model: 'plain', input: 'Go on.', previous_response_id: previous }
-    await paced(arms, 10, () => arms.ask({ method: 'POST', path: '/v1/responses', key, body }), 4)
+    await paced(arms, 10, () => arms.ask({ ...ask, body }), 4)
   },
 }
 
