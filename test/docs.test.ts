@@ -238,3 +238,12 @@ function anchorsOf(path: string): string[] {
   )
   return [...explicit, ...headings]
 }
+
+test('every T and F number that a test or a source names is defined', () => {
+  const defined = read('docs/TESTING.md')
+  const files = globSync(['{src,test,cli,console,bench}/**/*.{ts,tsx}'])
+  const named = files.flatMap((path) => read(path).match(/(?<![%\w])(?:T-\d{2,3}|F\d{1,2})(?=[ ,:)\].])/g) ?? [])
+  const missing = [...new Set(named)].filter((name) => !defined.includes(`| ${name} |`))
+  expect(missing).toEqual([])
+  expect(new Set(named).size).toBeGreaterThan(80)
+})

@@ -1,4 +1,4 @@
-// §8, D-5: attempts take slots. On whichever engine this run is for.
+// §8: attempts take slots. On whichever engine this run is for.
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { freshDb, withDb } from '../../test/support/databases.ts'

@@ -1,4 +1,4 @@
-// §5.9, §8, T-73: how often may be tried what attackers try often. Each attempt takes a slot before it is made (D-5).
+// §5.9, §8, T-73: how often may be tried what attackers try often. Each attempt takes a slot before it is made.
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 
