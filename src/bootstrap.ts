@@ -4,7 +4,7 @@ import { emailAddress, FIRST_PROJECT_NAME, newPerson, newProject, type Project }
 import { accountStore } from './accounts/account-store.ts'
 import { type MintedLink, PLACEHOLDER_EMAIL } from './accounts/owner-link.ts'
 import { ownerLinkStore } from './accounts/owner-link-store.ts'
-import { mayBeAStrangers, takeAddressFrom } from './accounts/unconfirmed-store.ts'
+import { isUnverifiedClaim, takeAddressFrom } from './accounts/unconfirmed-store.ts'
 import { adoptKey, createKey, type MintedKey } from './keys/key.ts'
 import { keyStore } from './keys/key-store.ts'
 import type { Db } from './storage/db.ts'
@@ -74,7 +74,7 @@ export function foundProject(db: Db, founding: Founding, now: number): Promise<F
 async function found(tx: Db, { name, owner_email, verified, raw_key }: Founding, now: number): Promise<Founded> {
   const accounts = accountStore(tx)
   const known = await accounts.findByEmail(emailAddress(owner_email))
-  if (known && mayBeAStrangers(known)) await takeAddressFrom(tx, known)
+  if (known && isUnverifiedClaim(known)) await takeAddressFrom(tx, known)
   const owner = await accounts.upsertPerson(newPerson(owner_email, verified, now))
   const project = newProject(name, owner, now)
   await accounts.insertProject(project, now)

@@ -66,7 +66,7 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     })
     const { app, readiness, metrics } = service
     const leases = housekeepingLeases(db, identity.process_id, clock)
-    await enterTheLiving(service, leases, db, clock)
+    await registerProcess(service, leases, db, clock)
     counters?.shareAmong(await service.inference.budgets.living(clock.now()))
     const address = await app.listen({ host: config.host, port: config.port })
     const { written } = service.inference
@@ -89,7 +89,7 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
       await app.close()
       await service.inference.close() // what lives on here is renewed until it has ended
       await stopHousekeeping()
-      await farewell(service, leases).catch((err) => logger.warn({ err }, 'the store was away at the stop'))
+      await flushAndDeregister(service, leases).catch((err) => logger.warn({ err }, 'the store was away at the stop'))
       await counters?.close()
       await db.close()
       letGo()
@@ -112,7 +112,7 @@ function assertCanListen({ host, port }: Config): Promise<void> {
 }
 
 /** R43: from now on our holds are ours; on the embedded store, where we are alone, everybody else's go back at once. */
-async function enterTheLiving(
+async function registerProcess(
   { inference: { budgets } }: Service,
   leases: HousekeepingLeases,
   { engine }: OpenDb,
@@ -127,7 +127,10 @@ async function enterTheLiving(
 }
 
 /** What the other replicas would otherwise only notice after a while. */
-async function farewell({ uses, refusals, refused, inference }: Service, leases: HousekeepingLeases): Promise<void> {
+async function flushAndDeregister(
+  { uses, refusals, refused, inference }: Service,
+  leases: HousekeepingLeases,
+): Promise<void> {
   await uses.flush()
   await refusals.flush()
   await refused.flush()

@@ -10,7 +10,7 @@ import { type Invitation, memberStore } from './member-store.ts'
 import { deadLink, hashSecret } from './secret-token.ts'
 import { signInStore } from './sign-in-store.ts'
 import { tokenStore } from './token-store.ts'
-import { mayBeAStrangers, takeAddressFrom } from './unconfirmed-store.ts'
+import { isUnverifiedClaim, takeAddressFrom } from './unconfirmed-store.ts'
 
 /** A link as it was used, and in which request. */
 export interface Use {
@@ -97,7 +97,7 @@ export async function ownerOf(
   password_hash: string | null,
   now: number,
 ): Promise<Person> {
-  if (!mayBeAStrangers(known)) return known
+  if (!isUnverifiedClaim(known)) return known
   await takeAddressFrom(tx, known)
   return newcomer(tx, known.email, password_hash, now)
 }

@@ -7,7 +7,7 @@ import { signInStore } from './sign-in-store.ts'
 import { tokenStore } from './token-store.ts'
 
 /** An account without a password was made by the operator, or by nobody who could have been in it. */
-export const mayBeAStrangers = ({ verified_at, password_hash }: PersonWithPassword) =>
+export const isUnverifiedClaim = ({ verified_at, password_hash }: PersonWithPassword) =>
   verified_at === null && password_hash !== null
 
 /** From now on nobody is in it, or gets into it again. */

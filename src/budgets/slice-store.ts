@@ -187,7 +187,7 @@ export function slices(db: Db, process: string) {
     }
   }
 
-  /** Serves whoever waits. The last are told once nothing is held for nobody. Never rejects. */
+  /** Serves whoever waits. The last are told once an unused row has been released. Never rejects. */
   async function drain(account: Account): Promise<void> {
     account.busy = true
     for (;;) {

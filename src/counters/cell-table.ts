@@ -1,7 +1,7 @@
 // A bounded number of counted cells in typed arrays (T-74). However many subjects come, memory ends at the capacity,
 // and what must go is what nobody misses: a cell whose minute has passed, or else the one that rested longest. Cells
 // that are at half their limit or beyond stand in a list of their own and go last, so that nobody gets a fresh count
-// by sending strangers ahead.
+// by flooding new subjects.
 
 /** How a cell counts: over `size` numbers that begin at `base`, one for each second that it remembers. */
 export interface WindowRule {

@@ -1,8 +1,8 @@
-// THE PORT of fast, forgetful numbers (§8.1): how much went through in the last minute, and who holds a stream open.
+// THE PORT of volatile rate counters (§8.1): how much went through in the last minute, and who holds a stream open.
 // Each call is one decision over all that it names, so that an adapter on a shared store needs one round trip for it.
 // An adapter never rejects: where its store is away, it decides by itself, over its share (R50).
 
-import type { Soon } from '../core/soon.ts'
+import type { MaybePromise } from '../core/maybe-promise.ts'
 
 export type Layer = 'edge' | 'key' | 'project' // §8.1
 
@@ -71,12 +71,12 @@ export interface Correction {
 /** At once where the numbers are at hand, so that a request which is let through costs no promise. */
 export interface Counters {
   /** All of it or nothing: one refusal takes nothing of the others (R49). */
-  take(asks: readonly Ask[], now: number, lease?: LeaseAsk): Soon<Verdict>
+  take(asks: readonly Ask[], now: number, lease?: LeaseAsk): MaybePromise<Verdict>
   /** Into the second of the taking; where that has passed out of the minute, it no longer matters. */
-  correct(corrections: readonly Correction[]): Soon<void>
+  correct(corrections: readonly Correction[]): MaybePromise<void>
   /** Also brings back a lease that ran out although its stream is open. */
-  renew(leases: readonly Lease[], now: number): Soon<void>
-  release(lease: Lease): Soon<void>
+  renew(leases: readonly Lease[], now: number): MaybePromise<void>
+  release(lease: Lease): MaybePromise<void>
 }
 
 /** Counters that several replicas share, in a store that may be away (R50). */

@@ -1,4 +1,4 @@
-// Whether Redis is with us, and how it comes to be again (R50). One answer that is late or wrong, and nobody waits for
+// The connection state of Redis, and how it is restored (R50). One answer that is late or wrong, and nobody waits for
 // it any more; meanwhile one caller at a time asks, in the background, until it answers. Pauses grow and differ from
 // replica to replica, so that a Redis that comes back, or is slow, is not overrun by whoever missed it.
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,13 +22,13 @@ export interface SessionNeeds {
   url: string
   settling_ms: number
   /** Tells Redis what it has missed. Rejects where it does not answer after all. */
-  reunite(link: Link, turn: 'meeting' | 'settling' | 'beat'): Promise<'first' | 'same' | 'forgotten'>
+  resync(link: Link, turn: 'connect' | 'settling' | 'beat'): Promise<'first' | 'same' | 'forgotten'>
   onChange(change: { away: boolean; reason?: Error }): void
 }
 
 export type RedisSession = ReturnType<typeof redisSession>
 
-export function redisSession({ url, settling_ms, reunite, onChange }: SessionNeeds) {
+export function redisSession({ url, settling_ms, resync, onChange }: SessionNeeds) {
   let link: Link | undefined
   let shared = false
   let closed = false
@@ -40,7 +40,7 @@ export function redisSession({ url, settling_ms, reunite, onChange }: SessionNee
     try {
       const current = link ?? (await dial(url, DIAL_MS, (reason) => lost(current, reason)))
       link = current
-      if ((await reunite(current, 'meeting')) !== 'first') await settle(current)
+      if ((await resync(current, 'connect')) !== 'first') await settle(current)
       if (closed || link !== current) throw new Error('Redis hung up')
       shared = true
       shared_since_ms = performance.now()
@@ -55,7 +55,7 @@ export function redisSession({ url, settling_ms, reunite, onChange }: SessionNee
   async function settle(current: Link): Promise<void> {
     for (let turn = 0; turn < SETTLING_TURNS && !closed; turn++) {
       await sleep(settling_ms / SETTLING_TURNS, undefined, { ref: false })
-      if ((await reunite(current, 'settling')) === 'forgotten') turn = 0
+      if ((await resync(current, 'settling')) === 'forgotten') turn = 0
     }
   }
 
@@ -63,7 +63,7 @@ export function redisSession({ url, settling_ms, reunite, onChange }: SessionNee
     const current = shared ? link : undefined
     if (!current) return
     try {
-      if ((await reunite(current, 'beat')) === 'forgotten')
+      if ((await resync(current, 'beat')) === 'forgotten')
         lost(current, new Error('Redis has forgotten what was counted'))
     } catch (error) {
       lost(current, error as Error)

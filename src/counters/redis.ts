@@ -3,7 +3,7 @@
 // share (R50), and counts what it knows of the last minute into it; when Redis is back it is told what it missed.
 import type { Clock } from '../core/clock.ts'
 import { randomBase62 } from '../core/ids.ts'
-import type { Soon } from '../core/soon.ts'
+import type { MaybePromise } from '../core/maybe-promise.ts'
 import type { WindowRule } from './cell-table.ts'
 import type { Ask, Correction, Lease, LeaseAsk, SharedCounters, Verdict } from './counters.ts'
 import { memoryCounters } from './memory.ts'
@@ -46,7 +46,7 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
   const scripts = scriptsFor(rule.size)
   const names = namesIn(prefix)
   const missed = { corrections: [] as Correction[], releases: new Set<Lease>() }
-  const session = redisSession({ url, settling_ms, reunite, onChange: (change) => watching.onChange(change) })
+  const session = redisSession({ url, settling_ms, resync, onChange: (change) => watching.onChange(change) })
   let watching: Parameters<SharedCounters['watch']>[0] = { onChange() {}, onDecision() {} }
   let place = ALONE
   let era = ''
@@ -122,16 +122,16 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
   }
 
   /** What Redis must know before it decides again: streams that are open, and what was let through without it. */
-  async function reunite(link: Link, turn: 'meeting' | 'settling' | 'beat'): Promise<'first' | 'same' | 'forgotten'> {
+  async function resync(link: Link, turn: 'connect' | 'settling' | 'beat'): Promise<'first' | 'same' | 'forgotten'> {
     const run = async (...call: Parameters<Link['run']>) => answeredWithin(link.run(...call), CATCH_UP_MS)
     const time = timeFor(anyTime())
     const greeting = link.run(scripts.greet, [names.era], [time, randomBase62(12)])
-    const [store_ms, found] = (await answeredWithin(greeting, turn === 'meeting' ? answer_ms : CATCH_UP_MS)) as [
+    const [store_ms, found] = (await answeredWithin(greeting, turn === 'connect' ? answer_ms : CATCH_UP_MS)) as [
       number,
       string,
     ]
     const store_s = Math.floor(store_ms / 1_000)
-    if (turn === 'meeting') ahead_ms = Number.NEGATIVE_INFINITY
+    if (turn === 'connect') ahead_ms = Number.NEGATIVE_INFINITY
     setAhead(store_ms, anyTime())
     const outcome = era === '' ? 'first' : found === era ? 'same' : 'forgotten'
     if (outcome !== 'same') {
@@ -199,13 +199,13 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
       place = placeAmong(living, process_id)
     },
 
-    take(asks: readonly Ask[], now: number, lease?: LeaseAsk): Soon<Verdict> {
+    take(asks: readonly Ask[], now: number, lease?: LeaseAsk): MaybePromise<Verdict> {
       caller_ms = now
       const link = session.link()
       return link ? askStore(link, asks, now, lease) : decideHere(asks, localTime(now), lease)
     },
 
-    correct(corrections: readonly Correction[]): Soon<void> {
+    correct(corrections: readonly Correction[]): MaybePromise<void> {
       here.correct(corrections.map((one) => ({ ...one, second: one.second - ahead_s })))
       const of_store = corrections.filter((one) => {
         const entry = { second: one.second, cell: names.cell(one), amount: one.by }
@@ -217,14 +217,14 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
       if (missed.corrections.length < MISSED_MAX) missed.corrections.push(...of_store)
     },
 
-    renew(leases: readonly Lease[], now: number): Soon<void> {
+    renew(leases: readonly Lease[], now: number): MaybePromise<void> {
       caller_ms = now
       here.renew(leases, localTime(now))
       const link = session.link()
       if (link) return onStore(link, (run) => renewOn(run, leases))
     },
 
-    release(lease: Lease): Soon<void> {
+    release(lease: Lease): MaybePromise<void> {
       here.release(lease)
       const link = session.link()
       if (link)

@@ -2,14 +2,14 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Caller } from '../core/caller.ts'
 import type { Address } from '../core/ip-address.ts'
+import { type MaybePromise, settleNow } from '../core/maybe-promise.ts'
 import { Refusal } from '../core/refusal.ts'
 import { allows } from '../core/scopes.ts'
-import { type Soon, whenThere } from '../core/soon.ts'
 import { headerValues } from './routes.ts'
 
 /** How a raw key becomes a caller; the room of keys knows. */
 export interface Holders {
-  find(raw: string, from: () => Address | undefined): Soon<Caller | undefined>
+  find(raw: string, from: () => Address | undefined): MaybePromise<Caller | undefined>
 }
 
 /** How a browser that somebody signed in with becomes a caller; the room of accounts knows. */
@@ -31,10 +31,10 @@ export function authenticate(holders: Holders, browsers: Browsers, addressOf: Ad
       request.caller = caller
       done()
     }
-    if (isBrowsers(request)) whenThere(browsers.callerOf(request, reply), enter, done)
+    if (isBrowsers(request)) settleNow(browsers.callerOf(request, reply), enter, done)
     else if (raw === undefined) enter(undefined)
     else
-      whenThere(
+      settleNow(
         holders.find(raw, () => addressOf(request)),
         enter,
         done,

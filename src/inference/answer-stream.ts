@@ -39,7 +39,7 @@ export interface OpenedStream {
   forward(write: Write): Promise<Buffer | undefined>
   /** The upstream's own word of its failure was handed over: the client need not be told once more. */
   hasToldFailure(): boolean
-  /** After the last word: whatever is still to come is nobody's. */
+  /** After the last word: whatever is still to come is discarded. */
   leave(): void
   cancel(): void
 }

@@ -62,8 +62,8 @@ export type Answer =
   | { kind: 'unknown_model' }
   | { kind: 'none_fit'; dropped: readonly Dropped[] }
 
-/** A place that was thought of, with what is against it where something is. */
-interface Thought {
+/** A place that could take the call, with what is against it where something is. */
+interface Candidate {
   id: string
   reach: Reach
   /** What the call would be for, as own capacity names it. */
@@ -79,29 +79,29 @@ type Against = Omit<Dropped, 'target'>
 
 export function chooseRoute(question: Question, snapshot: Snapshot): Answer {
   const alias = snapshot.aliases.get(question.model)
-  const thoughts = alias ? ofRelease(alias.targets, question, snapshot) : ofProfiles(question, snapshot)
-  if (thoughts.length === 0) return { kind: 'unknown_model' }
-  const kept = keptBy(alias, thoughts, snapshot)
-  for (const thought of thoughts) thought.against = against(thought, kept, question, snapshot)
-  const fit = [...fitting(thoughts, false), ...fitting(thoughts, true)]
-  const dropped = thoughts.flatMap(({ id, against }) => (against ? [{ target: id, ...against }] : []))
+  const considered = alias ? ofRelease(alias.targets, question, snapshot) : ofProfiles(question, snapshot)
+  if (considered.length === 0) return { kind: 'unknown_model' }
+  const kept = keptBy(alias, considered, snapshot)
+  for (const candidate of considered) candidate.against = against(candidate, kept, question, snapshot)
+  const fit = [...fitting(considered, false), ...fitting(considered, true)]
+  const dropped = considered.flatMap(({ id, against }) => (against ? [{ target: id, ...against }] : []))
   if (fit.length === 0) return { kind: 'none_fit', dropped }
   const candidates = affineFirst(fit, question)
-  const passed_over = passedOver(thoughts, candidates[0] as Target)
+  const passed_over = passedOver(considered, candidates[0] as Target)
   return { kind: 'route', route: { candidates, dropped, passed_over, alias_release_id: alias?.release_id } }
 }
 
-const fitting = (thoughts: readonly Thought[], is_last: boolean): Target[] =>
-  thoughts.flatMap((one) => (one.target && !one.against && one.is_last === is_last ? one.target : []))
+const fitting = (considered: readonly Candidate[], is_last: boolean): Target[] =>
+  considered.flatMap((one) => (one.target && !one.against && one.is_last === is_last ? one.target : []))
 
 /** R83: those of weight 0 stand by: they come last, when nothing else can take the call. */
-function ofRelease(targets: readonly AliasTarget[], { seed }: Question, snapshot: Snapshot): Thought[] {
+function ofRelease(targets: readonly AliasTarget[], { seed }: Question, snapshot: Snapshot): Candidate[] {
   const first = pickTarget(targets, seed)
   const others = targets.filter((target) => target !== first).sort((a, b) => b.weight - a.weight)
-  return [first ?? [], ...others].flat().map((wanted) => thoughtOf(wanted, snapshot))
+  return [first ?? [], ...others].flat().map((wanted) => candidateOf(wanted, snapshot))
 }
 
-function thoughtOf(wanted: AliasTarget, snapshot: Snapshot): Thought {
+function candidateOf(wanted: AliasTarget, snapshot: Snapshot): Candidate {
   const { cluster_id, credential_id, model } = wanted
   const { gateway, clusters, credentials } = snapshot
   if (cluster_id !== undefined) {
@@ -117,7 +117,7 @@ function thoughtOf(wanted: AliasTarget, snapshot: Snapshot): Thought {
   return ofProvider(wanted.provider ?? '', model, gateway)
 }
 
-const gone = (reach: Reach, id: string, model: string, reason: string): Thought => ({
+const gone = (reach: Reach, id: string, model: string, reason: string): Candidate => ({
   id,
   reach,
   model,
@@ -126,7 +126,7 @@ const gone = (reach: Reach, id: string, model: string, reason: string): Thought 
   is_last: false,
 })
 
-function ofProvider(id: string, model: string, gateway: Gateway): Thought {
+function ofProvider(id: string, model: string, gateway: Gateway): Candidate {
   const [stand_in] = placeholderTargets(gateway, model)
   if (stand_in) return elsewhere(stand_in, model)
   const settings = gateway.providers.find((one) => one.id === id)
@@ -139,7 +139,7 @@ function ofProvider(id: string, model: string, gateway: Gateway): Thought {
 const passing = (reason: string | undefined): Against | undefined =>
   reason === undefined ? undefined : { kind: 'now', reason }
 
-const ofCluster = (cluster: ClusterFacts, model: string, gateway: Gateway): Thought => ({
+const ofCluster = (cluster: ClusterFacts, model: string, gateway: Gateway): Candidate => ({
   id: `cluster:${cluster.id}`,
   reach: 'cluster',
   model,
@@ -150,13 +150,13 @@ const ofCluster = (cluster: ClusterFacts, model: string, gateway: Gateway): Thou
 
 const NO_ADDRESS = 'it has no base_url, and no address of its provider is known'
 
-function ofCredential(credential: CredentialFacts, model: string, gateway: Gateway): Thought {
+function ofCredential(credential: CredentialFacts, model: string, gateway: Gateway): Candidate {
   const target = credentialTarget(credential, gateway, model)
   const against = passing(target ? reasonAgainstCredential(credential) : NO_ADDRESS)
   return { id: `credential:${credential.id}`, reach: 'credential', model, target, against, is_last: false }
 }
 
-const elsewhere = (target: Target, model: string, against?: Against): Thought => ({
+const elsewhere = (target: Target, model: string, against?: Against): Candidate => ({
   id: target.id,
   reach: 'elsewhere',
   model,
@@ -169,15 +169,15 @@ const elsewhere = (target: Target, model: string, against?: Against): Thought =>
  * The order of R40: own clusters, own credentials, a subscription, managed providers; a cluster that has fallen silent
  * only after all of them; else the placeholder.
  */
-function ofProfiles(question: Question, snapshot: Snapshot): Thought[] {
+function ofProfiles(question: Question, snapshot: Snapshot): Candidate[] {
   const { gateway, clusters, credentials } = snapshot
   const { model, now, inFlight } = question
   const own = clusters
     .filter((cluster) => servesModel(cluster, model))
     .map((cluster) => {
-      const thought = ofCluster(cluster, model, gateway)
-      thought.is_last = isSuspect(cluster, now)
-      return thought
+      const candidate = ofCluster(cluster, model, gateway)
+      candidate.is_last = isSuspect(cluster, now)
+      return candidate
     })
     .sort((a, b) => load(a) - load(b))
   const byok = credentials
@@ -187,7 +187,7 @@ function ofProfiles(question: Question, snapshot: Snapshot): Thought[] {
   if (real.length > 0 || isConfigured(gateway)) return real
   return placeholderTargets(gateway, model).map((target) => elsewhere(target, model))
 
-  function load({ id, target }: Thought): number {
+  function load({ id, target }: Candidate): number {
     return target ? inFlight(id) / target.dialling.max_concurrency : 0
   }
 }
@@ -196,7 +196,7 @@ function ofProfiles(question: Question, snapshot: Snapshot): Thought[] {
  * R72: under a subscription while it has allowance, then managed. One that is used up without overage keeps its model
  * from being billed: then only what another subscription allows is left.
  */
-function paidFor({ model, now }: Question, { gateway, subscriptions }: Snapshot): Thought[] {
+function paidFor({ model, now }: Question, { gateway, subscriptions }: Snapshot): Candidate[] {
   const managed = managedTargets(gateway, model)
   const running = subscriptions.filter(
     (one) => isActive(one, now) && managed.some(({ provider }) => provider === one.provider),
@@ -216,37 +216,37 @@ const usedUp = ({ id, plan }: Subscription) =>
   `the allowance of the subscription '${plan}' (${id}) is used up, and it has no overage`
 
 /** R73: which places the boundary keeps calls from; told by their reason. */
-function keptBy(alias: CurrentRelease | undefined, thoughts: readonly Thought[], snapshot: Snapshot): Keeping {
+function keptBy(alias: CurrentRelease | undefined, considered: readonly Candidate[], snapshot: Snapshot): Keeping {
   const boundary = alias?.boundary ?? snapshot.boundary
   if (boundary !== 'own_only') return () => false
-  if (thoughts.some(({ reach }) => reach !== 'elsewhere')) return ({ reach }) => reach === 'elsewhere'
+  if (considered.some(({ reach }) => reach !== 'elsewhere')) return ({ reach }) => reach === 'elsewhere'
   const { clusters, credentials, gateway } = snapshot
   return ({ model }) =>
     clusters.some((cluster) => servesModel(cluster, model)) ||
     credentials.some((credential) => credentialServes(credential, gateway, model))
 }
 
-type Keeping = (thought: Thought) => boolean
+type Keeping = (candidate: Candidate) => boolean
 
 const KEPT = 'the boundary is own_only: the model is served by the project’s own clusters and credentials alone'
 
 /** What lasts is told before what may pass. */
-function against(thought: Thought, isKept: Keeping, question: Question, snapshot: Snapshot): Against | undefined {
-  const { target } = thought
+function against(candidate: Candidate, isKept: Keeping, question: Question, snapshot: Snapshot): Against | undefined {
+  const { target } = candidate
   const { allowed_regions } = snapshot
   if (target && allowed_regions && !allowed_regions.includes(target.region))
     return { kind: 'region', reason: `the project does not allow region '${target.region}'` }
-  if (isKept(thought)) return { kind: 'boundary', reason: KEPT }
-  if (thought.against) return thought.against
-  const left_alone = question.leftAlone(thought.id)
+  if (isKept(candidate)) return { kind: 'boundary', reason: KEPT }
+  if (candidate.against) return candidate.against
+  const left_alone = question.leftAlone(candidate.id)
   return left_alone && { kind: 'now', ...left_alone }
 }
 
 /** R73: own capacity that would have come first, and does not get the call; but for regions that the project chose. */
-function passedOver(thoughts: readonly Thought[], first: Target): Dropped[] {
+function passedOver(considered: readonly Candidate[], first: Target): Dropped[] {
   const reach = reachOf(first)
-  const at = thoughts.findIndex(({ target }) => target === first)
-  return thoughts.slice(0, at).flatMap(({ id, reach: nearer, against, is_last }) => {
+  const at = considered.findIndex(({ target }) => target === first)
+  return considered.slice(0, at).flatMap(({ id, reach: nearer, against, is_last }) => {
     if (!isNearer(nearer, reach) || (against && against.kind !== 'now')) return []
     if (against) return [{ target: id, ...against }]
     return is_last ? [{ target: id, kind: 'now', reason: SILENT }] : []

@@ -1,8 +1,8 @@
 // §10.1, §10.2, R46: what the hints ask of the path, and what may be said of it afterwards. Pure.
 import type { Hints } from '../hints/hints.ts'
 
-/** The longest that any generation may take, with or without a deadline of its own. */
-export const DEADLINE_MAX_MS = 2 ** 31 - 1 // beyond it, a timer would fire at once
+/** Beyond it, a timer would fire at once. How long a generation may take at all is call-timer.ts's. */
+export const DEADLINE_MAX_MS = 2 ** 31 - 1
 
 export function deadlineAt(hints: Hints | undefined, received_at: number): number | undefined {
   const ms = hints?.qos?.deadline_ms

@@ -4,7 +4,7 @@
 import { AT_ONCE_BYTES, BUDGETS, isLarge, toldBounds } from '../core/foreign.ts'
 import { fieldFromEnd, jsonOrNone, skipSpace } from '../core/json-bytes.ts'
 import { isBeyond } from '../core/json-survey.ts'
-import type { Soon } from '../core/soon.ts'
+import type { MaybePromise } from '../core/maybe-promise.ts'
 import { inTurns } from '../core/turns.ts'
 import { UpstreamError } from '../providers/provider.ts'
 import type { Asked } from './call.ts'
@@ -19,7 +19,7 @@ const RESULT = { chat: 'choices', completions: 'choices', embeddings: 'data', re
 type Asking = Pick<Asked, 'kind' | 'input_estimate'>
 
 /** What the answer says or, where it does not, has probably taken. A promise where it is large, and searched. */
-export function tokensOf(asked: Asking, body: Buffer): Soon<TokenCounts> {
+export function tokensOf(asked: Asking, body: Buffer): MaybePromise<TokenCounts> {
   const told = readUsage(fieldFromEnd(body, 'usage', AT_ONCE_BYTES))
   if (told && isOrdinary(body, RESULT[asked.kind])) return told
   return isLarge(body) ? tokensOfLarge(asked, body) : tokensOfSmall(asked, body)

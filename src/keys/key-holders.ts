@@ -3,7 +3,7 @@
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Address } from '../core/ip-address.ts'
-import type { Soon } from '../core/soon.ts'
+import type { MaybePromise } from '../core/maybe-promise.ts'
 import { hashKey, isMintedForm } from './key.ts'
 import { isFromAllowed } from './key-terms.ts'
 import type { KeyUse } from './key-use.ts'
@@ -54,7 +54,7 @@ export async function keyHolders({ store, uses, clock, watch }: HolderNeeds) {
 
   return {
     /** R63: `from` is asked only for a key that is bound to networks. From elsewhere, such a key is unknown. */
-    find(raw: string, from: () => Address | undefined): Soon<Caller | undefined> {
+    find(raw: string, from: () => Address | undefined): MaybePromise<Caller | undefined> {
       const hash = hashKey(raw)
       const known = remembered.get(hash)
       if (known && clock.now() < (known.works_until ?? Number.POSITIVE_INFINITY)) return entering(known, from)

@@ -11,7 +11,7 @@ const behind = (forwarded_for: string, peer = '10.0.0.1') => proxies({ peer, for
 describe('T-72 what counts as one', () => {
   test.each([
     ['IPv4', '203.0.113.7', '203.0.113.7'],
-    ['IPv4 in IPv6 clothes', '::ffff:203.0.113.7', '203.0.113.7'],
+    ['IPv4-mapped IPv6', '::ffff:203.0.113.7', '203.0.113.7'],
     ['the same in hexadecimal', '::ffff:cb00:7107', '203.0.113.7'],
     ['the same at length', '0:0:0:0:0:FFFF:cb00:7107', '203.0.113.7'],
     ['IPv6', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],

@@ -1,6 +1,6 @@
 // §8.1, T-71, T-72: which address a request counts for. Only proxies that the operator listed are believed: the address
 // is the first from the right of X-Forwarded-For that is none of them. What it counts as: IPv4 by the address, also
-// where it comes in IPv6 clothes; IPv6 by the /64, since that is what one customer has.
+// where it comes IPv4-mapped; IPv6 by the /64, since that is what one customer has.
 import type { IncomingMessage } from 'node:http'
 import { type Address, type Cidr, canonicalAddress, isIn } from '../core/ip-address.ts'
 

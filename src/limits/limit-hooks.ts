@@ -10,8 +10,8 @@ import type {
 } from 'fastify'
 import type { Clock } from '../core/clock.ts'
 import type { Cidr } from '../core/ip-address.ts'
+import { settleNow } from '../core/maybe-promise.ts'
 import type { Refusal } from '../core/refusal.ts'
-import { whenThere } from '../core/soon.ts'
 import type { Ask, Counters, Layer, Verdict } from '../counters/counters.ts'
 import { arrivalOf, countedAddresses } from './client-address.ts'
 import { limitRefusal, policyName } from './limit-refusal.ts'
@@ -143,14 +143,14 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
       tellRates(request, reply, asks, verdict)
       done()
     }
-    whenThere(take(asks), tell, done)
+    settleNow(take(asks), tell, done)
   }
 
   const edge: onRequestHookHandler = (request, _reply, done) => {
     request.address = addressOf(arrivalOf(request.raw))
     request.counted = []
     const asks = [edgeAsk(request.route.config, request.address)]
-    whenThere(take(asks), (verdict) => done(decide(request, asks, verdict)), done)
+    settleNow(take(asks), (verdict) => done(decide(request, asks, verdict)), done)
   }
 
   const requests: onRequestHookHandler = (request, reply, done) => {
@@ -159,7 +159,7 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
       tellRates(request, reply, asks, verdict)
       done(decide(request, asks, verdict))
     }
-    whenThere(take(asks), tell, done)
+    settleNow(take(asks), tell, done)
   }
 
   /** Who was let in but not counted, as with a 403, is told as well. */

@@ -111,7 +111,7 @@ withScene(
           const stage = await scene().stage({ key: LIMIT })
           const { budgets } = heir.inference
           const gate = deferred()
-          await scene().housekeep('say that we live')
+          await scene().housekeep('heartbeat')
           stage.one.next({ wait: gate.promise })
           const paused = stage.openChat(...asked(one))
           await stage.one.request(1)
@@ -138,7 +138,7 @@ withScene(
         await stage.one.request(1)
         for (let n = 0; n < 5; n++) {
           scene().clock.advance(30 * SECOND_MS)
-          await scene().housekeep('say that we live')
+          await scene().housekeep('heartbeat')
           await heir.inference.budgets.returnOrphans(scene().clock.now())
         }
         expect((await stage.ledger()).holds).toHaveLength(1)
