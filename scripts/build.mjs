@@ -5,20 +5,25 @@ import { chmodSync, cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, filesIn } from './build-parts.mjs'
+import { bundle } from './bundle.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const TOOLS = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs', 'scripts/build-parts.mjs']
+const TOOLS = [
+  'package-lock.json',
+  'tsconfig.json',
+  ...['build', 'build-parts', 'bundle'].map((name) => `scripts/${name}.mjs`),
+]
 const isTest = (path) => /\.test\.tsx?$/.test(path)
-/** What the compiler leaves behind: the migrations, and the style of the reference page. */
-const isAsset = (path) => /\.(sql|css)$/.test(path)
+/** What is read while the server runs: migrations, a thread's script, what belongs to the reference page. */
+const isAsset = (path) => /\.(sql|css|mjs|js)$/.test(path)
 
 const server = {
   name: 'server',
-  inputs: ['src', 'cli', 'tsconfig.build.json', ...TOOLS],
+  inputs: ['src', 'cli', ...TOOLS],
   counts: (path) => !isTest(path),
   outputs: ['src', 'cli'],
   async make(folder) {
-    await run('typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', folder)
+    bundle(join(ROOT, 'cli/main.ts'), join(folder, 'cli'))
     for (const path of filesIn(ROOT, 'src').filter(isAsset)) cpSync(join(ROOT, path), join(folder, path))
     chmodSync(join(folder, 'cli/main.js'), 0o755)
   },

@@ -5,7 +5,7 @@ import { sealing } from './core/sealing.ts'
 import { openDataFolder, serverSecret, storeFile } from './storage/data-folder.ts'
 import { type OpenDb, sql } from './storage/db.ts'
 import { migrate } from './storage/migrate.ts'
-import { openPostgres } from './storage/postgres.ts'
+import type * as Postgres from './storage/postgres.ts'
 import { openSqlite } from './storage/sqlite.ts'
 import { usageArchive } from './usage/usage-archive-store.ts'
 
@@ -37,7 +37,7 @@ export async function openUnderAnySecret(
   openDataFolder(config.data_dir)
   const secret = config.secret ?? serverSecret(config.data_dir)
   const db = config.database_url
-    ? openPostgres(config.database_url, onIdleError ? { onIdleError } : {})
+    ? await openPostgres(config.database_url, onIdleError ? { onIdleError } : {})
     : openSqlite(storeFile(config.data_dir))
   try {
     if (config.database_url) await migratePatiently(config.database_url, clock)
@@ -49,9 +49,13 @@ export async function openUnderAnySecret(
   return { db, secret }
 }
 
+/** Loaded by those alone who have one. */
+const openPostgres = async (...asked: Parameters<typeof Postgres.openPostgres>) =>
+  (await import('./storage/postgres.ts')).openPostgres(...asked)
+
 /** Some migrations move whole tables, for which the usual seconds may be too few. */
 async function migratePatiently(url: string, clock: Clock): Promise<void> {
-  const db = openPostgres(url, { pool_max: 1, statement_timeout_ms: MIGRATION_STATEMENT_MS })
+  const db = await openPostgres(url, { pool_max: 1, statement_timeout_ms: MIGRATION_STATEMENT_MS })
   try {
     await migrateInTurn(db, clock)
     await usageArchive(db).makeMonths(clock.now())

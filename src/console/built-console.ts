@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Coding } from '../core/content-coding.ts'
+import { ownFile } from '../core/own-files.ts'
 
 export interface ConsoleFile {
   type: string
@@ -24,7 +25,7 @@ const TYPES: Record<string, string> = {
 
 // In a checkout the build stands below dist, in a build beside us. The sources of the console have an index too, but
 // nothing that was packed.
-const PLACES = ['../../dist/console', '../../console'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
+const PLACES = ['../dist/console', '../console'].map((path) => fileURLToPath(ownFile(path)))
 
 /** Undefined where nobody built it. */
 export function builtConsole(places: readonly string[] = PLACES): ConsoleFiles | undefined {

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { type Coding, contentCoding } from '../core/content-coding.ts'
+import { ownFile } from '../core/own-files.ts'
 import { JSON_TYPE } from './answers.ts'
 import { type ReferenceDocument, referencePage } from './reference-page.ts'
 
@@ -50,7 +51,7 @@ export function serveReferenceFiles(app: FastifyInstance): void {
   }
 }
 
-const beside = (name: string) => () => readFileSync(new URL(name, import.meta.url), 'utf8')
+const beside = (name: string) => () => readFileSync(ownFile(`http/${name}`), 'utf8')
 
 async function formsOf(make: () => string): Promise<Forms> {
   const identity = Buffer.from(make())

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
-import { createTransport } from 'nodemailer'
+import type { createTransport } from 'nodemailer'
 import { type Clock, rfc3339, SECOND_MS } from '../core/clock.ts'
 import { messageOf, type Sender } from './message.ts'
 import type { Mail } from './outbox-store.ts'
@@ -17,14 +17,11 @@ const SILENCE_MS = 20 * SECOND_MS
 export function bySmtp(smtp_url: string, public_url: string, clock: Clock): Deliver {
   const { url, from } = smtpSettings(smtp_url)
   const sender = senderOf(public_url, from)
-  const transport = createTransport({
-    url,
-    connectionTimeout: CONNECT_MS,
-    greetingTimeout: CONNECT_MS,
-    socketTimeout: SILENCE_MS,
-  })
+  const times = { connectionTimeout: CONNECT_MS, greetingTimeout: CONNECT_MS, socketTimeout: SILENCE_MS }
+  let transport: ReturnType<typeof createTransport> | undefined
   return async (mail, id) => {
     const envelope = { from: sender.address, to: mail.to }
+    transport ??= (await import('nodemailer')).createTransport({ url, ...times }) // few servers send any
     await transport.sendMail({ envelope, raw: messageOf(mail, id, sender, clock.now()) })
   }
 }

@@ -2,9 +2,10 @@
 // needs is in a file of its own (`….postgres.sql`), which follows the one of the same name for both.
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Clock, rfc3339 } from '../core/clock.ts'
+import { ownFile } from '../core/own-files.ts'
 import { fixed, type OpenDb, sql } from './db.ts'
 
-export const FOLDER = new URL('./migrations/', import.meta.url)
+export const FOLDER = ownFile('storage/migrations/')
 
 /** Applies what is missing and returns the names of what it applied, or 'busy' while another process does so. */
 export async function migrate(db: OpenDb, clock: Clock): Promise<string[] | 'busy'> {

@@ -1,6 +1,7 @@
 // The embedded store's second thread: what would keep the event loop waiting runs there, on a connection of its own.
 // One thread serves every store of the process. It is started when it is first needed, and again where it ended.
 import { Worker } from 'node:worker_threads'
+import { ownFile } from '../core/own-files.ts'
 import type { SqlValue } from './db.ts'
 import type { Lists } from './sqlite-connection.ts'
 
@@ -20,7 +21,7 @@ let last_id = 0
 const waiting = new Map<number, Waiting>()
 
 function start(): Worker {
-  const started = new Worker(new URL('./sqlite-thread.mjs', import.meta.url), { execArgv: [] })
+  const started = new Worker(ownFile('storage/sqlite-thread.mjs'), { execArgv: [] })
   started.on('message', ({ id, result, error }: Reply) => {
     const asked = waiting.get(id)
     waiting.delete(id)

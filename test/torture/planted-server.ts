@@ -1,16 +1,11 @@
 // The real server with one planted bug, or on a clock that the harness moves: `planted-server.ts <plant> [clock file]`.
 // Everything else is as in production, the build included: it starts as fast as the one without the bug.
 import { readFileSync } from 'node:fs'
-import type { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import type { serveUntilSignal } from '../../src/main.ts'
-import type { openStore } from '../../src/open-store.ts'
+import { serveUntilSignal } from '../../src/main.ts'
+import { openStore } from '../../src/open-store.ts'
 import { PLANTS, type Plant, type Planted } from './plants.ts'
-
-const built = (path: string) => import(new URL(`../../dist/src/${path}`, import.meta.url).href)
-const config: { readConfig: typeof readConfig } = await built('config.js')
-const main: { serveUntilSignal: typeof serveUntilSignal } = await built('main.js')
-const store: { openStore: typeof openStore } = await built('open-store.js')
 
 const [, , name, clock_file] = process.argv
 const plant: Planted | undefined = name === 'none' ? { meaning: 'No bug at all.' } : PLANTS[name as Plant]
@@ -19,10 +14,10 @@ await plant.install?.()
 
 const movedClock = (file: string) => ({ now: () => systemClock.now() + Number(readFileSync(file, 'utf8')) })
 
-process.exitCode = await main.serveUntilSignal(config.readConfig(), {
+process.exitCode = await serveUntilSignal(readConfig(), {
   ...(clock_file && { clock: movedClock(clock_file) }),
   async open(...settings: Parameters<typeof openStore>) {
-    const opened = await store.openStore(...settings)
+    const opened = await openStore(...settings)
     return { ...opened, db: plant.wrap?.(opened.db) ?? opened.db }
   },
 })

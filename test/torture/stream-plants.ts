@@ -1,6 +1,7 @@
 // Known bugs of the streaming path. They lie in nobody's store, so they are put under the server: into Node's own parts,
 // where the service listens for a client's leaving and passes it on.
 import { ServerResponse } from 'node:http'
+import { Stop } from '../../src/core/stop-signal.ts'
 
 /** Whoever waits for the end of an answer waits for ever, unless the answer comes to its own end. */
 export function deaf(): void {
@@ -14,9 +15,7 @@ export function deaf(): void {
 }
 
 /** The news that a client has left goes no further. */
-export async function upstreamKept(): Promise<void> {
-  const built = new URL('../../dist/src/core/stop-signal.js', import.meta.url)
-  const { Stop }: typeof import('../../src/core/stop-signal.ts') = await import(built.href)
+export function upstreamKept(): void {
   const { stop } = Stop.prototype
   Stop.prototype.stop = function (reason: unknown) {
     if ((reason as Error | undefined)?.name !== 'ClientLeft') stop.call(this, reason)
