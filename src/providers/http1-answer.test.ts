@@ -105,6 +105,7 @@ describe('T-86 what is not believed', () => {
     ['HTTP/2 in the clear', 'PRI * HTTP/2.0\r\n\r\n'],
     ['a status of four digits', head('HTTP/1.1 2000 OK')],
     ['a status of 600', head('HTTP/1.1 600 Odd')],
+    ['R77 more interim answers than anybody sends', head('HTTP/1.1 103 Early Hints').repeat(17)],
     ['an unasked change of protocol', head('HTTP/1.1 101 Switching Protocols', 'Upgrade: h2c')],
     ['a length and an encoding', head(OK, 'Content-Length: 5', 'Transfer-Encoding: chunked')],
     ['two lengths', head(OK, 'Content-Length: 5', 'Content-Length: 6')],

@@ -4,6 +4,7 @@
 const HEAD_MAX_BYTES = 32 * 1024
 const LINE_MAX_BYTES = 4 * 1024
 const TRAILERS_MAX_BYTES = 16 * 1024
+const INTERIM_MAX = 16 // a server has little to say before its answer; one that never stops would keep us busy
 
 export interface AnswerHead {
   status: number
@@ -45,6 +46,7 @@ export class AnswerParser {
   #held: Buffer | undefined
   /** Bytes still to come of the body or of the chunk. */
   #left = 0
+  #interim = 0
   #trailer_bytes = 0
   /** Whether another answer may follow on this connection; not where more came than the answer had. */
   keeps_alive = false
@@ -102,7 +104,8 @@ export class AnswerParser {
     const rest = bytes.subarray(end + HEAD_END.length)
     if (status < 200) {
       if (status === 101) throw new WireError('a change of protocol that nobody asked for')
-      return rest // an interim answer; the real one follows
+      if (++this.#interim > INTERIM_MAX) throw new WireError('interim answers without end')
+      return rest // the real one follows
     }
     this.#frame(version, status, headers)
     this.#events.head({ status, headers })
