@@ -3,11 +3,15 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { SignUpMode } from './accounts/account.ts'
 import { accountRoutes } from './accounts/account-routes.ts'
 import { memberRoutes } from './accounts/member-routes.ts'
+import { projectsMustExist } from './accounts/operator-hooks.ts'
+import { operatorProjectRoutes } from './accounts/operator-project-routes.ts'
+import { operatorProject } from './accounts/operator-store.ts'
 import type { PasswordHashing } from './accounts/password.ts'
 import { projectRoutes } from './accounts/project-routes.ts'
 import { attentionRoutes } from './attention/attention-routes.ts'
 import { auditChanges } from './audit/audit-hooks.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
+import { foundProject } from './bootstrap.ts'
 import { carveStore } from './budgets/carve-store.ts'
 import { cachePlanRoutes } from './cache-plan/cache-plan-routes.ts'
 import { clusterRoutes } from './clusters/cluster-routes.ts'
@@ -41,6 +45,7 @@ import { keyStore, watchHolders } from './keys/key-store.ts'
 import { keyUse } from './keys/key-use.ts'
 import { arrivalOf, wholeAddresses } from './limits/client-address.ts'
 import { keyLimitsRoutes } from './limits/key-limits-routes.ts'
+import { operatorQuotaRoutes } from './limits/operator-quota-routes.ts'
 import { keepQuotas } from './limits/quota-hooks.ts'
 import type { Deliver } from './mail/delivery.ts'
 import { aliasRoutes } from './models/alias-routes.ts'
@@ -55,11 +60,13 @@ import { refusedCalls } from './refusals/refused-calls.ts'
 import { replaceSettings } from './reload.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import type { Db, OpenDb } from './storage/db.ts'
+import { operatorSubscriptionRoutes } from './subscriptions/operator-subscription-routes.ts'
 import { subscriptionRoutes } from './subscriptions/subscription-routes.ts'
 import { metrics } from './telemetry/metrics.ts'
 import { measureRequests } from './telemetry/metrics-hooks.ts'
 import { readinessOf } from './telemetry/readiness.ts'
 import { telemetryRoutes } from './telemetry/telemetry-routes.ts'
+import { operatorUsageRoutes } from './usage/operator-usage-routes.ts'
 import { traceRoutes } from './usage/trace-routes.ts'
 import { usageRoutes } from './usage/usage-routes.ts'
 
@@ -164,7 +171,7 @@ export async function buildService(parts: Parts) {
       done()
     })
     api.addHook('onRequest', authenticate(holders, people.signIns, whereFrom)) // §5 → 401
-    api.addHook('onRequest', authorize) //                   R3 → 403
+    api.addHook('onRequest', authorize(operatorProject(db))) // R3, R79 → 403
     api.addHook('onRequest', limits.requests) //             §8.1.2, §8.1.3 → 429
     api.addHook('onSend', limits.tellUncounted)
     keepQuotas(api, { clock, quotas: settings.quotas }) //   R70 → 429
@@ -193,6 +200,13 @@ export async function buildService(parts: Parts) {
     await api.register(gatewayRoutes, { version, store: db.engine, sign_up, gateway, limits: settings.limits })
     await api.register(modelRoutes, { snapshots, listedAt: inference.listedAt })
     await api.register(explainRoutes, { path })
+    await api.register(async (operator) => {
+      projectsMustExist(operator)
+      await operator.register(operatorProjectRoutes, { clock, foundProject })
+      await operator.register(operatorQuotaRoutes, { quotas: settings.quotas })
+      await operator.register(operatorSubscriptionRoutes, { clock })
+      await operator.register(operatorUsageRoutes)
+    })
     await api.register(v1Routes, { path })
     await api.register(responseRoutes, { path, seals, gateway })
   })

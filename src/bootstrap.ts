@@ -2,6 +2,7 @@
 // more than another link, while nobody can sign in to that project.
 import { emailAddress, FIRST_PROJECT_NAME, newPerson, newProject, type Project } from './accounts/account.ts'
 import { accountStore } from './accounts/account-store.ts'
+import { operatorStore } from './accounts/operator-store.ts'
 import { type MintedLink, PLACEHOLDER_EMAIL } from './accounts/owner-link.ts'
 import { ownerLinkStore } from './accounts/owner-link-store.ts'
 import { isUnverifiedClaim, takeAddressFrom } from './accounts/unconfirmed-store.ts'
@@ -37,7 +38,10 @@ export async function foundFirstProject(
 ): Promise<FirstFounded | 'exists' | 'busy'> {
   return db.transaction(async (tx) => {
     if (!(await tx.tryLock('switchyard bootstrap'))) return 'busy'
-    if (await accountStore(tx).hasProjects()) return 'exists'
+    if (await accountStore(tx).hasProjects()) {
+      await operatorStore(tx).appoint() // where a version before this founded it
+      return 'exists'
+    }
     const founded = await found(tx, { ...FIRST, raw_key }, now)
     return { ...founded, owner_link: await ownerLinkStore(tx).mint(founded.project.id, now) }
   })
@@ -78,6 +82,7 @@ async function found(tx: Db, { name, owner_email, verified, raw_key }: Founding,
   const owner = await accounts.upsertPerson(newPerson(owner_email, verified, now))
   const project = newProject(name, owner, now)
   await accounts.insertProject(project, now)
+  await operatorStore(tx).appoint()
   const key = raw_key
     ? adoptKey(project.id, raw_key, now)
     : createKey(project.id, { name: 'admin', scopes: ['admin'] }, now)

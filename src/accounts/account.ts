@@ -49,10 +49,10 @@ export function newProject(name: string, owner: Person, now: number): Project {
 }
 
 /** Addresses are compared in lower case: people do not tell Ada@example.com from ada@example.com. */
-export function emailAddress(text: string): string {
+export function emailAddress(text: string, field = 'email'): string {
   const email = text.trim().toLowerCase()
   if (email.length > EMAIL_MAX || !EMAIL.test(email))
-    throw new Refusal('invalid_request', "'email' must be an e-mail address.")
+    throw new Refusal('invalid_request', `'${field}' must be an e-mail address.`)
   return email
 }
 

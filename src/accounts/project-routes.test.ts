@@ -9,6 +9,7 @@ const identity = ({ status, body }: Answer) => [status, body.error?.type, body.e
 
 withService((service) => {
   test('§5.8 200: the project of the key, without what was not set', async () => {
+    await service().operator() // R79: what comes after it is an ordinary project
     const { get, project } = await service().newProject()
     expect((await get(PROJECT)).body).toEqual({
       id: project.id,

@@ -30,7 +30,7 @@ export const projectRoutes: Routes<{ places: Places }> = async (app, { places })
   app.get(
     '/v2/project',
     {
-      config: { scope: 'read', class: 'read' },
+      config: { scope: 'read', class: 'read', while_suspended: true },
       schema: { tags, summary: 'Retrieve the project', response: { 200: ProjectState } },
     },
     async ({ caller, db }) => projectWith(db, caller.project_id),
@@ -58,7 +58,8 @@ export const projectRoutes: Routes<{ places: Places }> = async (app, { places })
         summary: 'Set the spending cap',
         description:
           'For all keys of the project together. `null` clears the cap, `0` blocks every generation, an absent field ' +
-          'changes nothing. With `overage_enabled` the cap refuses nothing; limits of keys stay as hard as they are.',
+          'changes nothing. With `overage_enabled` the cap refuses nothing; limits of keys, and a cap that the ' +
+          'operator set, stay as hard as they are.',
         body: ProjectCap,
         response: { 200: ProjectState },
       },

@@ -11,6 +11,9 @@ interface Row {
   created_at: string
   verified_at: string | null
   cap_micros: number | null
+  operator_cap_micros: number | null
+  suspended_at: string | null
+  operator_id: string | null
   spent_micros: number
   held_micros: number
   allowed_regions: string | null
@@ -31,8 +34,10 @@ export function projectStore(db: Db) {
     async find(project_id: string): Promise<ProjectState | undefined> {
       const [row] = await db.rows<Row>(sql`
         SELECT p.id, p.name, p.created_at, o.verified_at, p.cap_micros, p.spent_micros, p.held_micros,
-               p.allowed_regions, p.overage_enabled, p.boundary
-        FROM project p JOIN person o ON o.id = p.owner_id WHERE p.id = ${project_id}`)
+               p.allowed_regions, p.overage_enabled, p.boundary, p.operator_cap_micros, p.suspended_at,
+               s.value AS operator_id
+        FROM project p JOIN person o ON o.id = p.owner_id LEFT JOIN setting s ON s.name = 'operator_project'
+        WHERE p.id = ${project_id}`)
       return row && fromRow(row)
     },
 
@@ -86,12 +91,16 @@ export function projectStore(db: Db) {
   }
 }
 
-function fromRow({ verified_at, cap_micros, overage_enabled, allowed_regions, ...row }: Row): ProjectState {
+function fromRow({ verified_at, overage_enabled, allowed_regions, ...more }: Row): ProjectState {
+  const { cap_micros, operator_cap_micros, suspended_at, operator_id, ...row } = more
   return {
     ...row,
     object: 'project',
     owner_verified: verified_at !== null,
     ...(cap_micros !== null && { cap_micros }),
+    ...(operator_cap_micros !== null && { operator_cap_micros }),
+    ...(suspended_at !== null && { suspended_at }),
+    ...(operator_id === row.id && { is_operator: true as const }),
     overage_enabled: overage_enabled === 1,
     ...(allowed_regions !== null && { allowed_regions: JSON.parse(allowed_regions) }),
   }

@@ -30,6 +30,15 @@ export const ProjectState = Type.Object(
     owner_verified: Type.Boolean({ description: 'Whether the owner’s e-mail address is verified.' }),
     created_at: time(),
     cap_micros: Type.Optional(Type.Integer({ description: 'Spending cap in micro-USD; absent without a cap.' })),
+    operator_cap_micros: Type.Optional(
+      Type.Integer({ description: 'What the operator lets it spend; absent without such a cap. The lower cap binds.' }),
+    ),
+    suspended_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Since when the operator serves it nothing; absent otherwise.' }),
+    ),
+    is_operator: Type.Optional(
+      Type.Literal(true, { description: 'It is the project of the first start: its admins run the service.' }),
+    ),
     overage_enabled: Type.Boolean({
       description: 'With overage the cap refuses nothing: what is above it is counted.',
     }),

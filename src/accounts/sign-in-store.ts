@@ -49,7 +49,7 @@ export function signInStore(db: Db) {
     async findCaller(secret: string, now: number): Promise<{ caller: Caller; expires_at: number } | undefined> {
       const [row] = await db.rows<CallerRow>(sql`
         SELECT s.id AS key_id, s.person_id, s.expires_at, m.project_id, m.role, o.verified_at, p.cap_micros,
-               p.overage_enabled, p.routing_epoch
+               p.operator_cap_micros, p.overage_enabled, p.suspended_at, p.share, p.routing_epoch
         FROM sign_in s
           JOIN membership m ON m.person_id = s.person_id AND m.project_id = s.project_id
           JOIN project p ON p.id = s.project_id
@@ -119,7 +119,10 @@ interface CallerRow {
   role: Role
   verified_at: string | null
   cap_micros: number | null
+  operator_cap_micros: number | null
   overage_enabled: number
+  suspended_at: string | null
+  share: number
   routing_epoch: number
 }
 
@@ -135,6 +138,8 @@ function callerOf(row: CallerRow): Caller {
     budget_micros: undefined,
     project_cap_micros: hardCap(row),
     ...(countsOverage(row) && { counts_overage: true as const }),
+    ...(row.suspended_at !== null && { is_suspended: true as const }),
+    ...(row.share !== 1 && { share: row.share }),
     routing_epoch,
   }
 }

@@ -9,6 +9,7 @@ interface ProjectRow {
   name: string
   verified_at: string | null
   cap_micros: number | null
+  operator_cap_micros: number | null
   used_micros: number
   spent_micros: number
   overage_enabled: number
@@ -31,14 +32,15 @@ export function attentionStore(db: Db) {
   const projectOf = async (project_id: string): Promise<AttentionFacts['project'] | undefined> => {
     const [row] = await db.rows<ProjectRow>(sql`
       SELECT p.name, o.verified_at, p.cap_micros, p.spent_micros + p.held_micros AS used_micros,
-             p.spent_micros, p.overage_enabled
+             p.spent_micros, p.overage_enabled, p.operator_cap_micros
       FROM project p JOIN person o ON o.id = p.owner_id WHERE p.id = ${project_id}`)
     if (!row) return undefined
-    const { name, cap_micros: limit_micros, used_micros, spent_micros } = row
+    const { name, cap_micros: limit_micros, operator_cap_micros, used_micros, spent_micros } = row
     const overage_enabled = row.overage_enabled === 1
     const spending = { id: project_id, name, used_micros, spent_micros, overage_enabled }
     const cap = limit_micros === null ? undefined : { limit_micros, ...spending }
-    return { id: project_id, name, owner_verified: row.verified_at !== null, cap }
+    const operator_cap = operator_cap_micros === null ? undefined : { ...spending, limit_micros: operator_cap_micros }
+    return { id: project_id, name, owner_verified: row.verified_at !== null, cap, operator_cap }
   }
 
   const keysOf = (project_id: string) =>

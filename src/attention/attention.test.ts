@@ -41,6 +41,26 @@ test('R6 a limit of 0 was meant to block, and the cap of the project counts like
   expect(told({ project: { ...QUIET.project, cap } })).toEqual(['critical project_cap prj_1'])
 })
 
+test.each<[string, number | undefined, boolean, number | undefined, string[]]>([
+  ['the operator’s alone', undefined, false, 100, ['critical project_cap prj_1']],
+  ['the operator’s below the own', 1_000, false, 100, ['critical project_cap prj_1']],
+  ['the own below the operator’s', 100, false, 1_000, ['critical project_cap prj_1']],
+  ['both alike: told once', 100, false, 100, ['critical project_cap prj_1']],
+  [
+    'overage lifts the own, and not the operator’s',
+    50,
+    true,
+    100,
+    ['critical project_cap prj_1', 'warning project_overage prj_1'],
+  ],
+  ['far from the operator’s', undefined, false, 1_000, []],
+])('R79 of two caps the lower is told: %s', (_case, own, overage_enabled, operators, expected) => {
+  const spending = { id: 'prj_1', name: 'home', used_micros: 96 }
+  const cap = own === undefined ? undefined : { ...spending, limit_micros: own, spent_micros: 96, overage_enabled }
+  const operator_cap = operators === undefined ? undefined : { ...spending, limit_micros: operators }
+  expect(told({ project: { ...QUIET.project, cap, operator_cap } })).toEqual(expected)
+})
+
 function cluster(more: Partial<ClusterState>): ClusterState {
   const autoscaling = { min_replicas: 2, max_replicas: 4, target_ttft_ms: 500 }
   const when = { created_ms: NOON - 30 * DAY_MS, last_heartbeat_ms: NOON - 10 * SECOND_MS }

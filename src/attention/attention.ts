@@ -71,7 +71,14 @@ export type ClusterState = Pick<Cluster, 'id' | 'name' | 'status'> & {
 }
 
 export interface AttentionFacts {
-  project: { id: string; name: string; owner_verified: boolean; cap: CapFacts | undefined }
+  project: {
+    id: string
+    name: string
+    owner_verified: boolean
+    cap: CapFacts | undefined
+    /** R79: the operator's. */
+    operator_cap?: SpendingFacts | undefined
+  }
   keys: readonly SpendingFacts[]
   clusters: readonly ClusterState[]
   credentials: readonly { id: string; name: string; provider: string; status: string }[]
@@ -108,7 +115,7 @@ type About = AttentionItem['about']
 export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[] {
   const { project, keys, clusters, credentials, subscriptions } = facts
   const items = [
-    ...(project.cap ? ofCap(project.cap, { type: 'project', ...named(project) }) : []),
+    ...ofCaps(project, { type: 'project', ...named(project) }),
     ...keys.flatMap((key) => spending('key_budget', { type: 'api_key', ...named(key) }, key)),
     ...clusters.flatMap((cluster) => ofCluster(cluster, now)),
     ...facts.left_alone.flatMap((left) => ofTarget(left, facts)),
@@ -125,6 +132,16 @@ const named = ({ id, name }: { id: string; name: string }) => ({ id, name })
 
 function item(severity: Severity, kind: AttentionItem['kind'], about: About, sentence: string): AttentionItem {
   return { object: 'attention_item', severity, kind, about, sentence }
+}
+
+/** R79: of two caps that refuse, the lower is told. */
+function ofCaps({ cap, operator_cap }: AttentionFacts['project'], about: About): AttentionItem[] {
+  const own = cap && !cap.overage_enabled ? cap.limit_micros : Number.POSITIVE_INFINITY
+  const operators = operator_cap?.limit_micros ?? Number.POSITIVE_INFINITY
+  return [
+    ...(cap && (cap.overage_enabled || own <= operators) ? ofCap(cap, about) : []),
+    ...(operator_cap && operators < own ? spending('project_cap', about, operator_cap) : []),
+  ]
 }
 
 /** R72: with overage nothing is refused, so nothing is urgent; but what is above the cap is told. */

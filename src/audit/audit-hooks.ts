@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify'
 import type { Clock } from '../core/clock.ts'
 import type { Db } from '../storage/db.ts'
-import { actionOf, entryOf, isAudited, targetOf } from './audit.ts'
+import { actionOf, concernedBy, entryOf, isAudited, type NewEntry, targetOf } from './audit.ts'
 import { auditStore } from './audit-store.ts'
 
 /** Must come before the hook that makes POSTs idempotent, whose transaction then goes around this one. */
@@ -25,10 +25,19 @@ function recordedWith(handler: RouteHandlerMethod, action: string, clock: Clock)
     return db.transaction(async (tx) => {
       request.db = tx
       const result = await handler.call(this, request, reply)
-      await auditStore(tx).insert(entry(request, action, targetOf(result, request.params), clock.now()))
+      const done = entry(request, action, targetOf(result, request.params), clock.now())
+      await auditStore(tx).insert(done)
+      if (request.route.config.operator) await noteWhereConcerned(tx, done, concernedBy(result, request.params))
       return result
     })
   }
+}
+
+/** R79: under no name of the operator's own project. */
+async function noteWhereConcerned(tx: Db, done: NewEntry, project_id: string | undefined): Promise<void> {
+  if (project_id === undefined || project_id === done.project_id) return
+  const { action, target, request_id, created_ms } = done
+  await auditStore(tx).insert(entryOf({ project_id, actor: 'operator', action, target, request_id }, created_ms))
 }
 
 /** No transaction may wait for the world outside. An entry without its deed is possible then, never the other way. */

@@ -9,7 +9,7 @@ export const auditRoutes: Routes = async (app) => {
   app.get(
     '/v2/audit-log',
     {
-      config: { scope: 'admin', class: 'read' }, // R74
+      config: { scope: 'admin', class: 'read', while_suspended: true }, // R74
       schema: {
         tags: ['Audit log'],
         summary: 'Who did what, newest first',

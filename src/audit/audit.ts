@@ -12,7 +12,7 @@ export const AuditEntry = Type.Object(
     id: Type.String({ description: 'Opaque, begins `aud_`.' }),
     object: Type.Literal('audit_entry'),
     actor: Type.String({
-      description: 'The key (`key_…`) or the person (`usr_…`) who did it, or `operator` for the command line.',
+      description: 'The key (`key_…`) or the person (`usr_…`) who did it, or `operator` for whoever runs the service.',
     }),
     action: Type.String({ description: 'The endpoint: `POST /v2/api-keys/{key_id}/budget`.' }),
     target: Type.Optional(Type.String({ description: 'The id of what it was done to.' })),
@@ -60,6 +60,13 @@ export function targetOf(result: unknown, params: unknown): string | undefined {
   const { id } = (result ?? {}) as { id?: unknown }
   if (typeof id === 'string') return id
   return Object.values((params ?? {}) as Record<string, string>)[0]
+}
+
+/** R79: whom a deed of the operator's was done to. It is on record there as well. */
+export function concernedBy(result: unknown, params: unknown): string | undefined {
+  const { project_id } = (params ?? {}) as { project_id?: string }
+  const made = (result ?? {}) as { id?: string; project_id?: string }
+  return project_id ?? made.project_id ?? made.id
 }
 
 const LIMIT_MAX = 10_000

@@ -34,17 +34,21 @@ export interface Settlement {
   overage_micros?: number
 }
 
-/** A project's cap as it is stored. */
+/** A project's caps as they are stored: its own, and the operator's (R79). */
 export interface Cap {
   cap_micros: number | null
+  operator_cap_micros: number | null
   overage_enabled: number
 }
 
-/** R72: with overage a cap refuses nothing. */
-export const hardCap = ({ cap_micros, overage_enabled }: Cap): number | undefined =>
-  overage_enabled === 1 ? undefined : (cap_micros ?? undefined)
+/** R79: the lower binds. R72: with overage the project's own refuses nothing; the operator's always does. */
+export function hardCap({ cap_micros, operator_cap_micros, overage_enabled }: Cap): number | undefined {
+  const own = overage_enabled === 1 ? null : cap_micros
+  if (own === null || operator_cap_micros === null) return own ?? operator_cap_micros ?? undefined
+  return Math.min(own, operator_cap_micros)
+}
 
-export const countsOverage = ({ cap_micros, overage_enabled }: Cap): boolean =>
+export const countsOverage = ({ cap_micros, overage_enabled }: Pick<Cap, 'cap_micros' | 'overage_enabled'>): boolean =>
   cap_micros !== null && overage_enabled === 1
 
 /** R72: the part of a charge that is above the cap, by what the project has spent with it. */
@@ -66,7 +70,8 @@ export function quotaExceeded(limit: Limit, resets_at?: number): Refusal {
     key: "This call does not fit into what is left of the API key's spending limit. Raise the limit, or ask for less.",
     window: `This call does not fit into what is left of the API key's limit for this window.${anew}`,
     project:
-      "This call does not fit into what is left of the project's cap. Raise the cap, enable overage, or ask for less.",
+      "This call does not fit into what is left of the project's cap. Raise the cap, enable overage, or ask for " +
+      'less. Where the cap is the operator’s, only the operator raises it.',
   }[limit]
   return new Refusal('quota_exceeded', message, { headers: { 'x-should-retry': 'false' } })
 }

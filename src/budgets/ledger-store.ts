@@ -27,16 +27,18 @@ export async function noteHeld(tx: Db, hold: Hold, process: string, now: number)
 }
 
 /**
- * What the cap leaves then; null where there is none, or with overage. Never beyond what a number can tell, cap or
- * none: children may be given any sum.
+ * What the lower cap leaves then; null where there is none, or only one with overage. Never beyond what a number can
+ * tell, cap or none: children may be given any sum.
  */
 export async function raiseProject(tx: Db, project_id: string, micros: number): Promise<number | null> {
   const [raised] = await tx.rows<{ left_micros: number | null }>(sql`
     UPDATE project SET held_micros = held_micros + ${micros}
     WHERE id = ${project_id}
       AND (cap_micros IS NULL OR overage_enabled = 1 OR spent_micros + held_micros + ${micros} <= cap_micros)
+      AND (operator_cap_micros IS NULL OR spent_micros + held_micros + ${micros} <= operator_cap_micros)
       AND spent_micros + held_micros + ${micros} <= ${Number.MAX_SAFE_INTEGER}
-    RETURNING CASE WHEN overage_enabled = 1 THEN NULL ELSE cap_micros - spent_micros - held_micros END AS left_micros`)
+    RETURNING CASE WHEN overage_enabled = 1 OR cap_micros IS NULL OR operator_cap_micros < cap_micros
+      THEN operator_cap_micros ELSE cap_micros END - spent_micros - held_micros AS left_micros`)
   if (!raised) throw new DoesNotFit('project')
   return raised.left_micros
 }

@@ -34,8 +34,8 @@ export async function leftFor(db: Db, { key_id, project_id, parent_id }: Spender
     SELECT k.budget_micros - k.spent_micros - k.held_micros AS by_key,
            k.window_limit_micros - k.held_micros -
              CASE WHEN k.window_ends_at > ${now} THEN k.window_spent_micros ELSE 0 END AS by_window,
-           CASE WHEN p.overage_enabled = 1 THEN NULL
-             ELSE p.cap_micros - p.spent_micros - p.held_micros END AS by_project,
+           CASE WHEN p.overage_enabled = 1 OR p.cap_micros IS NULL OR p.operator_cap_micros < p.cap_micros
+             THEN p.operator_cap_micros ELSE p.cap_micros END - p.spent_micros - p.held_micros AS by_project,
            k.window_period AS period, k.expires_at, k.returned_at,
            (SELECT COUNT(*) FROM api_key c WHERE c.project_id = p.id AND c.parent_id IS NOT NULL
               AND c.returned_at IS NULL AND c.expires_at <= ${now}) AS due

@@ -12,10 +12,14 @@ export interface Caller {
   owner_verified: boolean
   /** §4.4: undefined without a limit. Whether a call fits is decided where the money is, not by this. */
   budget_micros: number | undefined
-  /** Undefined without a cap, and where the cap refuses nothing. */
+  /** The lower of the operator's cap and the project's own, where that refuses anything; undefined without either. */
   project_cap_micros: number | undefined
   /** R72: there is a cap that refuses nothing; what is above it is counted. */
   counts_overage?: true
+  /** R79: the operator suspended the project. */
+  is_suspended?: true
+  /** R78, R79: what the project weighs where projects ask for the same slots; absent where it is 1. */
+  share?: number
   /** R65: undefined without a limit by the calendar. */
   window_limit_micros?: number
   /** R64: only of a child key. */

@@ -1,5 +1,5 @@
 // §5: bearer key or session cookie → caller (401), then what the caller may do (403).
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Caller } from '../core/caller.ts'
 import type { Address } from '../core/ip-address.ts'
 import { type MaybePromise, settleNow } from '../core/maybe-promise.ts'
@@ -60,14 +60,38 @@ const unauthenticated = (raw: string | undefined) =>
 export const invalidKey = (message = 'This API key is not valid: it is mistyped, unknown or revoked.') =>
   new Refusal('invalid_api_key', message, { headers: { 'www-authenticate': 'Bearer' } })
 
-export const authorize: onRequestHookHandler = (request, _reply, done) => {
-  const { scope, verified_owner, forbidden } = request.route.config
-  const { scopes, owner_verified } = request.caller
+/** R79: whether this is the project that the first start made; the room of accounts knows. */
+export type IsOperators = (project_id: string) => Soon<boolean>
+
+export const authorize =
+  (isOperators: IsOperators): onRequestHookHandler =>
+  ({ route, caller, params }, _reply, done) => {
+    const refused = refusalOf(route.config, caller, params)
+    if (refused || !route.config.operator) return done(refused)
+    whenThere(isOperators(caller.project_id), (is) => done(is ? undefined : operatorsAlone()), done)
+  }
+
+function refusalOf(config: FastifyContextConfig, caller: Caller, params: unknown): Refusal | undefined {
+  const { scope, verified_owner, forbidden, while_suspended } = config
+  const { scopes, owner_verified, is_suspended } = caller
+  if (is_suspended && !(while_suspended && allows(scopes, 'admin'))) return suspended()
   if (scope && !allows(scopes, scope))
-    return done(
-      new Refusal('insufficient_scope', `This needs a key with the '${scope}' scope; yours has: ${scopes.join(', ')}.`),
+    return new Refusal(
+      'insufficient_scope',
+      `This needs a key with the '${scope}' scope; yours has: ${scopes.join(', ')}.`,
     )
   if (verified_owner && !owner_verified)
-    return done(new Refusal('insufficient_scope', "Verify the project owner's e-mail address before creating keys."))
-  done(forbidden?.(request.caller, request.params))
+    return new Refusal('insufficient_scope', "Verify the project owner's e-mail address before creating keys.")
+  return forbidden?.(caller, params)
 }
+
+/** The same words for every path and every id: none of them tells what there is (0215). */
+const operatorsAlone = () =>
+  new Refusal('insufficient_scope', 'This belongs to whoever runs this service, and not to a project.')
+
+const suspended = () =>
+  new Refusal(
+    'project_suspended',
+    'This project is suspended by whoever runs this service. Ask them. An admin can still read its usage.',
+    { headers: { 'x-should-retry': 'false' } },
+  )

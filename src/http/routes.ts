@@ -24,6 +24,10 @@ declare module 'fastify' {
     public?: true
     /** §5.6: only for projects whose owner has a verified e-mail address. */
     verified_owner?: true
+    /** R79: only for whoever runs the service: an admin of the project that the first start made. */
+    operator?: true
+    /** R79: an admin may read this of a project that the operator suspended. */
+    while_suspended?: true
     /** What scopes alone do not tell: asked before any kept answer is looked for. */
     forbidden?(caller: Caller, params: unknown): Refusal | undefined
     /** Put on record though no admin's scope is needed. */

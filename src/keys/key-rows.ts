@@ -77,7 +77,10 @@ export interface HolderRow {
   budget_micros: number | null
   window_limit_micros: number | null
   cap_micros: number | null
+  operator_cap_micros: number | null
   overage_enabled: number
+  suspended_at: string | null
+  share: number
   routing_epoch: number
   requests_per_minute: number | null
   tokens_per_minute: number | null
@@ -110,6 +113,8 @@ export function holderOf(row: HolderRow, by: 'hash' | 'previous_hash'): Caller {
   }
   if (row.window_limit_micros !== null) caller.window_limit_micros = row.window_limit_micros
   if (countsOverage(row)) caller.counts_overage = true
+  if (row.suspended_at !== null) caller.is_suspended = true
+  if (row.share !== 1) caller.share = row.share
   if (row.parent_id !== null) caller.parent_id = row.parent_id
   const ends = by === 'hash' ? [row.expires_at] : [row.expires_at, row.previous_expires_at]
   const works_until = Math.min(...ends.map((end) => end ?? Number.POSITIVE_INFINITY))

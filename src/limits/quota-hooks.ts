@@ -40,11 +40,13 @@ export function keepQuotas(app: FastifyInstance, { clock, quotas }: Needs): void
 
   async function takeOne(tx: Db, project_id: string, { kind, present }: Adds): Promise<void> {
     const store = quotaStore(tx)
-    const [max, now] = [quotas[kind], clock.now()]
-    if (await store.take(project_id, kind, max)) return
-    if (!mayCount(project_id, kind, now)) throw beyondQuota(kind, max)
-    await store.recount(project_id, kind, present(project_id, now))
-    if (!(await store.take(project_id, kind, max))) throw beyondQuota(kind, max)
+    const now = clock.now()
+    if (await store.take(project_id, kind, quotas[kind])) return
+    if (mayCount(project_id, kind, now)) {
+      await store.recount(project_id, kind, present(project_id, now))
+      if (await store.take(project_id, kind, quotas[kind])) return
+    }
+    throw beyondQuota(kind, (await store.own(project_id))[kind] ?? quotas[kind])
   }
 
   const takingOne = (handler: RouteHandlerMethod, adds: Adds): RouteHandlerMethod =>

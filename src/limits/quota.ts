@@ -3,8 +3,10 @@
 import { type Static, Type } from 'typebox'
 import { Refusal } from '../core/refusal.ts'
 
+export const QUOTA_MAX = 100_000_000
+
 const Most = (fallback: number, description: string) =>
-  Type.Integer({ minimum: 1, maximum: 100_000_000, default: fallback, description })
+  Type.Integer({ minimum: 1, maximum: QUOTA_MAX, default: fallback, description })
 
 export const QuotasShape = Type.Object(
   {
@@ -21,6 +23,7 @@ export const QuotasShape = Type.Object(
 )
 export type Quotas = Static<typeof QuotasShape>
 export type QuotaKind = keyof Quotas
+export const QUOTA_KINDS = Object.keys(QuotasShape.properties) as QuotaKind[]
 
 /** For a minute after a count, the count is believed: whoever stands at a bound must not make us count at every try. */
 export const RECOUNT_AFTER_MS = 60_000

@@ -29,6 +29,7 @@ export type RefusalKind = (typeof REFUSAL_KINDS)[number]
 
 const BY_NAME: { [Name in RefusalName]?: RefusalKind } = {
   insufficient_scope: 'scope',
+  project_suspended: 'scope',
   idempotency_conflict: 'idempotency',
   not_found: 'not_found',
   model_not_found: 'not_found',

@@ -7,16 +7,23 @@ import { NewSubscription, Subscription, subscribe } from './subscription.ts'
 import { subscriptionStore } from './subscription-store.ts'
 
 const Params = Type.Object({ subscription_id: Type.String({ description: 'Begins `sub_`.' }) })
-const manage = { scope: 'admin', class: 'read' } as const
+const manage = { scope: 'admin', class: 'read', operator: true } as const // R79
 const watch = { scope: 'read', class: 'read' } as const
 const tags = ['Subscriptions']
+const OPERATORS = 'Only in the project that runs the service; for others, the operator does it at /v2/operator.'
 
 export const subscriptionRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
   app.post(
     '/v2/subscriptions',
     {
       config: manage,
-      schema: { tags, summary: 'Add a subscription', body: NewSubscription, response: { 200: Subscription } },
+      schema: {
+        tags,
+        summary: 'Add a subscription',
+        description: OPERATORS,
+        body: NewSubscription,
+        response: { 200: Subscription },
+      },
     },
     async ({ caller, body, db }) => {
       const subscription = subscribe(caller.project_id, body, clock.now())
@@ -51,7 +58,7 @@ export const subscriptionRoutes: Routes<{ clock: Clock }> = async (app, { clock 
       schema: {
         tags,
         summary: 'Cancel a subscription',
-        description: 'At once: the next call no longer runs under it. It stays in the list.',
+        description: `At once: the next call no longer runs under it. It stays in the list. ${OPERATORS}`,
         params: Params,
         response: { 200: Subscription },
       },

@@ -11,8 +11,9 @@ const EVENT_COLUMNS = Object.keys(UsageEvent.properties).filter((name) => name !
 const SUM_COLUMNS = Object.keys(UsageGroup.properties).slice(Object.keys(UsageGroup.properties).indexOf('events'))
 
 /** Of events, or of groups of them. */
-export const columnsOf = (group_by: readonly Group[]) =>
-  group_by.length === 0 ? EVENT_COLUMNS : [...group_by, ...SUM_COLUMNS]
+export const columnsOf = (group_by: readonly Group[]) => (group_by.length === 0 ? EVENT_COLUMNS : sumColumns(group_by))
+
+export const sumColumns = (group_by: readonly Group[]) => [...group_by, ...SUM_COLUMNS]
 
 /** A table that is written row by row. */
 export const csvTable = (columns: readonly string[]): ListFormat<object> => ({

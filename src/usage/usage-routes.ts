@@ -27,7 +27,7 @@ const Answer = {
     'text/csv': { schema: Type.String() },
   },
 }
-const watch = { scope: 'read', class: 'read' } as const
+const watch = { scope: 'read', class: 'read', while_suspended: true } as const
 const tags = ['Usage']
 
 export const usageRoutes: Routes = async (app) => {

@@ -229,6 +229,9 @@ function grouping(group_by: readonly Group[], parts: Sql, limit: number): Sql {
   const names = GROUPS.filter((name) => group_by.includes(name))
   const rest = names.filter((name) => name !== 'day')
   const order = [...(names.includes('day') ? ['day DESC'] : []), 'charged_micros DESC', ...rest]
+  // Without a group there is one sum, and none at all where nothing was used.
+  if (names.length === 0)
+    return joined(fixed(`SELECT ${SUMS} FROM (`), parts, fixed(') AS part HAVING SUM(events) > 0'))
   return joined(
     fixed(`SELECT ${names.join(', ')}, ${SUMS} FROM (`),
     parts,

@@ -6,7 +6,7 @@ import { parseCidr } from '../../src/core/ip-address.ts'
 import { SCOPES } from '../../src/core/scopes.ts'
 import { sql } from '../../src/storage/db.ts'
 import { browserOn, newPerson, PASSWORD, watched, withoutEdge } from '../support/browser.ts'
-import { scopeByRuling, walkOf } from '../support/routes.ts'
+import { isOperators, scopeByRuling, walkOf } from '../support/routes.ts'
 import { type Answer, startService, type TestService, withService } from '../support/service.ts'
 import { mutateSql, type Tampering } from '../support/tampered-db.ts'
 
@@ -248,6 +248,7 @@ withService((service) => {
     /** Every route with every role: who got in, and who should have. `/v1` is for keys alone. */
     async function wronglyJudged(of: TestService, letters = mails): Promise<string[]> {
       const wrong: string[] = []
+      await of.operator() // R79: so that what comes after it is nobody's but its own
       for (const role of ROLES) {
         const person = await memberWith(role, of, letters)
         for (const walk of walkOf(of.routes).filter(({ isPublic }) => !isPublic)) {
@@ -255,7 +256,7 @@ withService((service) => {
             headers: { cookie: String(person.jar.cookie), 'sec-fetch-site': 'same-origin' },
           })
           const needed = walk.route.endsWith('/heartbeat') ? 'admin' : scopeByRuling(walk) // R74: members are no keys
-          const allowed = SCOPES.indexOf(SCOPE_OF[role]) >= SCOPES.indexOf(needed)
+          const allowed = SCOPES.indexOf(SCOPE_OF[role]) >= SCOPES.indexOf(needed) && !isOperators(walk)
           const expected = walk.route.startsWith('/v1/')
             ? status === 401
             : (status === 403) !== allowed && status !== 401
@@ -265,8 +266,27 @@ withService((service) => {
       return wrong
     }
 
-    test('R3 every registered route lets in the roles that the ruling names, and nobody else', async () => {
+    test('R3, R79 every registered route lets in the roles that the ruling names, and nobody else', async () => {
       expect(await wronglyJudged(service())).toEqual([])
+    })
+
+    test('R79 who signed in is the operator where they own the project that runs the service, and look at it', async () => {
+      const { project_id } = await service().operator()
+      const person = await newPerson(service(), mails)
+      const status = async () => (await person.get('/v2/operator/projects')).status
+      const join = (role: Role) =>
+        service().db.rows(sql`
+          INSERT INTO membership (project_id, person_id, role, created_at, sequence)
+          VALUES (${project_id}, ${person.person_id}, ${role}, '', 1)
+          ON CONFLICT (project_id, person_id) DO UPDATE SET role = excluded.role`)
+      expect(await status()).toBe(403)
+      await join('member')
+      await person.post('/auth/project', { project_id })
+      expect(await status()).toBe(403)
+      await join('owner')
+      expect(await status()).toBe(200)
+      await person.post('/auth/project', { project_id: person.project_id })
+      expect(await status()).toBe(403)
     })
 
     test('R3 planted: a role that is read as another is caught', async () => {

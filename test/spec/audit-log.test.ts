@@ -27,7 +27,9 @@ const { mails, options } = watched({ tampering: {}, parts: { verifyCredential } 
 /** A change of each kind: the body it takes, and what must be there before. */
 interface Change {
   body?: unknown
-  make?: (project: TestProject, service: TestService) => Promise<Record<string, string>>
+  make?: (project: Pick<TestProject, 'post'>, service: TestService) => Promise<Record<string, string>>
+  /** R79: by whoever runs the service. */
+  by?: 'operator'
 }
 
 const PLAN = { plan: 'pro', provider: 'openai', input_discount_pct: 20, allowance_tokens: 1_000 }
@@ -60,8 +62,19 @@ const CHANGES: Record<string, Change> = {
   'POST /v2/provider-credentials': { body: { provider: 'openai', name: 'ours', secret: 'sk-of-our-own' } },
   'DELETE /v2/provider-credentials/:credential_id': { make: newCredential },
   'POST /v2/provider-credentials/:credential_id/verify': { make: newCredential },
-  'POST /v2/subscriptions': { body: PLAN },
-  'POST /v2/subscriptions/:subscription_id/cancel': { make: newSubscription },
+  'POST /v2/subscriptions': { body: PLAN, by: 'operator' },
+  'POST /v2/subscriptions/:subscription_id/cancel': { make: newSubscription, by: 'operator' },
+  'POST /v2/operator/projects': { body: { name: 'quay', owner_email: 'quay@example.com' }, by: 'operator' },
+  'POST /v2/operator/projects/:project_id/cap': { make: newTenant, body: { limit_usd: 5 }, by: 'operator' },
+  'POST /v2/operator/projects/:project_id/share': { make: newTenant, body: { share: 2 }, by: 'operator' },
+  'POST /v2/operator/projects/:project_id/quotas': { make: newTenant, body: { keys: 5 }, by: 'operator' },
+  'POST /v2/operator/projects/:project_id/suspend': { make: newTenant, by: 'operator' },
+  'POST /v2/operator/projects/:project_id/resume': { make: newTenant, by: 'operator' },
+  'POST /v2/operator/projects/:project_id/subscriptions': { make: newTenant, body: PLAN, by: 'operator' },
+  'POST /v2/operator/projects/:project_id/subscriptions/:subscription_id/cancel': {
+    make: newTenantsSubscription,
+    by: 'operator',
+  },
 }
 
 withService((service) => {
@@ -80,8 +93,8 @@ withService((service) => {
       const untried = routes.filter((route) => !(route in CHANGES))
       expect(untried).toEqual([])
       for (const route of routes) {
-        const { body, make } = CHANGES[route] ?? {}
-        const project = await service().newProject()
+        const { body, make, by } = CHANGES[route] ?? {}
+        const project = by ? await service().operator() : await service().newProject()
         const params = make ? await make(project, service()) : {}
         const before = await entriesOf(project)
         const [method = '', path = ''] = route.split(' ')
@@ -98,6 +111,28 @@ withService((service) => {
           target: answer.body.id ?? Object.values(params)[0],
           request_id: answer.headers['x-request-id'],
           created_at: service().clock.rfc3339(),
+        })
+      }
+    })
+
+    test('R79 what the operator does to a project is on record there too, in the same request, and names no key', async () => {
+      const operators = Object.entries(CHANGES).filter(([route]) => route.startsWith('POST /v2/operator/'))
+      expect(operators.length).toBeGreaterThan(7)
+      for (const [route, { body, make }] of operators) {
+        const operator = await service().operator()
+        const params = make ? await make(operator, service()) : {}
+        const path = route.slice('POST '.length).replace(/:(\w+)/g, (_whole, name: string) => params[name] ?? '')
+        const asked = route.endsWith('/projects') ? { name: 'dock', owner_email: 'dock@example.com' } : body
+        const answer = await operator.post(path, asked)
+        const project_id = params.project_id ?? answer.body.id
+        const [latest] = await service().db.rows<Entry>(sql`
+          SELECT actor, action, target, request_id FROM audit_entry WHERE project_id = ${project_id}
+          ORDER BY sequence DESC LIMIT 1`)
+        expect(latest, route).toEqual({
+          actor: 'operator',
+          action: route.replace(/:(\w+)/g, '{$1}'),
+          target: answer.body.id ?? params.project_id,
+          request_id: answer.headers['x-request-id'],
         })
       }
     })
@@ -301,20 +336,20 @@ withService((service) => {
   })
 }, options)
 
-async function newKey({ post }: TestProject) {
+async function newKey({ post }: Pick<TestProject, 'post'>) {
   return { key_id: (await post(KEYS, { name: 'other' })).body.id as string }
 }
 
-async function newCluster({ post }: TestProject) {
+async function newCluster({ post }: Pick<TestProject, 'post'>) {
   return { cluster_id: (await post('/v2/byoc/clusters', { name: 'atlas', region: 'eu' })).body.id as string }
 }
 
-async function newAlias({ post }: TestProject) {
+async function newAlias({ post }: Pick<TestProject, 'post'>) {
   await post('/v2/aliases', { name: 'fast', targets: [{ provider: 'openai', model: 'gpt-4o' }] })
   return { name: 'fast' }
 }
 
-async function newRelease(project: TestProject) {
+async function newRelease(project: Pick<TestProject, 'post'>) {
   await newAlias(project)
   const release = await project.post('/v2/aliases/fast/releases', {
     targets: [{ provider: 'openai', model: 'gpt-4o-mini' }],
@@ -322,16 +357,26 @@ async function newRelease(project: TestProject) {
   return { release_id: release.body.id as string }
 }
 
-async function newCredential({ post }: TestProject) {
+async function newCredential({ post }: Pick<TestProject, 'post'>) {
   const body = { provider: 'openai', name: 'ours', secret: 'sk-of-our-own' }
   return { credential_id: (await post('/v2/provider-credentials', body)).body.id as string }
 }
 
-async function newSubscription({ post }: TestProject) {
+async function newSubscription({ post }: Pick<TestProject, 'post'>) {
   return { subscription_id: (await post('/v2/subscriptions', PLAN)).body.id as string }
 }
 
-async function newMember(project: TestProject, service: TestService) {
+async function newTenant(_operator: Pick<TestProject, 'post'>, service: TestService) {
+  return { project_id: (await service.newProject()).project.id }
+}
+
+async function newTenantsSubscription({ post }: Pick<TestProject, 'post'>, service: TestService) {
+  const { project_id } = await newTenant({ post }, service)
+  const made = await post(`/v2/operator/projects/${project_id}/subscriptions`, PLAN)
+  return { project_id, subscription_id: made.body.id as string }
+}
+
+async function newMember(project: Pick<TestProject, 'post'>, service: TestService) {
   const email = newEmail()
   await project.post('/v2/members/invitations', { email, role: 'member' })
   await settle(service)

@@ -71,7 +71,7 @@ withScene((scene) => {
     const pcr = (await stage.post('/v2/provider-credentials', credential)).body.id
     await db.rows(sql`UPDATE provider_credential SET status = 'refused' WHERE id = ${pcr} RETURNING id`)
     const plan = { plan: 'pro', provider: 'openai', input_discount_pct: 5, allowance_tokens: 100 }
-    const sub = (await stage.post('/v2/subscriptions', plan)).body.id
+    const sub = (await stage.subscribe(plan)).body.id
     await db.rows(sql`UPDATE subscription SET used_tokens = 80 WHERE id = ${sub} RETURNING id`)
     expect(await ownOf(stage)).toEqual([
       `critical credential_refused provider_credential ${pcr}`,

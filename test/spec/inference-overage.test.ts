@@ -104,7 +104,7 @@ withScene((scene) => {
   describe('a subscription', () => {
     async function subscribed(stage: Stage, overage_enabled: boolean | undefined) {
       const plan = { plan: 'pro', provider: stage.first, input_discount_pct: 40, allowance_tokens: 10 }
-      await stage.post('/v2/subscriptions', { ...plan, ...(overage_enabled !== undefined && { overage_enabled }) })
+      await stage.subscribe({ ...plan, ...(overage_enabled !== undefined && { overage_enabled }) })
     }
 
     test.each([false, undefined])(

@@ -235,7 +235,7 @@ withScene(
           allowance_tokens: 15,
           overage_enabled: true,
         }
-        const { body: subscription } = await stage.post('/v2/subscriptions', plan)
+        const { body: subscription } = await stage.subscribe(plan)
         const first = await stage.chat() // 11 tokens in: 11 − 4 + 14
         expect(first.headers).toMatchObject({
           'agent-execution-profile': 'subscription',

@@ -88,7 +88,10 @@ export async function startScene({ stages = 60, config = {}, gateway = true }: S
     const models = { model: `model-${n}`, both: `both-${n}`, hasty: `hasty-${n}`, narrow: `narrow-${n}` }
     const names = { ...models, first: `one-${n}`, second: `two-${n}` }
     const ways = waysOf(service, origin, { project_id: home.project.id, key: home.key, model: names.model })
-    return { ...home, ...names, ...ways, one, two }
+    /** R79: what a project is given, the operator gives it. */
+    const subscribe = async (plan: object) =>
+      (await service.operator()).post(`/v2/operator/projects/${home.project.id}/subscriptions`, plan)
+    return { ...home, ...names, ...ways, subscribe, one, two }
   }
 
   async function stop(): Promise<void> {

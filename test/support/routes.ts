@@ -30,9 +30,14 @@ export function walkOf(routes: readonly RouteOptions[]): Walk[] {
  * the caller's own has children by an admin only.
  */
 export function scopeByRuling({ method, route }: Walk): Scope {
+  if (route.startsWith('/v2/operator/')) return 'admin' // R79
   if (route === '/v2/audit-log') return 'admin' // R74
   if (method === 'GET' || method === 'HEAD' || /^\/v2\/(byoc\/hicache-(plan|estimate)|route-explain)$/.test(route))
     return 'read'
   const generates = /^\/v1\/|^\/v2\/(responses|agent-hints|sessions)(\/|$)/.test(route)
   return generates || /\/heartbeat$/.test(route) ? 'inference' : 'admin'
 }
+
+/** R79: what an admin may do only in the project that runs the service; told from the address alone, like the scope. */
+export const isOperators = ({ method, route }: Pick<Walk, 'method' | 'route'>): boolean =>
+  route.startsWith('/v2/operator/') || (method === 'POST' && route.startsWith('/v2/subscriptions'))

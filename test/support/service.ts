@@ -14,7 +14,7 @@ import { housekeepingLeases } from '../../src/housekeeping-lease.ts'
 import { createKey } from '../../src/keys/key.ts'
 import { keyStore } from '../../src/keys/key-store.ts'
 import { slidingWindow } from '../../src/limits/sliding-window.ts'
-import type { OpenDb } from '../../src/storage/db.ts'
+import { type OpenDb, sql } from '../../src/storage/db.ts'
 import { type HeldClock, heldClock } from './clock.ts'
 import { type Conformance, conformanceWith, type OpenApi } from './conformance.ts'
 import { clusterRedis, contentsOf, ENGINE, type Engine, freshDb } from './databases.ts'
@@ -103,6 +103,17 @@ export async function buildTestService({ engine, log = [], tampering = {}, parts
     return { project, key: key.raw, key_id: key.api_key.id, keyWith, ...first.as(key.raw) }
   }
 
+  /** R79: the project that runs the service, made where none is there yet, and a further admin key of it. */
+  async function operator() {
+    const appointed = () => db.rows<{ value: string }>(sql`SELECT value FROM setting WHERE name = 'operator_project'`)
+    if ((await appointed()).length === 0) await newProject()
+    const [{ value: project_id } = { value: '' }] = await appointed()
+    const minted = createKey(project_id, { name: 'operator', scopes: ['admin'] }, clock.now())
+    await keyStore(db).insert(minted, clock.now())
+    const keyWith = (...scopes: Scope[]) => insertKey(db, clock, project_id, scopes)
+    return { project_id, key: minted.raw, key_id: minted.api_key.id, keyWith, ...first.as(minted.raw) }
+  }
+
   /** Runs one housekeeping task now, by name. */
   async function housekeep(name: string): Promise<void> {
     const tasks = housekeepingTasks(first, housekeepingLeases(store, 'test', clock), clock)
@@ -128,7 +139,7 @@ export async function buildTestService({ engine, log = [], tampering = {}, parts
   }
 
   const listen = () => listenOn(first.app)
-  const ways = { startProcess, newProject, housekeep, storingNothing, listen, stop }
+  const ways = { startProcess, newProject, operator, housekeep, storingNothing, listen, stop }
   return { ...first, ...ways, clock, db, location, log, tampering }
 }
 
