@@ -2,7 +2,16 @@
 // slot at once, or waits for one in the target's waiting room, or is refused. Who of several projects gets one is
 // decided by slot-share.ts (R78). Nothing is charged before a slot.
 import type { Clock } from '../core/clock.ts'
-import { type Holding, level, mayTake, type Pool, reserveOf, type Shares, shareOf, usualShares } from './slot-share.ts'
+import {
+  type Holding,
+  knownShares,
+  level,
+  mayTake,
+  type Pool,
+  reserveOf,
+  type Shares,
+  usualShares,
+} from './slot-share.ts'
 import {
   BOUNDS,
   type Bounds,
@@ -19,6 +28,8 @@ export interface AdmissionRequest extends SlotRequest {
   max_concurrency: number
   /** Several projects may ask for it: it is the operator's. */
   is_shared: boolean
+  /** What the operator set for its project (R79), where that is not 1. */
+  share?: number | undefined
 }
 
 /** Whoever has one gives it back, however the call ends and whatever its signal says by then. */
@@ -65,6 +76,7 @@ export function admission(
   sharing: Sharing = EQUAL,
 ): Admission {
   const targets = new Map<string, Target>()
+  const shares = knownShares(sharing.shares)
 
   function targetOf({ target_id: id, max_concurrency, is_shared }: AdmissionRequest): Target {
     let target = targets.get(id)
@@ -79,7 +91,7 @@ export function admission(
 
   const holdingOf = ({ in_use }: Target, project_id: string): Holding => ({
     in_use: in_use.get(project_id) ?? 0,
-    share: shareOf(sharing.shares, project_id),
+    share: shares.of(project_id),
   })
 
   function mayHave(target: Target, project_id: string): boolean {
@@ -91,7 +103,7 @@ export function admission(
 
   function poolOf({ max_concurrency: slots, in_use }: Target, free: number, reserve: number): Pool {
     let shares_in_use = 0
-    for (const project_id of in_use.keys()) shares_in_use += shareOf(sharing.shares, project_id)
+    for (const project_id of in_use.keys()) shares_in_use += shares.of(project_id)
     return { slots, free, reserve, shares_in_use }
   }
 
@@ -129,6 +141,7 @@ export function admission(
     const { signal, deadline_at } = request
     if (signal.aborted) return Promise.reject(signal.reason)
     if (deadline_at !== undefined && deadline_at <= clock.now()) return Promise.reject(expiredBeforeStart())
+    shares.note(request.project_id, request.share)
     const target = targetOf(request)
     if (target.room) handOut(target) // its limit may have been raised, or everybody may have left the room
     if (mayHave(target, request.project_id)) return slotOn(target, request.project_id, 'admitted', 0)

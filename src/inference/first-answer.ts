@@ -128,6 +128,7 @@ function admissionOf(call: Call, target: Target, signal: StopSignal): AdmissionR
     is_shared: !isCustomers(target),
     class: hints?.qos?.class ?? 'standard',
     project_id: caller.project_id,
+    share: caller.share,
     key_id: caller.key_id,
     input_tokens_est: call.input_estimate,
     body_bytes: call.body.length,

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { admissionScene, type Build, type Scene, type Ticket } from '../../test/support/admission-scene.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { type Admission, admission } from './admission.ts'
-import { level, mayTake, type Pool, reserveOf, shareOf } from './slot-share.ts'
+import { knownShares, level, mayTake, type Pool, reserveOf, shareOf } from './slot-share.ts'
 
 test.each([
   [1, 0],
@@ -38,6 +38,33 @@ test('R78 a share of 3 is three times that of others; a project that is not name
   const asker = { in_use: 149, share: 3 }
   expect(mayTake(asker, pool({ free: 11, shares_in_use: 4 }))).toBe(true)
   expect(mayTake({ ...asker, in_use: 150 }, pool({ free: 11, shares_in_use: 4 }))).toBe(false)
+})
+
+test('R79 what the operator set comes with a call, goes before the file, and ends with the next call without it', () => {
+  const shares = knownShares({ projects: { prj_big: 3 } })
+  shares.note('prj_big', 5)
+  shares.note('prj_1', 2)
+  expect(['prj_big', 'prj_1', 'prj_2'].map(shares.of)).toEqual([5, 2, 1])
+  shares.note('prj_big', undefined)
+  shares.note('prj_1', undefined)
+  expect(['prj_big', 'prj_1'].map(shares.of)).toEqual([3, 1])
+  for (let n = 0; n < 20_000; n++) shares.note(`prj_${n}`, 2)
+  expect(shares.of('prj_19999')).toBe(2)
+})
+
+test('R79 where two projects wait, what comes free goes to them by their shares', async () => {
+  const scene = admissionScene({ max_concurrency: 10, is_shared: true }) // one of them is kept free
+  const first: Ticket[] = []
+  for (let n = 0; n < 10; n++) first.push(await scene.come({ project_id: `prj_other${n}` }))
+  for (let n = 0; n < 9; n++) {
+    await scene.come({ project_id: 'prj_big', key_id: 'key_big', share: 2 })
+    await scene.come({ project_id: 'prj_small', key_id: 'key_small' })
+  }
+  const before = scene.started.length
+  for (const ticket of first) ticket.slot?.release()
+  await new Promise((turn) => setImmediate(turn))
+  const got = scene.started.slice(before).map(({ request }) => request.project_id)
+  expect([got.filter((id) => id === 'prj_big').length, got.filter((id) => id === 'prj_small').length]).toEqual([6, 3])
 })
 
 const holding = fc.record({ in_use: fc.integer({ min: 0, max: 40 }), share: fc.integer({ min: 1, max: 4 }) })

@@ -21,6 +21,24 @@ export const usualShares = (): Shares => ({ projects: {} })
 export const shareOf = ({ projects }: Shares, project_id: string): number =>
   Object.hasOwn(projects, project_id) ? (projects[project_id] ?? USUAL_SHARE) : USUAL_SHARE
 
+const NOTED_MAX = 10_000 // projects whose share is not 1
+
+/** R79: what the operator set for a project comes with its calls, and goes before what the file says. */
+export function knownShares(file: Shares) {
+  const noted = new Map<string, number>()
+  return {
+    note(project_id: string, share: number | undefined): void {
+      if (share === undefined) {
+        if (noted.size > 0) noted.delete(project_id)
+        return
+      }
+      if (noted.size >= NOTED_MAX) noted.clear()
+      noted.set(project_id, share)
+    },
+    of: (project_id: string): number => noted.get(project_id) ?? shareOf(file, project_id),
+  }
+}
+
 /** What a project has of a target, and what it is to have of it beside others. */
 export interface Holding {
   in_use: number
