@@ -5,6 +5,7 @@ import type * as Development from '../src/development.ts'
 import type * as Gateway from '../src/gateway-settings.ts'
 import type * as Server from '../src/main.ts'
 import type * as Operate from '../src/operate.ts'
+import type * as OperatePlane from '../src/operate-plane.ts'
 import type * as OperateProjects from '../src/operate-projects.ts'
 import type * as OperateUsage from '../src/operate-usage.ts'
 
@@ -13,6 +14,7 @@ export const configuration = (): Promise<typeof Configuration> => import('../src
 export const development = (): Promise<typeof Development> => import('../src/development.ts')
 export const gateway = (): Promise<typeof Gateway> => import('../src/gateway-settings.ts')
 export const operate = (): Promise<typeof Operate> => import('../src/operate.ts')
+export const operatePlane = (): Promise<typeof OperatePlane> => import('../src/operate-plane.ts')
 export const operateProjects = (): Promise<typeof OperateProjects> => import('../src/operate-projects.ts')
 export const operateUsage = (): Promise<typeof OperateUsage> => import('../src/operate-usage.ts')
 export const server = (): Promise<typeof Server> => import('../src/main.ts')

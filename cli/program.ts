@@ -8,6 +8,7 @@ import { addConfig } from './commands/file-check.ts'
 import { addOwnerLink } from './commands/first-owner.ts'
 import { addKey } from './commands/keys.ts'
 import { addLimits } from './commands/limits.ts'
+import { addOperator } from './commands/operator.ts'
 import { addPlan } from './commands/plan.ts'
 import { addProject } from './commands/projects.ts'
 import { addServe } from './commands/serve.ts'
@@ -24,7 +25,7 @@ DATABASE_URL and the like.`
 
 const COMMANDS = [
   ...[addServe, addOwnerLink, addProject, addKey, addAlias, addCredential, addLimits, addUsage, addCluster, addPlan],
-  ...[addConfig, addUpkeep],
+  ...[addOperator, addConfig, addUpkeep],
 ]
 
 /** `complain` is told of wrong usage, in one line; parsing then rejects with a CommanderError. */

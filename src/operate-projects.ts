@@ -2,15 +2,13 @@
 // print the link for its first owner. What changes a project is on record there.
 import { linkTo } from './accounts/letters.ts'
 import { ownerLinkStore } from './accounts/owner-link-store.ts'
-import { entryOf } from './audit/audit.ts'
-import { auditStore } from './audit/audit-store.ts'
 import type { Config } from './config.ts'
 import { type Clock, rfc3339, systemClock } from './core/clock.ts'
-import { newId } from './core/ids.ts'
 import { type ApiKey, createKey, type NewKey } from './keys/key.ts'
 import { keyStore } from './keys/key-store.ts'
 import { openStore } from './open-store.ts'
 import { assertStoreIn, OperationError } from './operate.ts'
+import { noteDeed } from './operator-notes.ts'
 import { type Db, sql } from './storage/db.ts'
 
 export interface ListedProject {
@@ -48,7 +46,7 @@ export function createKeyIn(
     db.transaction(async (tx) => {
       const { id: project_id } = await projectNamed(tx, project)
       const { api_key, raw } = await keyStore(tx).insert(createKey(project_id, asked, now), now)
-      await note(tx, { project_id, action: 'switchyard key create', target: api_key.id }, now)
+      await noteDeed(tx, { project_id, action: 'switchyard key create', target: api_key.id }, now)
       return { ...api_key, key: raw }
     }),
   )
@@ -75,13 +73,13 @@ export function ownerLink(
       if (owner !== undefined)
         throw new OperationError(`Project ${project_id} has an owner who can sign in: ${owner}. They invite others.`)
       const { secret, expires_at } = await links.mint(project_id, now)
-      await note(tx, { project_id, action: 'switchyard owner-link', target: project_id }, now)
+      await noteDeed(tx, { project_id, action: 'switchyard owner-link', target: project_id }, now)
       return { project_id, project_name, url: linkTo(base, 'become-owner', secret), expires_at: rfc3339(expires_at) }
     }),
   )
 }
 
-async function onStore<T>(config: Config, clock: Clock, work: (db: Db, now: number) => Promise<T>): Promise<T> {
+export async function onStore<T>(config: Config, clock: Clock, work: (db: Db, now: number) => Promise<T>): Promise<T> {
   if (!config.database_url) assertStoreIn(config.data_dir)
   const { db } = await openStore(config, clock)
   try {
@@ -96,7 +94,7 @@ interface Named {
   name: string
 }
 
-async function projectNamed(db: Db, text: string): Promise<Named> {
+export async function projectNamed(db: Db, text: string): Promise<Named> {
   const found = await db.rows<Named>(sql`
     SELECT id, name FROM project WHERE id = ${text} OR name = ${text} ORDER BY sequence LIMIT 11`)
   const [only, ...others] = found.filter(({ id }) => id === text).concat(found.filter(({ id }) => id !== text))
@@ -115,12 +113,3 @@ async function oldest(db: Db): Promise<Named> {
   if (!first) throw new OperationError('There is no project yet: the first `switchyard serve` makes one.')
   return first
 }
-
-interface OperatorsDeed {
-  project_id: string
-  action: string
-  target: string
-}
-
-const note = (tx: Db, deed: OperatorsDeed, now: number) =>
-  auditStore(tx).insert(entryOf({ ...deed, actor: 'operator', request_id: newId('req') }, now))

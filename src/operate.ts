@@ -9,6 +9,7 @@ import { sealing } from './core/sealing.ts'
 import { LABEL_MAX } from './core/shapes.ts'
 import type { ApiKey } from './keys/key.ts'
 import { openStore, openUnderAnySecret } from './open-store.ts'
+import { noteDeed } from './operator-notes.ts'
 import { FolderError, lockFolder, storeFile } from './storage/data-folder.ts'
 import { type Db, sql } from './storage/db.ts'
 
@@ -31,7 +32,12 @@ export async function createProject(config: Config, founding: Founding, clock = 
   const { db } = await openStore(config, clock)
   try {
     await assertNameFree(db, founding)
-    const { project, key } = await foundProject(db, founding, clock.now())
+    const { project, key } = await db.transaction(async (tx) => {
+      const founded = await foundProject(tx, founding, clock.now())
+      const { id } = founded.project
+      await noteDeed(tx, { project_id: id, action: 'switchyard project create', target: id }, clock.now())
+      return founded
+    })
     // Read back rather than assumed: an address that was verified before stays verified.
     const [owner] = await db.rows<CreatedProject['owner']>(sql`
       SELECT id, email, verified_at FROM person WHERE id = ${project.owner_id}`)

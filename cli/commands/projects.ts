@@ -16,14 +16,7 @@ export function addProject(program: Command): void {
   const project = program
     .command('project')
     .description('create and list projects in the store that the settings name; cap the spending of one')
-  const creation = project
-    .command('create')
-    .description('create a project, its owner and its admin key, which is printed once')
-    .requiredOption('--name <text>', 'what people call it')
-    .requiredOption('--owner-email <address>', 'whom it belongs to')
-    .option('--verified', 'the address is known to be the owner’s; without it the project cannot create keys')
-    .option('--json', 'print JSON: project, owner, api_key, and the raw key in key')
-    .action(create)
+  const creation = addCreation(project)
   withExample(creation, 'switchyard project create --name atlas --owner-email ada@example.com --verified')
 
   const listing = project
@@ -40,6 +33,17 @@ export function addProject(program: Command): void {
     .action(cap)
   withExample(capping, 'switchyard project cap --usd 500', 'switchyard project cap --clear')
 }
+
+/** Also `switchyard operator project create`. */
+export const addCreation = (parent: Command): Command =>
+  parent
+    .command('create')
+    .description('create a project, its owner and its admin key, which is printed once')
+    .requiredOption('--name <text>', 'what people call it')
+    .requiredOption('--owner-email <address>', 'whom it belongs to')
+    .option('--verified', 'the address is known to be the owner’s; without it the project cannot create keys')
+    .option('--json', 'print JSON: project, owner, api_key, and the raw key in key')
+    .action(create)
 
 async function list({ json }: Printing): Promise<void> {
   const { readConfig } = await configuration()

@@ -6,7 +6,14 @@ import { idOf, type Printing, print, service, wholeNumber, withExample, withJson
 import { dollars, table, when } from '../table.ts'
 import { addQuarantine } from './quarantine.ts'
 
-const GROUPS = ['day', 'model', 'key_id', 'provider', 'profile', 'cluster_id'] as const satisfies readonly Group[]
+export const GROUPS = [
+  'day',
+  'model',
+  'key_id',
+  'provider',
+  'profile',
+  'cluster_id',
+] as const satisfies readonly Group[]
 const SHOWN = 50 // more than this is read by programs, which ask for JSON or CSV
 
 interface Asked extends Printing {
@@ -52,13 +59,13 @@ export function addUsage(program: Command): void {
 }
 
 /** A day alone is its midnight, UTC: that is how days are added up. */
-function timeIn(text: string): string {
+export function timeIn(text: string): string {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text
   if (Number.isNaN(Date.parse(time))) throw new InvalidArgumentError('It must be a time such as 2026-11-01T00:00:00Z.')
   return time
 }
 
-function groupsIn(text: string): string {
+export function groupsIn(text: string): string {
   if (!text.split(',').every((one) => GROUPS.some((group) => group === one)))
     throw new InvalidArgumentError(`It must be one or more of ${GROUPS.join(', ')}.`)
   return text
@@ -87,7 +94,7 @@ async function show(asked: Asked): Promise<void> {
     print(last?.object === 'usage_event' ? `There are more: --after ${last.trace_id}` : 'There are more.')
 }
 
-const HEADINGS: Record<Group, string> = {
+export const HEADINGS: Record<Group, string> = {
   day: 'DAY',
   model: 'MODEL',
   key_id: 'KEY',
@@ -117,7 +124,7 @@ const single = (events: readonly UsageEvent[]) =>
     ]),
   )
 
-const amountsOf = ({ input_tokens, output_tokens, charged_micros }: UsageEvent | UsageGroup) => [
+export const amountsOf = ({ input_tokens, output_tokens, charged_micros }: UsageEvent | UsageGroup) => [
   String(input_tokens),
   String(output_tokens),
   dollars(charged_micros),
