@@ -1,4 +1,5 @@
 // The facts that attention is drawn to, in a few bounded reads of one project's rows.
+import { capsThatBind } from '../budgets/budget.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { type AttentionFacts, type ClusterState, NEAR_PCT, type SubscriptionState } from './attention.ts'
 
@@ -35,12 +36,9 @@ export function attentionStore(db: Db) {
              p.spent_micros, p.overage_enabled, p.operator_cap_micros
       FROM project p JOIN person o ON o.id = p.owner_id WHERE p.id = ${project_id}`)
     if (!row) return undefined
-    const { name, cap_micros: limit_micros, operator_cap_micros, used_micros, spent_micros } = row
-    const overage_enabled = row.overage_enabled === 1
-    const spending = { id: project_id, name, used_micros, spent_micros, overage_enabled }
-    const cap = limit_micros === null ? undefined : { limit_micros, ...spending }
-    const operator_cap = operator_cap_micros === null ? undefined : { ...spending, limit_micros: operator_cap_micros }
-    return { id: project_id, name, owner_verified: row.verified_at !== null, cap, operator_cap }
+    const { name, used_micros, spent_micros } = row
+    const caps = capsThatBind(row).map((cap) => ({ id: project_id, name, used_micros, spent_micros, ...cap }))
+    return { id: project_id, name, owner_verified: row.verified_at !== null, caps }
   }
 
   const keysOf = (project_id: string) =>

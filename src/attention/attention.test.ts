@@ -6,7 +6,7 @@ import { type AttentionFacts, attentionOf, type ClusterState, type SubscriptionS
 
 const DAY_MS = 24 * HOUR_MS
 const QUIET: AttentionFacts = {
-  project: { id: 'prj_1', name: 'home', owner_verified: true, cap: undefined },
+  project: { id: 'prj_1', name: 'home', owner_verified: true, caps: [] },
   keys: [],
   clusters: [],
   credentials: [],
@@ -38,27 +38,7 @@ test.each([
 test('R6 a limit of 0 was meant to block, and the cap of the project counts like a key’s', () => {
   expect(told({ keys: [{ id: 'key_1', name: 'ci', limit_micros: 0, used_micros: 0 }] })).toEqual([])
   const cap = { id: 'prj_1', name: 'home', limit_micros: 100, used_micros: 96, ...WITHOUT_OVERAGE }
-  expect(told({ project: { ...QUIET.project, cap } })).toEqual(['critical project_cap prj_1'])
-})
-
-test.each<[string, number | undefined, boolean, number | undefined, string[]]>([
-  ['the operator’s alone', undefined, false, 100, ['critical project_cap prj_1']],
-  ['the operator’s below the own', 1_000, false, 100, ['critical project_cap prj_1']],
-  ['the own below the operator’s', 100, false, 1_000, ['critical project_cap prj_1']],
-  ['both alike: told once', 100, false, 100, ['critical project_cap prj_1']],
-  [
-    'overage lifts the own, and not the operator’s',
-    50,
-    true,
-    100,
-    ['critical project_cap prj_1', 'warning project_overage prj_1'],
-  ],
-  ['far from the operator’s', undefined, false, 1_000, []],
-])('R79 of two caps the lower is told: %s', (_case, own, overage_enabled, operators, expected) => {
-  const spending = { id: 'prj_1', name: 'home', used_micros: 96 }
-  const cap = own === undefined ? undefined : { ...spending, limit_micros: own, spent_micros: 96, overage_enabled }
-  const operator_cap = operators === undefined ? undefined : { ...spending, limit_micros: operators }
-  expect(told({ project: { ...QUIET.project, cap, operator_cap } })).toEqual(expected)
+  expect(told({ project: { ...QUIET.project, caps: [cap] } })).toEqual(['critical project_cap prj_1'])
 })
 
 function cluster(more: Partial<ClusterState>): ClusterState {
@@ -143,13 +123,13 @@ test.each([
   [101, ['warning project_overage prj_1']],
 ])('R72 a project with overage that has spent %d of 100: %j, and nothing is urgent', (spent_micros, expected) => {
   const cap = { id: 'prj_1', name: 'home', limit_micros: 100, used_micros: spent_micros, spent_micros }
-  const project = { ...QUIET.project, cap: { ...cap, overage_enabled: true } }
+  const project = { ...QUIET.project, caps: [{ ...cap, overage_enabled: true }] }
   expect(told({ project })).toEqual(expected)
 })
 
 test('R72 how much a project is above its cap is told', () => {
   const cap = { id: 'prj_1', name: 'home', limit_micros: 0, used_micros: 1_250_000, spent_micros: 1_250_000 }
-  const project = { ...QUIET.project, cap: { ...cap, overage_enabled: true } }
+  const project = { ...QUIET.project, caps: [{ ...cap, overage_enabled: true }] }
   expect(attentionOf({ ...QUIET, project }, NOON)[0]?.sentence).toContain('$1.25 above its cap of $0.00')
 })
 

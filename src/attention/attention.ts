@@ -71,14 +71,8 @@ export type ClusterState = Pick<Cluster, 'id' | 'name' | 'status'> & {
 }
 
 export interface AttentionFacts {
-  project: {
-    id: string
-    name: string
-    owner_verified: boolean
-    cap: CapFacts | undefined
-    /** R79: the operator's. */
-    operator_cap?: SpendingFacts | undefined
-  }
+  /** `caps`: those that bind, its own and the operator's (R79). */
+  project: { id: string; name: string; owner_verified: boolean; caps: readonly CapFacts[] }
   keys: readonly SpendingFacts[]
   clusters: readonly ClusterState[]
   credentials: readonly { id: string; name: string; provider: string; status: string }[]
@@ -115,7 +109,7 @@ type About = AttentionItem['about']
 export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[] {
   const { project, keys, clusters, credentials, subscriptions } = facts
   const items = [
-    ...ofCaps(project, { type: 'project', ...named(project) }),
+    ...project.caps.flatMap((cap) => ofCap(cap, { type: 'project', ...named(project) })),
     ...keys.flatMap((key) => spending('key_budget', { type: 'api_key', ...named(key) }, key)),
     ...clusters.flatMap((cluster) => ofCluster(cluster, now)),
     ...facts.left_alone.flatMap((left) => ofTarget(left, facts)),
@@ -132,16 +126,6 @@ const named = ({ id, name }: { id: string; name: string }) => ({ id, name })
 
 function item(severity: Severity, kind: AttentionItem['kind'], about: About, sentence: string): AttentionItem {
   return { object: 'attention_item', severity, kind, about, sentence }
-}
-
-/** R79: of two caps that refuse, the lower is told. */
-function ofCaps({ cap, operator_cap }: AttentionFacts['project'], about: About): AttentionItem[] {
-  const own = cap && !cap.overage_enabled ? cap.limit_micros : Number.POSITIVE_INFINITY
-  const operators = operator_cap?.limit_micros ?? Number.POSITIVE_INFINITY
-  return [
-    ...(cap && (cap.overage_enabled || own <= operators) ? ofCap(cap, about) : []),
-    ...(operator_cap && operators < own ? spending('project_cap', about, operator_cap) : []),
-  ]
 }
 
 /** R72: with overage nothing is refused, so nothing is urgent; but what is above the cap is told. */

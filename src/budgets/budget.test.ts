@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { quotaExceeded, settlementOf } from './budget.ts'
+import { type Cap, capsThatBind, hardCap, quotaExceeded, settlementOf } from './budget.ts'
 
 test.each([
   [30, 100, 30, 0],
@@ -21,3 +21,25 @@ test.each(['key', 'project'] as const)(
     expect(body.error.message).toContain(limit)
   },
 )
+
+test.each<[string, Cap, { limit_micros: number; overage_enabled: boolean }[]]>([
+  ['none', { cap_micros: null, operator_cap_micros: null, overage_enabled: 0 }, []],
+  ['the own', cap(5, null), [hard(5)]],
+  ['the operator’s', cap(null, 5), [hard(5)]],
+  ['the operator’s below the own', cap(9, 5), [hard(5)]],
+  ['the own below the operator’s', cap(5, 9), [hard(5)]],
+  ['of two alike, one', cap(5, 5), [hard(5)]],
+  ['with overage the own refuses nothing', cap(5, null, 1), [{ limit_micros: 5, overage_enabled: true }]],
+  ['and the operator’s does', cap(5, 9, 1), [{ limit_micros: 5, overage_enabled: true }, hard(9)]],
+])('R79 which caps bind: %s', (_case, of, expected) => {
+  expect(capsThatBind(of)).toEqual(expected)
+  expect(hardCap(of)).toBe(expected.find(({ overage_enabled }) => !overage_enabled)?.limit_micros)
+})
+
+function cap(cap_micros: number | null, operator_cap_micros: number | null, overage_enabled = 0): Cap {
+  return { cap_micros, operator_cap_micros, overage_enabled }
+}
+
+function hard(limit_micros: number) {
+  return { limit_micros, overage_enabled: false }
+}

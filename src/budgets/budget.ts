@@ -51,6 +51,17 @@ export function hardCap({ cap_micros, operator_cap_micros, overage_enabled }: Ca
 export const countsOverage = ({ cap_micros, overage_enabled }: Pick<Cap, 'cap_micros' | 'overage_enabled'>): boolean =>
   cap_micros !== null && overage_enabled === 1
 
+/** Of two that refuse, the lower. One with overage refuses nothing, and stands beside the operator's. */
+export function capsThatBind(cap: Cap): { limit_micros: number; overage_enabled: boolean }[] {
+  const hard = hardCap(cap)
+  return [
+    ...(cap.cap_micros !== null && cap.overage_enabled === 1
+      ? [{ limit_micros: cap.cap_micros, overage_enabled: true }]
+      : []),
+    ...(hard === undefined ? [] : [{ limit_micros: hard, overage_enabled: false }]),
+  ]
+}
+
 /** R72: the part of a charge that is above the cap, by what the project has spent with it. */
 export const overageOf = (charged_micros: number, spent_micros: number, cap_micros: number | null): number =>
   cap_micros === null ? 0 : Math.min(charged_micros, Math.max(0, spent_micros - cap_micros))
