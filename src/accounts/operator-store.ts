@@ -1,5 +1,5 @@
 // R79: which project is the operator's. It is written down once, with the first project, and never changes.
-import type { Soon } from '../core/soon.ts'
+import type { MaybePromise } from '../core/maybe-promise.ts'
 import { type Db, sql } from '../storage/db.ts'
 
 export function operatorStore(db: Db) {
@@ -22,7 +22,7 @@ export function operatorStore(db: Db) {
 /** Asks the store until it knows, and then never again. */
 export function operatorProject(db: Db) {
   let known: string | undefined
-  return (project_id: string): Soon<boolean> =>
+  return (project_id: string): MaybePromise<boolean> =>
     known === undefined
       ? operatorStore(db)
           .projectId()

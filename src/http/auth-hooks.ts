@@ -61,14 +61,14 @@ export const invalidKey = (message = 'This API key is not valid: it is mistyped,
   new Refusal('invalid_api_key', message, { headers: { 'www-authenticate': 'Bearer' } })
 
 /** R79: whether this is the project that the first start made; the room of accounts knows. */
-export type IsOperators = (project_id: string) => Soon<boolean>
+export type IsOperators = (project_id: string) => MaybePromise<boolean>
 
 export const authorize =
   (isOperators: IsOperators): onRequestHookHandler =>
   ({ route, caller, params }, _reply, done) => {
     const refused = refusalOf(route.config, caller, params)
     if (refused || !route.config.operator) return done(refused)
-    whenThere(isOperators(caller.project_id), (is) => done(is ? undefined : operatorsAlone()), done)
+    settleNow(isOperators(caller.project_id), (is) => done(is ? undefined : operatorsAlone()), done)
   }
 
 function refusalOf(config: FastifyContextConfig, caller: Caller, params: unknown): Refusal | undefined {
