@@ -20,6 +20,7 @@ import { openStore, type Store } from './open-store.ts'
 import { settingsChanges } from './reload.ts'
 import { checkIntegrity, lockFolder, openDataFolder, runningMark, storeFile } from './storage/data-folder.ts'
 import type { OpenDb } from './storage/db.ts'
+import { watchEventLoop } from './telemetry/event-loop-delay.ts'
 import { showing, usageTasks } from './usage-tasks.ts'
 import { version } from './version.ts'
 import { type Notice, welcome } from './welcome.ts'
@@ -68,6 +69,7 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     const leases = housekeepingLeases(db, identity.process_id, clock)
     await registerProcess(service, leases, db, clock)
     counters?.shareAmong(await service.inference.budgets.living(clock.now()))
+    app.addHook('onClose', watchEventLoop(metrics.eventLoopDelay))
     const address = await app.listen({ host: config.host, port: config.port })
     const { written } = service.inference
     const tasks = [

@@ -1,5 +1,6 @@
 // What Prometheus reads at /metrics. Names begin switchyard_; labels are bounded: route patterns, never addresses.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { LOOP_DELAY_BUCKETS } from './event-loop-delay.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
@@ -17,6 +18,12 @@ export function metrics() {
       help: 'Time to answer, by method, route and status.',
       labelNames: ['method', 'route', 'status'] as const,
       buckets: SECONDS,
+      registers,
+    }),
+    eventLoopDelay: new Histogram({
+      name: 'switchyard_event_loop_delay_seconds',
+      help: 'By how much the event loop came too late to a timer that is due every 10 ms.',
+      buckets: LOOP_DELAY_BUCKETS,
       registers,
     }),
     inFlight: new Gauge({ name: 'switchyard_http_requests_in_flight', help: 'Requests being answered.', registers }),
