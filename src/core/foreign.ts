@@ -27,8 +27,8 @@ export const BUDGETS = {
   body: { bytes: 64 * KIB, ...asked },
   /** Images travel inside bodies. */
   generation: { bytes: 16 * MIB, ...asked },
-  /** What goes out: a conversation that continues a stored one has all of it in it. */
-  sent: { bytes: 64 * MIB, levels: 2 * ANSWER_LEVELS_MAX, parts: 8 * PARTS_MAX, values: 8 * VALUES_MAX },
+  /** What was put together here of what was read before, such as a conversation with all that came before it. */
+  own: { bytes: 64 * MIB, levels: 2 * ANSWER_LEVELS_MAX, parts: 8 * PARTS_MAX, values: 8 * VALUES_MAX },
   /** An upstream's whole answer. */
   answer: { bytes: 16 * MIB, ...answered }, // R77
   /** One event of an upstream's stream. */

@@ -5,7 +5,7 @@ type Waiter = () => void
 const waiting: Waiter[] = []
 
 /** Resolves when the next step may be done. */
-const nextTurn = (): Promise<void> =>
+export const nextTurn = (): Promise<void> =>
   new Promise((resolve) => {
     if (waiting.push(resolve) === 1) setImmediate(letOneGo)
   })

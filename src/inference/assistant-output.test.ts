@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Recorded, Saying } from '../../test/support/upstream.ts'
 import { answerTo } from '../../test/support/upstream-protocols.ts'
 import type { CallKind } from '../providers/provider.ts'
-import { assistantOutput, finalResponse } from './assistant-output.ts'
+import { answeredResponse, assistantOutput } from './assistant-output.ts'
 
 const PATHS: Record<CallKind, string> = {
   chat: '/v1/chat/completions',
@@ -21,13 +21,13 @@ function bytesOf(kind: CallKind, stream: boolean, saying: Saying = {}): Buffer {
 const output = (kind: CallKind, stream: boolean, saying?: Saying) =>
   assistantOutput(kind, stream, bytesOf(kind, stream, saying))
 
-test('§11 chat', () => {
+test('§11 chat', async () => {
   const saying = { text: 'Grüße "quoted"\n🚀', chunks: 5 }
-  expect(output('chat', false, saying)).toMatchObject({ role: 'assistant', content: saying.text })
-  expect(output('chat', true, saying)).toEqual({ role: 'assistant', content: saying.text })
+  expect(await output('chat', false, saying)).toMatchObject({ role: 'assistant', content: saying.text })
+  expect(await output('chat', true, saying)).toEqual({ role: 'assistant', content: saying.text })
 })
 
-test('§11 tool calls', () => {
+test('§11 tool calls', async () => {
   const saying = {
     tool_calls: [
       { name: 'f', arguments: '{"a":1}' },
@@ -38,11 +38,11 @@ test('§11 tool calls', () => {
     { id: 'call_0', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
     { id: 'call_1', type: 'function', function: { name: 'g', arguments: '{}' } },
   ]
-  expect(output('chat', false, saying)).toMatchObject({ tool_calls: calls })
-  expect(output('chat', true, saying)).toMatchObject({ tool_calls: calls })
+  expect(await output('chat', false, saying)).toMatchObject({ tool_calls: calls })
+  expect(await output('chat', true, saying)).toMatchObject({ tool_calls: calls })
 })
 
-test('§11 arguments that come in pieces are put together', () => {
+test('§11 arguments that come in pieces are put together', async () => {
   const delta = (tool_calls: object) =>
     `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [tool_calls] } }] })}\r\n\r\n`
   const pieces = [
@@ -51,30 +51,42 @@ test('§11 arguments that come in pieces are put together', () => {
     delta({ index: 0, function: { arguments: ':1}' } }),
     'data: [DONE]\r\n\r\n',
   ]
-  expect(assistantOutput('chat', true, Buffer.from(pieces.join('')))).toEqual({
+  expect(await assistantOutput('chat', true, Buffer.from(pieces.join('')))).toEqual({
     role: 'assistant',
     content: '',
     tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
   })
 })
 
-test('§11 completions', () => {
-  expect(output('completions', false, { text: 'once' })).toBe('once')
-  expect(output('completions', true, { text: 'once' })).toMatchObject({ content: 'once' })
+test('§11 completions', async () => {
+  expect(await output('completions', false, { text: 'once' })).toBe('once')
+  expect(await output('completions', true, { text: 'once' })).toMatchObject({ content: 'once' })
 })
 
-test('§11 responses: the items, from the last event that has them', () => {
-  const whole = output('responses', false, { text: 'once' })
+test('§11 responses: the items, from the last event that has them', async () => {
+  const whole = await output('responses', false, { text: 'once' })
   expect(whole).toMatchObject([{ type: 'message', content: [{ text: 'once' }] }])
-  expect(output('responses', true, { text: 'once' })).toEqual(whole)
-  expect(finalResponse(bytesOf('responses', true))).toMatchObject({ object: 'response', status: 'completed' })
+  expect(await output('responses', true, { text: 'once' })).toEqual(whole)
+  expect(await answeredResponse(true, bytesOf('responses', true))).toMatchObject({
+    object: 'response',
+    status: 'completed',
+  })
 })
 
-test('§11 what cannot be read says nothing, and throws nothing', () => {
+test('§11 what cannot be read says nothing, and throws nothing', async () => {
   for (const kind of Object.keys(PATHS) as CallKind[])
-    for (const bytes of ['', 'x', '{}', 'data: x\n\n', '{"choices":[]}']) {
-      expect(() => assistantOutput(kind, true, Buffer.from(bytes))).not.toThrow()
-      expect(() => assistantOutput(kind, false, Buffer.from(bytes))).not.toThrow()
+    for (const bytes of [
+      '',
+      'x',
+      '{}',
+      'data: x\n\n',
+      '{"choices":[]}',
+      '{"choices":{}}',
+      'data: {"choices":7}\n\n',
+      'data: {"choices":[{"delta":{"tool_calls":{}}}]}\n\n',
+    ]) {
+      await assistantOutput(kind, true, Buffer.from(bytes))
+      await assistantOutput(kind, false, Buffer.from(bytes))
     }
-  expect(finalResponse(Buffer.from('data: {"type":"response.created"}\n\n'))).toBeUndefined()
+  expect(await answeredResponse(true, Buffer.from('data: {"type":"response.created"}\n\n'))).toBeUndefined()
 })

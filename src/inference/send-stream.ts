@@ -13,7 +13,7 @@ import { tellTrouble } from '../http/answers.ts'
 import { UpstreamError } from '../providers/provider.ts'
 import type { Ending } from '../usage/usage-event.ts'
 import type { OpenedStream } from './answer-stream.ts'
-import { type Bill, hasTurn, isStored } from './bill.ts'
+import { type Bill, hasTurn, isStored, saidIn } from './bill.ts'
 import { ClientLeft } from './client.ts'
 import { isAway } from './deferred-writes.ts'
 import { aboutOf, brokenAttempts, cleared } from './failed-attempt.ts'
@@ -125,7 +125,9 @@ async function endWell(forwarding: Forwarding): Promise<void> {
   outcome.tokens = streamedTokens(call, stream.frames)
   outcome.repeated_tokens_est = path.prompts.note(call, target, reuse?.chain)
   const told = { 'content-type': EVENT_STREAM, ...headers, ...trailers }
-  const bill = billFor(generation, outcome, { headers: told, body: forwarding.body(), is_native: false })
+  const body = forwarding.body()
+  const said = await saidIn(call, body, path.gateway.full_fidelity)
+  const bill = billFor(generation, outcome, { headers: told, body, is_native: false, said })
   const settled = await settleSurely(generation, bill)
   client.end(Object.assign(settled ? moneyHeaders(settled) : {}, trailers), last)
 }

@@ -1,6 +1,6 @@
 // An answer that came whole: settled first, so that its headers say truly what it cost (R41, R42), then sent.
 import { Refusal } from '../core/refusal.ts'
-import { type Bill, responseOf, toldWith, turnOf } from './bill.ts'
+import { type Bill, responseOf, saidIn, toldWith, turnOf } from './bill.ts'
 import { aboutOf } from './failed-attempt.ts'
 import type { Answered } from './first-answer.ts'
 import type { Generation } from './generation.ts'
@@ -18,7 +18,8 @@ export async function sendWhole(generation: Generation, { content_type, body, to
   outcome.repeated_tokens_est = path.prompts.note(call, target, reuse?.chain)
   const headers = headersOf(outcome)
   headers['content-type'] = content_type || 'application/json'
-  const answer = { headers, body, is_native: call.conversation?.surface === 'v2' }
+  const said = await saidIn(call, body, path.gateway.full_fidelity)
+  const answer = { headers, body, is_native: call.conversation?.surface === 'v2', said }
   const settled = await settleNow(generation, billFor(generation, outcome, answer))
   const { status, headers: told, body: sent } = settled.kept ?? toldWith(answer, outcome, settled)
   generation.client.send(status, told, sent)
@@ -26,7 +27,7 @@ export async function sendWhole(generation: Generation, { content_type, body, to
 
 export function billFor(generation: Generation, outcome: Outcome, answer: Bill['answer']): Bill {
   const { call, target, hold, reservation, path } = generation
-  const body = answer?.body
+  const said = answer?.said
   return {
     spender: call.caller,
     target,
@@ -34,8 +35,8 @@ export function billFor(generation: Generation, outcome: Outcome, answer: Bill['
     outcome,
     answer,
     reservation,
-    turn: body && turnOf(call, body, outcome, path.gateway.full_fidelity),
-    response: body && responseOf(call, body),
+    turn: said && turnOf(call, said, outcome, path.gateway.full_fidelity),
+    response: said && responseOf(call, said),
   }
 }
 

@@ -49,7 +49,8 @@ function billOf(spender: Spender, micros: number, owed: Owed = {}): Bill {
     ...{ call: { ...call, stream: false, is_keyed: false, ignored_fields: [] }, route: ROUTE, target, attempts: [] },
     ...{ slot: undefined, clamped_to: undefined, ttft_ms: 1, reuse: undefined, is_target_open: false },
   })
-  const answer = bytes === undefined ? undefined : { headers: {}, body: Buffer.alloc(bytes), is_native: false }
+  const answer =
+    bytes === undefined ? undefined : { headers: {}, body: Buffer.alloc(bytes), is_native: false, said: {} }
   return { spender: caller, target, hold, outcome, answer, reservation, turn: undefined, response: undefined }
 }
 

@@ -1,7 +1,7 @@
 // Whether a 200 is an answer, and what it took. Some gateways put an error into one, some proxies a page of their own,
 // or the half of a body: then the upstream has failed us like any other (R47). An ordinary answer is searched and not
 // parsed: a list of embeddings is megabytes of numbers.
-import { AT_ONCE_BYTES, BUDGETS, isLarge, toldBounds } from '../core/foreign.ts'
+import { AT_ONCE_BYTES, BeyondBudget, BUDGETS, isLarge, jsonWithin, toldBounds } from '../core/foreign.ts'
 import { fieldFromEnd, jsonOrNone, skipSpace } from '../core/json-bytes.ts'
 import { isBeyond } from '../core/json-survey.ts'
 import type { MaybePromise } from '../core/maybe-promise.ts'
@@ -20,6 +20,7 @@ type Asking = Pick<Asked, 'kind' | 'input_estimate'>
 
 /** What the answer says or, where it does not, has probably taken. A promise where it is large, and searched. */
 export function tokensOf(asked: Asking, body: Buffer): MaybePromise<TokenCounts> {
+  if (asked.kind === 'responses') return isLarge(body) ? tokensOfResponse(asked, body) : tokensOfSmall(asked, body)
   const told = readUsage(fieldFromEnd(body, 'usage', AT_ONCE_BYTES))
   if (told && isOrdinary(body, RESULT[asked.kind])) return told
   return isLarge(body) ? tokensOfLarge(asked, body) : tokensOfSmall(asked, body)
@@ -33,6 +34,17 @@ function tokensOfSmall({ kind, input_estimate }: Asking, body: Buffer): TokenCou
   const late = readUsage(answer.usage)
   if (!late && result.length === 0) throw noAnswer()
   return late ?? estimateUsage(input_estimate, generatedIn(answer))
+}
+
+/** A response is stored, and told with what it cost: it has to be JSON throughout. */
+async function tokensOfResponse(asked: Asking, body: Buffer): Promise<TokenCounts> {
+  const tokens = await tokensOfLarge(asked, body)
+  try {
+    await jsonWithin(BUDGETS.answer, body)
+    return tokens
+  } catch (error) {
+    throw error instanceof BeyondBudget ? new UpstreamError('too_many_parts', error) : noAnswer()
+  }
 }
 
 async function tokensOfLarge({ kind, input_estimate }: Asking, body: Buffer): Promise<TokenCounts> {

@@ -18,6 +18,7 @@ import { isClean, type Report, table } from './report.ts'
 import { ENGINES, type Engine } from './scene.ts'
 import { secrets } from './secrets.ts'
 import { streams } from './streams.ts'
+import { PLANTS as UPSTREAM_PLANTS, type UpstreamPlant, upstreams } from './upstreams.ts'
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 
@@ -226,6 +227,16 @@ program
   .action(async (options: { keys: number; seed: number }) => conclude(await secrets(options)))
 
 program
+  .command('upstreams')
+  .description('Reads hostile answers of upstreams, whole and streamed: no crash, no absurd count, no long turn.')
+  .addOption(new Option('--plant <bug>', 'a reader with a known bug').choices(Object.keys(UPSTREAM_PLANTS)))
+  .option('--answers <n>', 'answers to read', whole, 1_000_000)
+  .addOption(seed())
+  .action(async (options: { answers: number; seed: number; plant?: UpstreamPlant }) => {
+    conclude(await upstreams({ ...options, note: progress }), options)
+  })
+
+program
   .command('list')
   .description('Says what there is to run, and which bugs can be planted.')
   .action(() => {
@@ -247,7 +258,7 @@ function progress(text: string): void {
   if (process.stdout.isTTY) process.stdout.write(`\r${text}\u001b[K`)
 }
 
-function conclude(report: Report, { plant }: { plant?: Plant | 'alone' } = {}): void {
+function conclude(report: Report, { plant }: { plant?: Plant | UpstreamPlant | 'alone' } = {}): void {
   progress('')
   say(table(report))
   process.exitCode = isClean(report) ? 0 : 1

@@ -43,7 +43,7 @@ export function anthropic(options: AnthropicOptions): AnthropicProvider {
     speaks: (kind) => kind === 'chat',
 
     async call(call: ProviderCall, signal) {
-      const chat = (await jsonWithin(BUDGETS.sent, call.body)) as Parameters<typeof toMessages>[0]
+      const chat = (await jsonWithin(BUDGETS.own, call.body)) as Parameters<typeof toMessages>[0]
       const translated = toMessages(chat, max_tokens)
       if (translated.kind === 'refused')
         return jsonAnswer(400, errorBody(translated.message, 'invalid_request_error'), signal)
