@@ -15,12 +15,13 @@ export interface Budget extends Bounds {
 
 const PARTS_MAX = 250_000 // R77
 const VALUES_MAX = 2 ** 20 // a prompt as numbers, for models that take in a million tokens
+const WIDTH_MAX = 16_384
 /** Whatever walks through a value recurses. */
 const REQUEST_LEVELS_MAX = 64
 const ANSWER_LEVELS_MAX = 256
 
-const asked = { levels: REQUEST_LEVELS_MAX, parts: PARTS_MAX, values: VALUES_MAX }
-const answered = { levels: ANSWER_LEVELS_MAX, parts: PARTS_MAX, values: VALUES_MAX }
+const asked = { levels: REQUEST_LEVELS_MAX, parts: PARTS_MAX, values: VALUES_MAX, width: WIDTH_MAX }
+const answered = { levels: ANSWER_LEVELS_MAX, parts: PARTS_MAX, values: VALUES_MAX, width: WIDTH_MAX }
 
 export const BUDGETS = {
   /** A body of the control plane; heartbeats are such bodies. */
@@ -28,7 +29,13 @@ export const BUDGETS = {
   /** Images travel inside bodies. */
   generation: { bytes: 16 * MIB, ...asked },
   /** What was put together here of what was read before, such as a conversation with all that came before it. */
-  own: { bytes: 64 * MIB, levels: 2 * ANSWER_LEVELS_MAX, parts: 8 * PARTS_MAX, values: 8 * VALUES_MAX },
+  own: {
+    bytes: 64 * MIB,
+    levels: 2 * ANSWER_LEVELS_MAX,
+    parts: 8 * PARTS_MAX,
+    values: 8 * VALUES_MAX,
+    width: WIDTH_MAX,
+  },
   /** An upstream's whole answer. */
   answer: { bytes: 16 * MIB, ...answered }, // R77
   /** One event of an upstream's stream. */
@@ -75,7 +82,8 @@ const inSteps = (budget: Budget, json: Buffer) => inTurns(jsonInSteps(json, budg
 const beyond = (budget: Budget) => new BeyondBudget(toldBounds(budget))
 
 /** In words, for whoever is told that it was too much. */
-export const toldBounds = ({ levels, parts, values }: Bounds) =>
-  `more than ${levels} levels, ${amount(parts)} objects, arrays and members, or ${amount(values)} values`
+export const toldBounds = ({ levels, parts, values, width }: Bounds) =>
+  `more than ${levels} levels, ${amount(parts)} objects, arrays and members, ${amount(width)} members of one object ` +
+  `or ${amount(values)} values`
 
 const amount = (count: number) => count.toLocaleString('en')

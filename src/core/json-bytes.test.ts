@@ -90,7 +90,7 @@ test('§6.4 any object: what is found from the end is what the whole of it says'
 
 test('§4 depth is counted outside of texts only', () => {
   const json = (levels: number) => Buffer.from(`${'['.repeat(levels)}"${'['.repeat(200)}"${']'.repeat(levels)}`)
-  const bounds = { levels: 64, parts: 1_000, values: 1_000 }
+  const bounds = { levels: 64, parts: 1_000, values: 1_000, width: 1_000 }
   expect([isBeyond(bounds, json(64)), isBeyond(bounds, json(65))]).toEqual([false, true])
 })
 
@@ -101,6 +101,6 @@ test('§4 arrays and objects are counted, inside each other or side by side, out
         .fill('{}')
         .join()}]`,
     )
-  const bounds = { levels: 64, parts: 100, values: 1_000 }
+  const bounds = { levels: 64, parts: 100, values: 1_000, width: 1_000 }
   expect([isBeyond(bounds, json(100)), isBeyond(bounds, json(101))]).toEqual([false, true])
 })

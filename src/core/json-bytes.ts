@@ -9,6 +9,7 @@ const [QUOTE, BACKSLASH, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, C
 
 const OPENED = Buffer.from('{')
 const NEAR = 64 // a native search costs as much as looking at so many bytes
+const NEAR_MAX = 4_096
 const ESCAPE_MAX = 6 // the longest escape: its backslash, a u and four digits
 const LETTER_U = 0x75
 
@@ -52,8 +53,9 @@ export const endOfString = (json: Buffer, from: number) =>
  */
 export function endInText(json: Buffer, from: number, to: number): number {
   let at = from
+  let near = NEAR
   while (at < to) {
-    for (const far = Math.min(at + NEAR, to); at < far; at++) {
+    for (const far = Math.min(at + near, to); at < far; at++) {
       const byte = json[at]
       if (byte === QUOTE) return at
       if (byte === BACKSLASH) at++
@@ -63,6 +65,7 @@ export function endInText(json: Buffer, from: number, to: number): number {
     if (quote < 0) return json.length
     if (!isEscaped(json, at, quote)) return quote
     at = quote + 1
+    if (near < NEAR_MAX) near *= 2 // where many are escaped, a search leads nowhere
   }
   return at
 }

@@ -8,7 +8,7 @@ import { jsonInSteps } from './json-steps.ts'
 import { atOnce, inTurns } from './turns.ts'
 
 const RUNS = { numRuns: 2_000, seed: 20_261_117 }
-const WIDE = { levels: 1_000, parts: 1e9, values: 1e9 }
+const WIDE = { levels: 1_000, parts: 1e9, values: 1e9, width: 1e9 }
 const beyond = () => new BeyondBudget('too much')
 
 /** With runs of so few bytes that nearly everything counts as large. */
@@ -99,14 +99,21 @@ test.each([
 })
 
 describe('R77 bounds', () => {
-  const bounds = { levels: 4, parts: 10, values: 100 }
+  const bounds = { levels: 4, parts: 20, values: 100, width: 9 }
   test.each([
     ['4 levels', '[[[["some text"]]]]', false],
     ['5 levels', '[[[[["some text"]]]]]', true],
-    ['10 arrays', `[${Array(9).fill('[]').join()}]`, false],
-    ['11 arrays', `[${Array(10).fill('[]').join()}]`, true],
+    ['20 arrays', `[${Array(19).fill('[]').join()}]`, false],
+    ['21 arrays', `[${Array(20).fill('[]').join()}]`, true],
     ['an object of 9 members', `{${Array(9).fill('"a":1').join()}}`, false],
     ['an object of 10 members', `{${Array(10).fill('"a":1').join()}}`, true],
+    [
+      'objects of 9 members within each other',
+      `{${Array(8).fill('"a":1').join()},"b":{${Array(9).fill('"a":1').join()}}}`,
+      false,
+    ],
+    ['one of 10 members behind another', `[{},{${Array(10).fill('"a":1').join()}}]`, true],
+    ['21 objects and members', `[${Array(10).fill('{"a":1}').join()}]`, true],
     ['100 numbers', `[${Array(100).fill('7').join()}]`, false],
     ['101 numbers', `[${Array(101).fill('7').join()}]`, true],
     ['a text of brackets and commas', `["${'[{:,'.repeat(500)}"]`, false],
@@ -152,7 +159,7 @@ const COSTLY: [string, () => string][] = [
 test.each(COSTLY)('R77 no step over %s is long, and the value is right', (what, text) => {
   const json = Buffer.from(text())
   expect(json.length).toBeLessThanOrEqual(BUDGETS.answer.bytes)
-  const steps = jsonInSteps(json, BUDGETS.answer, beyond)
+  const steps = jsonInSteps(json, { ...BUDGETS.answer, width: 1e9 }, beyond)
   const spent: number[] = []
   for (;;) {
     const before = process.cpuUsage()

@@ -12,6 +12,8 @@ export interface Bounds {
   levels: number
   /** Objects, arrays and members of objects in all. */
   parts: number
+  /** Members of one object: to walk through them takes longer than their number. */
+  width: number
   /** Values in all, those of arrays as well. */
   values: number
 }
@@ -55,6 +57,8 @@ class Survey {
   readonly #bounds: Bounds
   readonly #watch: Watch | undefined
   readonly #opened: number[] = []
+  /** By depth: how many members the object has that is open there. */
+  readonly #members: number[] = [0]
   #at = 0
   #depth = 0
   #parts = 0
@@ -73,7 +77,8 @@ class Survey {
   look(to: number): boolean {
     const json = this.#json
     const watch = this.#watch
-    const { levels, parts: parts_max, values: values_max } = this.#bounds
+    const { levels, parts: parts_max, values: values_max, width } = this.#bounds
+    const members = this.#members
     let at = this.#at
     let depth = this.#depth
     let parts = this.#parts
@@ -90,11 +95,13 @@ class Survey {
       else if (byte === COMMA) {
         if (++values > values_max) return true
       } else if (byte === COLON) {
-        if (++parts > parts_max) return true
+        members[depth] = (members[depth] as number) + 1
+        if (++parts > parts_max || (members[depth] as number) > width) return true
       } else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
         watch?.opened(at, depth)
         if (++depth > levels || ++parts > parts_max) return true
         this.#opened[depth] = at
+        members[depth] = 0
       } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {
         if (depth === 0) this.#is_balanced = false
         else {

@@ -22,11 +22,15 @@ export function sealing(server_secret: string) {
   const keyFor = (ingredient: string, place: string) => hmac(hmac(server_secret, ingredient), place, LAST_BLOCK)
 
   return {
-    /** `ingredient` goes into the key beside the server secret; `place` ties the result to where it is kept. */
-    seal(plain: Uint8Array, ingredient: string, place: string): Buffer {
+    /**
+     * `ingredient` goes into the key beside the server secret; `place` ties the result to where it is kept. What comes
+     * in parts is sealed as one, without being copied together first.
+     */
+    seal(plain: Uint8Array | readonly Uint8Array[], ingredient: string, place: string): Buffer {
       const nonce = randomNonce(NONCE_BYTES)
       const cipher = createCipheriv(CIPHER, keyFor(ingredient, place), nonce)
-      return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
+      const sealed = plain instanceof Uint8Array ? [cipher.update(plain)] : plain.map((part) => cipher.update(part))
+      return Buffer.concat([nonce, ...sealed, cipher.final(), cipher.getAuthTag()])
     },
 
     /** Throws where the secret, the ingredient or the place is another, or a byte was changed. */

@@ -69,9 +69,9 @@ export const mayKeep = (status: number) => status >= 200 && status < 300 // §11
 
 const NEWLINE = 0x0a
 
-/** One line of JSON, then the body as it was sent. */
-export function encodeResponse({ status, headers, body, asked }: KeptResponse): Buffer {
-  return Buffer.concat([Buffer.from(`${JSON.stringify({ status, headers, asked })}\n`), body])
+/** One line of JSON, then the body as it was sent: apart, since a body may have megabytes. */
+export function encodeResponse({ status, headers, body, asked }: KeptResponse): [line: Buffer, body: Buffer] {
+  return [Buffer.from(`${JSON.stringify({ status, headers, asked })}\n`), body]
 }
 
 export function decodeResponse(bytes: Buffer): KeptResponse {

@@ -28,7 +28,7 @@ export async function readCall({ kind, request, readConversation, isClosed }: Re
   const body = (request.body as JsonBody | undefined) ?? { bytes: Buffer.alloc(0), json: undefined }
   checkMoneyFields(body)
   const conversation = kind === 'responses' ? await readConversation(body.json) : undefined
-  const asked = readAsked(kind, conversation ? selfContained(body, conversation) : body)
+  const asked = readAsked(kind, conversation ? await selfContained(body, conversation) : body)
   const reference = request.headers['agent-hints-ref']
   const ignored: string[] = []
   const hints =

@@ -134,12 +134,19 @@ type Part = Readonly<Record<string, unknown>>
 function contentOf({ messages, input, tools, cache_control }: Record<string, unknown>): Content {
   const long_cache = isLong(cache_control) || (Array.isArray(tools) && tools.some(cachesLong))
   const content: Content = { images: 0, image_bytes: 0, linked: 0, long_cache }
-  for (const message of [messages, input].flat()) {
-    const parts = (message as { content?: unknown } | null | undefined)?.content
-    if (Array.isArray(parts)) for (const part of parts as (Part | null)[]) if (part) addPart(part, content)
-    content.long_cache ||= cachesLong(message)
+  for (const list of [messages, input]) {
+    if (Array.isArray(list)) for (const message of list) addMessage(message, content)
+    else addMessage(list, content)
   }
   return content
+}
+
+/** A prompt may be a million numbers, which are no messages. */
+function addMessage(message: unknown, content: Content): void {
+  if (typeof message !== 'object' || message === null) return
+  const parts = (message as { content?: unknown }).content
+  if (Array.isArray(parts)) for (const part of parts as (Part | null)[]) if (part) addPart(part, content)
+  content.long_cache ||= cachesLong(message)
 }
 
 type Cached = { cache_control?: unknown; function?: { cache_control?: unknown } | null } | null | undefined

@@ -1,5 +1,6 @@
 // A /v1/responses or /v2/responses request with what came before it: read, chained, and ready for any upstream.
 import { newId } from '../core/ids.ts'
+import { jsonBytes } from '../core/json-writing.ts'
 import { keptInput } from '../responses/response-items.ts'
 import type { ResponseIds, ResponseObject } from '../responses/response-object.ts'
 import { type Item, isObject, type ResponseRequest, readResponseRequest } from '../responses/response-request.ts'
@@ -35,12 +36,19 @@ export async function readConversation(json: unknown, chains: Chains, asking: As
 }
 
 /** The chain lives with us, so an upstream gets all of it at once. Without one, the bytes go on as they came. */
-export function selfContained({ bytes, json }: JsonBody, { request, history }: Conversation): JsonBody {
-  if (request.previous_response_id === null) return { bytes, json }
-  const { previous_response_id: _ours, ...rest } = json as Record<string, unknown>
-  const whole = { ...rest, input: [...history, ...request.input] }
-  return { bytes: Buffer.from(JSON.stringify(whole)), json: whole }
+export function selfContained({ bytes, json }: JsonBody, conversation: Conversation): JsonBody | Promise<JsonBody> {
+  const { request, history } = conversation
+  return request.previous_response_id === null ? { bytes, json } : written()
+
+  async function written(): Promise<JsonBody> {
+    const { previous_response_id: _ours, ...rest } = json as Record<string, unknown>
+    const whole = { ...rest, input: [...history, ...request.input] }
+    return { bytes: await jsonBytes(whole, bytes.length + history.length * ITEM_BYTES), json: whole }
+  }
 }
+
+/** An item is a few hundred bytes, or many: where there are several, nobody knows before they are written. */
+const ITEM_BYTES = 32 * 1024
 
 /** As it is kept: under the caller's chain, which an upstream that got everything at once knows nothing of. */
 export function keptForm(

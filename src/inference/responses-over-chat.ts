@@ -1,6 +1,7 @@
 // An upstream without a Responses API serves it all the same: the request goes out as chat, and what comes back is told
 // as a response, whole or event by event.
 import { BeyondBudget, BUDGETS, jsonWithin } from '../core/foreign.ts'
+import { jsonBytes } from '../core/json-writing.ts'
 import { type Provider, type ProviderAnswer, type ProviderCall, UpstreamError } from '../providers/provider.ts'
 import { responseEvents } from '../responses/event-stream.ts'
 import { responseFrom } from '../responses/from-chat.ts'
@@ -26,7 +27,7 @@ export function responsesOverChat(
       // The path has set the target's model, and perhaps a lower limit, in the body.
       const { model, max_output_tokens = null } = fieldsOf(call.body, SET_BY_PATH) as SetByPath
       const asked = { ...request, model, max_output_tokens, stream: call.stream }
-      const body = Buffer.from(JSON.stringify(chatRequestFrom(asked, history, limit_field)))
+      const body = await jsonBytes(chatRequestFrom(asked, history, limit_field), call.body.length)
       const answer = await provider.call({ ...call, kind: 'chat', body }, signal)
       if (answer.status !== 200) return answer
       return call.stream ? streamed(answer) : whole(answer)
@@ -53,7 +54,7 @@ export function responsesOverChat(
       const completion = await answer.whole()
       try {
         const chat = await jsonWithin(BUDGETS.answer, completion)
-        return Buffer.from(JSON.stringify(responseFrom(chat, request, ids)))
+        return await jsonBytes(responseFrom(chat, request, ids), completion.length)
       } catch (error) {
         // A 200 that is no completion, or more of one than is read.
         throw new UpstreamError(error instanceof BeyondBudget ? 'too_many_parts' : 'reset', error)

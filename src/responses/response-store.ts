@@ -1,10 +1,12 @@
 // Responses that their callers let us keep (`store`), sealed: a conversation is nobody's to read in a stolen database.
 // A chain of them is walked in one statement, which bounds it in steps and in bytes.
 import { rfc3339 } from '../core/clock.ts'
+import { BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { nextSequence } from '../core/ids.ts'
 import { type Maker, madeByAnother } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
+import { nextTurn } from '../core/turns.ts'
 import { type Db, sql } from '../storage/db.ts'
 import type { NativeBlocks } from './native-response.ts'
 import { type ItemList, type ItemsPage, isReference, listItems, responseOfItem } from './response-items.ts'
@@ -22,6 +24,11 @@ export interface KeptResponse extends Maker {
 export const CHAIN_MAX = 100
 export const CHAIN_MAX_BYTES = 32 * 1024 * 1024
 
+type Sealed = Pick<KeptResponse, 'response' | 'input' | 'native'>
+
+/** What is opened before others have their turn. */
+const OPENED_AT_ONCE_BYTES = 256 * 1024
+
 interface Row extends Maker {
   id: string
   trace_id: string
@@ -37,8 +44,11 @@ export type ResponseStore = ReturnType<typeof responseStore>
 export function responseStore(db: Db, { seal, open }: Sealing) {
   const place = (id: string) => `stored_response ${id}`
 
-  function opened(project_id: string, { id, trace_id, made_by, made_under, sealed }: Row): KeptResponse {
-    return { trace_id, made_by, made_under, ...JSON.parse(open(sealed, project_id, place(id)).toString()) }
+  /** R77: what is large is read in steps. */
+  async function opened(project_id: string, row: Row): Promise<KeptResponse> {
+    const { id, trace_id, made_by, made_under, sealed } = row
+    const kept = (await jsonWithin(BUDGETS.own, open(sealed, project_id, place(id)))) as Sealed
+    return { trace_id, made_by, made_under, ...kept }
   }
 
   async function find(project_id: string, id: string): Promise<KeptResponse | undefined> {
@@ -46,7 +56,7 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
     const [row] = await db.rows<Row>(sql`
       SELECT id, trace_id, made_by, made_under, sealed FROM stored_response
       WHERE project_id = ${project_id} AND id = ${id}`)
-    return row && opened(project_id, row)
+    return row && (await opened(project_id, row))
   }
 
   return {
@@ -99,7 +109,17 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
         : []
       checkChain(links, previous_response_id)
       if (!links.every(mayUse)) throw madeByAnother("What 'previous_response_id' leads to")
-      return links.flatMap((link) => itemsOf(opened(project_id, link)))
+      const items: Item[] = []
+      let bytes = 0
+      for (const link of links) {
+        for (const item of itemsOf(await opened(project_id, link))) items.push(item)
+        bytes += link.sealed.length
+        if (bytes > OPENED_AT_ONCE_BYTES) {
+          bytes = 0
+          await nextTurn()
+        }
+      }
+      return items
     },
 
     /** Puts the items in place of those only pointed at. Ids that are not ours are for the upstream to know. */

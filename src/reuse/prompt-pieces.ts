@@ -34,6 +34,8 @@ const WALKED_BYTES_MAX = 64 * 1024
 /** A list of tools has some thousands. */
 const MEMBERS_MAX = 50_000
 const TOKENS_MAX = 262_144
+/** Of empty ones, too, no more are looked at. */
+const MESSAGES_MAX = 8_192
 
 /** Keys stay in the order received: providers match the rendered prompt, and sorting would hide a real cache break. */
 export function promptPieces(json: Fields, body_bytes: number, take: Take): void {
@@ -44,7 +46,8 @@ export function promptPieces(json: Fields, body_bytes: number, take: Take): void
   const said = messages ?? input ?? prompt
   if (typeof said === 'string') take({ head: 'user ', text: said })
   else if (Array.isArray(said) && typeof said[0] === 'number') takeMessage(said, write, take)
-  else if (Array.isArray(said)) for (const one of said) if (!takeMessage(one, write, take)) return
+  else if (Array.isArray(said))
+    for (const one of said.slice(0, MESSAGES_MAX)) if (!takeMessage(one, write, take)) return
 }
 
 type Write = (value: unknown) => string

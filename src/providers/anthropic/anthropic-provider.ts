@@ -1,7 +1,7 @@
 // Anthropic's own protocol behind the same port: chat goes out as Messages, and comes back as chat.
 import { type Clock, systemClock } from '../../core/clock.ts'
-import { BeyondBudget, BUDGETS, jsonWithin } from '../../core/foreign.ts'
-import { jsonOrNone } from '../../core/json-bytes.ts'
+import { BeyondBudget, BUDGETS, jsonWithin, smallJsonOrNone } from '../../core/foreign.ts'
+import { jsonBytes } from '../../core/json-writing.ts'
 import { upTo } from '../first-bytes.ts'
 import { LISTING_TIMEOUTS, type ModelList, readModelList } from '../model-list.ts'
 import { errorBody, jsonAnswer } from '../prepared-answer.ts'
@@ -49,7 +49,7 @@ export function anthropic(options: AnthropicOptions): AnthropicProvider {
         return jsonAnswer(400, errorBody(translated.message, 'invalid_request_error'), signal)
       const accept = call.stream ? 'text/event-stream' : 'application/json'
       const headers = { 'content-type': 'application/json', accept, ...call.headers, ...identity }
-      const body = Buffer.from(JSON.stringify(translated.body))
+      const body = await jsonBytes(translated.body, call.body.length)
       const request = { method: 'POST', path: '/messages', headers, body, timeouts: call.timeouts } as const
       const answer = await upstream.send(request, signal)
       const created = Math.floor(clock.now() / 1_000)
@@ -99,20 +99,20 @@ function failed(error: unknown): never {
 
 function plain(answer: ProviderAnswer, created: number): ProviderAnswer {
   const { status } = answer
-  const translated = async () =>
-    status === 200
-      ? completionFrom(await answer.whole(), created)
-      : toChatError(jsonOrNone((await upTo(BUDGETS.envelope.bytes, answer)).bytes), status)
-  const whole = async () => Buffer.from(JSON.stringify(await translated()))
+  const whole = async () => {
+    if (status === 200) return completionFrom(await answer.whole(), created)
+    const { bytes } = await upTo(BUDGETS.envelope.bytes, answer)
+    return Buffer.from(JSON.stringify(toChatError(smallJsonOrNone(BUDGETS.envelope, bytes), status)))
+  }
   return { ...answer, content_type: 'application/json', each: async (take) => take(await whole()), whole }
 }
 
-async function completionFrom(bytes: Buffer, created: number): Promise<unknown> {
+async function completionFrom(bytes: Buffer, created: number): Promise<Buffer> {
   try {
     const message = (await jsonWithin(BUDGETS.answer, bytes)) as Partial<Message> | null
     if (typeof message?.id !== 'string' || !Array.isArray(message.content))
       throw new Error('an answer that is no message')
-    return toChatCompletion(message as Message, created)
+    return await jsonBytes(toChatCompletion(message as Message, created), bytes.length)
   } catch (error) {
     return failed(error)
   }

@@ -232,3 +232,20 @@ describe('§9.1 what cannot be said is refused, naming the field', () => {
     expect(translated(chat)).toContain(named)
   })
 })
+
+test('R77 the arguments of a request, which are parsed for this protocol, have 50,000 parts in all', () => {
+  const call = (parts: number) => ({
+    ...{ id: 'call_1', type: 'function' },
+    function: { name: 'f', arguments: JSON.stringify({ list: Array(parts).fill({}) }) },
+  })
+  const asked = (parts: number) => ({
+    messages: Array.from({ length: 10 }, () => ({ role: 'assistant', tool_calls: [call(parts)] })),
+  })
+  expect(translated(asked(2_000))).toHaveProperty('messages')
+  expect(translated(asked(4_000))).toContain('50,000 parts in all')
+})
+
+test('R77 a message of a hundred thousand parts is a turn like any other', () => {
+  const content = Array(200_000).fill({ type: 'text', text: 'a' })
+  expect(turns({ role: 'user', content }, { role: 'user', content })).toMatchObject([{ role: 'user' }])
+})

@@ -1,5 +1,7 @@
 // From chat messages to Messages turns: system texts apart, tool results as the user's words, neighbours of one role
 // together.
+import { BUDGETS } from '../../core/foreign.ts'
+import { partsIn } from '../../core/json-survey.ts'
 import type { Block, ImageSource, Turn } from './anthropic-messages.ts'
 
 /** The request asks for something that cannot be said in the Messages protocol. The text is for the caller. */
@@ -19,10 +21,12 @@ export function toTurns(messages: unknown): { system: Block[]; turns: Turn[] } {
   if (!Array.isArray(messages)) throw new Untranslatable("'messages' must be an array.")
   const system: Block[] = []
   const turns: Turn[] = []
+  const budget = { parts: ARGUMENT_PARTS_MAX }
   for (const [index, message] of (messages as (ChatMessage | null)[]).entries()) {
     const at = `messages[${index}]`
-    if (message?.role === 'system' || message?.role === 'developer') system.push(...blocksOf(message.content, at))
-    else addTurn(turns, turnOf(message ?? {}, at))
+    if (message?.role === 'system' || message?.role === 'developer')
+      for (const block of blocksOf(message.content, at)) system.push(block)
+    else addTurn(turns, turnOf(message ?? {}, at, budget))
   }
   return { system, turns }
 }
@@ -31,16 +35,19 @@ export function toTurns(messages: unknown): { system: Block[]; turns: Turn[] } {
 function addTurn(turns: Turn[], turn: Turn): void {
   const last = turns.at(-1)
   if (turn.content.length === 0) return
-  if (last?.role === turn.role) last.content.push(...turn.content)
-  else turns.push(turn)
+  if (last?.role !== turn.role) turns.push(turn)
+  else for (const block of turn.content) last.content.push(block) // there may be more than a call takes
 }
 
-function turnOf(message: ChatMessage, at: string): Turn {
+function turnOf(message: ChatMessage, at: string, budget: ArgumentsBudget): Turn {
   switch (message.role) {
     case 'user':
       return { role: 'user', content: blocksOf(message.content, at) }
     case 'assistant':
-      return { role: 'assistant', content: [...blocksOf(message.content, at), ...toolUses(message.tool_calls, at)] }
+      return {
+        role: 'assistant',
+        content: [...blocksOf(message.content, at), ...toolUses(message.tool_calls, at, budget)],
+      }
     case 'tool':
       return { role: 'user', content: [toolResult(message, at)] }
     default:
@@ -58,14 +65,29 @@ interface ToolCall {
   function?: { name?: unknown; arguments?: unknown }
 }
 
-function toolUses(calls: unknown, at: string): Block[] {
+function toolUses(calls: unknown, at: string, budget: ArgumentsBudget): Block[] {
   if (!Array.isArray(calls)) return []
   return (calls as (ToolCall | null)[]).map((call, index) => {
     const { name, arguments: text } = call?.function ?? {}
+    spend(budget, text, `${at}.tool_calls[${index}]`)
     if (typeof call?.id !== 'string' || typeof name !== 'string')
       throw new Untranslatable(`'${at}.tool_calls[${index}]' must have an id and a function.`)
     return { type: 'tool_use', id: call.id, name, input: toolInput(text, `${at}.tool_calls[${index}]`) }
   })
+}
+
+/** R77: what may still be parsed of the arguments of one request, which this protocol wants as objects. */
+interface ArgumentsBudget {
+  parts: number
+}
+
+const ARGUMENT_PARTS_MAX = 50_000
+
+function spend(budget: ArgumentsBudget, text: unknown, at: string): void {
+  if (typeof text !== 'string') return
+  budget.parts -= partsIn(BUDGETS.generation, Buffer.from(text)) ?? Number.POSITIVE_INFINITY
+  if (budget.parts < 0)
+    throw new Untranslatable(`'${at}.function.arguments': the arguments of a request may have 50,000 parts in all.`)
 }
 
 function toolInput(text: unknown, at: string): Record<string, unknown> {
