@@ -1,7 +1,9 @@
 // R80: every generation can be looked up, by the name that its answer carried, whoever refused or failed it.
+
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, MINUTE_MS } from '../../src/core/clock.ts'
 import { sql } from '../../src/storage/db.ts'
+import { heldTimers } from '../support/held-timers.ts'
 import { type Heard, hintsHeader } from '../support/inference-client.ts'
 import { CHAT, type Stage, withScene } from '../support/inference-scene.ts'
 import { deferred } from '../support/tampered-db.ts'
@@ -126,8 +128,12 @@ withScene((scene) => {
     stage.one.behave({ wait: gate.promise })
     const first = stage.openChat({ model: stage.narrow })
     await stage.one.until(() => stage.one.requests.length === 1)
-    const headers = hintsHeader({ qos: { deadline_ms: 30 } })
-    const late = await stage.chat({ model: stage.narrow }, { headers })
+    const timers = heldTimers()
+    const headers = hintsHeader({ qos: { deadline_ms: 5_077 } })
+    const waiting = stage.chat({ model: stage.narrow }, { headers })
+    await timers.untilSet(5_077, 2) // the call's own, and that of the queue
+    timers.pass(5_077)
+    const late = await waiting
     gate.resolve()
     await first.heard
     expect(late.status).toBe(504)

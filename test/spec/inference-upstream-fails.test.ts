@@ -299,9 +299,11 @@ withScene(
         stage.one.next({ wait: gate.promise })
         const before = stage.openChat({ model: stage.narrow })
         await stage.one.request(1)
-        const heard = await stage.chat(
-          ...asked(one, { model: stage.narrow }, hintsHeader({ qos: { deadline_ms: 60 } })),
-        )
+        const timers = heldTimers()
+        const late = stage.chat(...asked(one, { model: stage.narrow }, hintsHeader({ qos: { deadline_ms: 5_077 } })))
+        await timers.untilSet(5_077, 2) // the call's own, and that of the queue
+        timers.pass(5_077)
+        const heard = await late
         expect(envelope(heard)).toEqual(LATE)
         expect(heard.headers).toMatchObject({
           'x-should-retry': 'false',
