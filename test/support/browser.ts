@@ -1,10 +1,9 @@
 // People with browsers: each at an address of its own, keeping its cookie and saying where a request comes from, as
 // browsers do. And the mails they get.
-import { argon2 } from '../../src/argon2.ts'
 import { type GatewaySettings, noGateway } from '../../src/gateway-settings.ts'
 import type { Mail } from '../../src/mail/outbox-store.ts'
-import { conformanceWith, type OpenApi } from './conformance.ts'
-import type { Answer, Options, TestService } from './service.ts'
+import { lightArgon2 } from './light-argon2.ts'
+import { type Answer, conformanceOf, type Options, type TestService } from './service.ts'
 
 export const PASSWORD = 'correct horse battery'
 
@@ -18,8 +17,8 @@ export function newAddress(): string {
 
 export type Browser = ReturnType<typeof browserOn>
 
-export function browserOn(service: Pick<TestService, 'app'>, address = newAddress()) {
-  const conforms = conformanceWith(service.app.swagger() as unknown as OpenApi)
+export function browserOn(service: Pick<TestService, 'app' | 'routes'>, address = newAddress()) {
+  const conforms = conformanceOf(service.app, service.routes)
   /** `cookie` is the session's; `others` are sent along with it. */
   const jar: { cookie: string | undefined; others: Map<string, string> } = { cookie: undefined, others: new Map() }
   const cookies = () => [jar.cookie, ...jar.others.values()].filter((one) => one !== undefined)
@@ -66,7 +65,9 @@ function keep(jar: { cookie: string | undefined; others: Map<string, string> }, 
   else jar.cookie = set.includes('Max-Age=0') ? undefined : pair
 }
 
-/** Real hashing, counted: how many passwords were looked at. */
+const argon2 = lightArgon2()
+
+/** Hashing, counted: how many passwords were looked at. */
 export function countedHashing() {
   const count = { hashed: 0, verified: 0 }
   return {

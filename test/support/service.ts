@@ -167,7 +167,7 @@ async function notingRoutes<S>(build: () => Promise<S>): Promise<{ service: S; r
 const conformances = new Map<string, Conformance>()
 
 /** Services with the same routes have the same document: it is written, and its schemas compiled, once in a worker. */
-function conformanceOf(app: FastifyInstance, routes: readonly RouteOptions[]): Conformance {
+export function conformanceOf(app: FastifyInstance, routes: readonly RouteOptions[]): Conformance {
   const name = routes.map(({ method, url }) => `${method} ${url}`).join('\n')
   const conforms = conformances.get(name) ?? conformanceWith(app.swagger() as unknown as OpenApi)
   conformances.set(name, conforms)
