@@ -12,6 +12,8 @@ export interface Figures {
   seconds: number
   slowest_ms: number
   rss_growth_mb: number
+  /** What is still reachable after each input, since the warm-up: finer than what the system gave us. */
+  kept_bytes_per_input: number
   by_kind: Record<string, number>
   by_status: Record<string, number>
   /** What went wrong, by check; for each operation the first of each in words. */
@@ -35,6 +37,7 @@ export async function fuzz(service: TestService, seed: number, inputs: number): 
     seconds: 0,
     slowest_ms: 0,
     rss_growth_mb: 0,
+    kept_bytes_per_input: 0,
     by_kind: {},
     by_status: {},
     failures: {},
@@ -44,9 +47,9 @@ export async function fuzz(service: TestService, seed: number, inputs: number): 
   process.on('unhandledRejection', onUnhandled) // it would have ended the process
   const began = performance.now()
   let scene = await newScene(service)
-  let rss = 0
+  let before = { rss_mb: 0, kept_bytes: 0 }
   for (let n = 0; n < inputs; n++) {
-    if (n === Math.floor(inputs * WARM_UP)) rss = await residentMegabytes()
+    if (n === Math.floor(inputs * WARM_UP)) before = await memory()
     if (n % SCENE_INPUTS === SCENE_INPUTS - 1) {
       await conforming(figures, async () => {
         for (const problem of await goneThingsStayGone(service, scene)) note(figures, 'use after free', problem)
@@ -59,18 +62,21 @@ export async function fuzz(service: TestService, seed: number, inputs: number): 
     await sendOne(service, inputFor(operations, scene, dice), { scene, figures, dice })
   }
   figures.seconds = (performance.now() - began) / 1_000
-  figures.rss_growth_mb = (await residentMegabytes()) - rss
+  const after = await memory()
+  figures.rss_growth_mb = after.rss_mb - before.rss_mb
+  figures.kept_bytes_per_input = (after.kept_bytes - before.kept_bytes) / (inputs * (1 - WARM_UP))
   process.off('unhandledRejection', onUnhandled)
   return figures
 }
 
 /** What the heap no longer needs is given back by another thread, a moment after the collection. */
-async function residentMegabytes(): Promise<number> {
+async function memory() {
   for (let turn = 0; turn < 2; turn++) {
     collectGarbage()
     await sleep(200)
   }
-  return process.memoryUsage.rss() / 2 ** 20
+  const { rss, heapUsed, external } = process.memoryUsage()
+  return { rss_mb: rss / 2 ** 20, kept_bytes: heapUsed + external }
 }
 
 interface FuzzScene extends Scene {
