@@ -14,13 +14,15 @@ withService(
     const closed = () => walkOf(service().routes).filter(({ isPublic }) => !isPublic)
 
     test('R2 every route answers 503, keyed or not, and the next request after the outage is served', async () => {
-      const { as, tampering, newProject } = service()
+      const { as, db, tampering, newProject } = service()
       const { key, get } = await newProject()
+      const before = await contentsOf(db)
       for (const { method, url } of closed())
         for (const headers of [{}, { 'agent-idempotency-key': 'a' }]) {
           const bringBack = takeAway(tampering)
-          const answer = await service().storingNothing(() => as(key).send(method, url, { headers }))
+          const answer = await as(key).send(method, url, { headers })
           bringBack()
+          expect(await contentsOf(db), `${method} ${url}`).toBe(before)
           expect(answer.status, `${method} ${url}`).toBe(503)
           expect(answer.headers['retry-after']).toBe('1')
           if (method !== 'HEAD') expect(identity(answer)).toEqual(AWAY)

@@ -81,8 +81,12 @@ export async function contentsOf(db: OpenDb): Promise<string> {
       ? sql`SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`
       : sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename`,
   )
-  const rows = tables.map(({ name }) => db.rows({ text: [`SELECT * FROM ${name} ORDER BY 1`], values: [] }))
-  return JSON.stringify(await Promise.all(rows))
+  const of = ({ name }: { name: string }) => `SELECT * FROM ${name} ORDER BY 1`
+  if (db.engine === 'sqlite')
+    return JSON.stringify(await Promise.all(tables.map((table) => db.rows({ text: [of(table)], values: [] }))))
+  // One statement: as many at once would open as many connections.
+  const texts = tables.map((table) => `(SELECT json_agg(row)::text FROM (${of(table)}) row) AS ${table.name}`)
+  return JSON.stringify(await db.rows({ text: [`SELECT ${texts.join(', ')}`], values: [] }))
 }
 
 /** Runs a store's suite on one fresh database of this project's engine. */
