@@ -1,6 +1,5 @@
 // What the transcripts are taken from: the real server as a process, once with no provider and once with several, one
 // programmable upstream behind all of them, two clusters that heartbeat, and curl.
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,6 +7,8 @@ import { join } from 'node:path'
 import { freePort } from '../test/support/free-port.ts'
 import { startUpstream } from '../test/support/upstream.ts'
 import { type ServerProcess, spawnServer } from '../test/torture/server-process.ts'
+import { firstStart } from './first-minutes.ts'
+import { run, SHOWN_ORIGIN } from './transcript-commands.ts'
 
 export interface Curl {
   path: string
@@ -19,8 +20,13 @@ export interface Curl {
 
 export type TranscriptScene = Awaited<ReturnType<typeof openTranscriptScene>>
 
+export interface Section {
+  title: string
+  says: string
+  take(scene: TranscriptScene): Promise<string>
+}
+
 const PRICE = 'input_usd_per_million: 0.15, cached_input_usd_per_million: 0.075, output_usd_per_million: 0.60'
-const SHOWN_ORIGIN = 'http://127.0.0.1:8080'
 
 export async function openTranscriptScene() {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-transcripts-'))
@@ -51,6 +57,7 @@ export async function openTranscriptScene() {
 
   return {
     upstream,
+    first: await firstStart(folder, (server) => running.push(server)),
     placeholder: await start('placeholder', ''),
     live: await start('live', providersAt(upstream.origin)),
     async close(): Promise<void> {
@@ -121,14 +128,4 @@ function site(origin: string, token: string) {
       return `$ ${shown.join(' \\\n    ')}\n${printed.replaceAll('\r', '').replace(/\n*$/, '\n')}`
     },
   }
-}
-
-function run(command: string, args: readonly string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-    const parts: Buffer[] = []
-    child.stdout.on('data', (part: Buffer) => parts.push(part))
-    child.once('error', (cause) => reject(new Error(`${command} cannot be run: is it installed?`, { cause })))
-    child.once('close', () => resolve(Buffer.concat(parts).toString('utf8')))
-  })
 }

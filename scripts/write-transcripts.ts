@@ -2,27 +2,23 @@
 // run replaced by placeholders. A test takes them again and compares.
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { openTranscriptScene, type Site, type TranscriptScene } from './transcript-scene.ts'
+import { FIRST_MINUTES } from './first-minutes.ts'
+import { openTranscriptScene, type Section, type Site } from './transcript-scene.ts'
 
 export const TRANSCRIPTS_FILE = fileURLToPath(new URL('../docs/TRANSCRIPTS.md', import.meta.url))
 
 const INTRODUCTION = `# Transcripts
 
-What \`curl -i\` prints for each execution mode and each execution profile, and for the refusals that an agent meets most.
-Every block is a real call to a real server: \`npm run transcripts\` takes them again, and a test compares. Only what
-differs from run to run is replaced: ids end in \`…\`, times and counts that run are in \`<>\`. What the headers mean is in
+The first minutes of a new user, from the start to the first call and where it is seen. Then what \`curl -i\` prints for
+each execution mode and each execution profile, and for the refusals that an agent meets most. Every block is a real
+call to a real server: \`npm run transcripts\` takes them again, and a test compares. Only what differs from run to run is
+replaced: ids and secrets end in \`…\`, times and counts that run are in \`<>\`. What the headers mean is in
 [CONTRACT §10.2](CONTRACT.md#s10-2).
 `
 
 const CHAT = '/v1/chat/completions'
 const messages = [{ role: 'user', content: 'Say hello.' }]
 const hints = (value: object) => `Agent-Hints: ${Buffer.from(JSON.stringify(value)).toString('base64url')}`
-
-interface Section {
-  title: string
-  says: string
-  take(scene: TranscriptScene): Promise<string>
-}
 
 const chat = (model: string) => (site: Site) => site.curl({ path: CHAT, body: { model, messages } })
 
@@ -150,7 +146,7 @@ export async function transcriptsText(): Promise<string> {
   const scene = await openTranscriptScene()
   try {
     const taken: string[] = []
-    for (const { title, says, take } of SECTIONS)
+    for (const { title, says, take } of [...FIRST_MINUTES, ...SECTIONS])
       taken.push(`## ${title}\n\n${says}\n\n\`\`\`console\n${steady(await take(scene))}\`\`\`\n`)
     return [INTRODUCTION, ...taken].join('\n')
   } finally {
@@ -161,7 +157,7 @@ export async function transcriptsText(): Promise<string> {
 /** What differs from run to run, replaced. */
 const steady = (text: string) =>
   text
-    .replace(/\b(trc|req|key|alr|pcr|sub|byc|prj|chatcmpl)([_-])[0-9A-Za-z]{12,}/g, '$1$2…')
+    .replace(/\b(trc|req|key|usr|alr|pcr|sub|byc|prj|chatcmpl)([_-])[0-9A-Za-z]{12,}/g, '$1$2…')
     .replace(/^date: .*$/gim, 'date: <date>')
     .replace(/^retry-after: \d+$/gim, 'retry-after: <seconds>')
     .replace(/^(x-ratelimit-reset-\w+: ).*$/gim, '$1<time>')
@@ -169,6 +165,10 @@ const steady = (text: string) =>
     .replace(/;r=\d+;t=\d+/g, ';r=<count>;t=<seconds>')
     .replace(/Retry after \d+ s/g, 'Retry after <seconds> s')
     .replace(/"created":\d+/g, '"created":<time>')
+    .replace(/svc_live_\w+/g, 'svc_live_…')
+    .replace(/#token=\w+/g, '#token=…')
+    .replace(/\b\d{4}-\d\d-\d\d( \d\d:\d\d UTC|T[\d:.]+Z)/g, '<time>')
+    .replace(/"(\w+_ms)":\d+/g, '"$1":<ms>')
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(TRANSCRIPTS_FILE, await transcriptsText())

@@ -107,3 +107,11 @@ test('R41 the trailers of the stream come behind its last event', () => {
   const stream = TEXT.slice(TEXT.indexOf('## A stream'))
   expect(stream.indexOf('data: [DONE]')).toBeLessThan(stream.indexOf('\nagent-charged-micros: '))
 })
+
+test('§5 the first minutes: start, first call, owner, and the call is seen; no secret is among them', () => {
+  const at = ['$ npm start', 'chat.completion', '"role":"owner"', '"object":"usage_event"', 'It was answered in full.']
+  const places = at.map((words) => TEXT.indexOf(words))
+  expect(places.every((place) => place > 0)).toBe(true)
+  expect(places).toEqual(places.toSorted((a, b) => a - b))
+  expect(TEXT.match(/svc_live_\w+|token=\w+/g)).toBe(null)
+})
