@@ -1,14 +1,15 @@
-// project, key, alias, usage, limits, credential, cluster and plan against a running server: output for people, JSON for programs, exit codes.
+// project, alias, usage, credential, cluster and plan against a running server: output for people, JSON for programs,
+// exit codes.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test as sequential } from 'vitest'
-import { compiledCommand, type Workplace } from '../test/support/command.ts'
+import { expect, test as sequential } from 'vitest'
 import { freePort } from '../test/support/free-port.ts'
+import { commandsOfService, done, failed, KEY } from '../test/support/running-commands.ts'
 
 // No test minds what another one creates, so they run side by side.
 const test = sequential.concurrent
+const { as, run, json, ask, place, url } = commandsOfService()
 
-const KEY = `svc_live_${'k'.repeat(40)}`
 const PLAN = {
   expected_recompute_ms: 120,
   tiers: [
@@ -16,32 +17,6 @@ const PLAN = {
     { name: 'remote', lookup_ms: 10, transfer_ms: 200, decompression_ms: 5, queue_delay_ms: 2.5 },
   ],
 }
-
-const { workplace } = compiledCommand()
-let place: Workplace
-let url: string
-
-beforeAll(async () => {
-  place = workplace()
-  url = (await place.serve({ SWITCHYARD_BOOTSTRAP_KEY: KEY })).url
-})
-afterAll(() => place.leave())
-
-/** The command line as somebody would type it. */
-const as = (key: string, line: string, input?: string) =>
-  place.run(line.split(' '), { SWITCHYARD_URL: url, SWITCHYARD_KEY: key }, input)
-const run = (line: string, input?: string) => as(KEY, line, input)
-
-async function json(line: string) {
-  const { code, stdout, stderr } = await run(`${line} --json`)
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  return JSON.parse(stdout)
-}
-
-const ask = async (path: string, key = KEY) =>
-  (await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })).text()
-const done = (stdout: unknown) => ({ code: 0, stderr: '', stdout })
-const failed = (code: number, stderr: RegExp) => ({ code, stdout: '', stderr: expect.stringMatching(stderr) })
 
 test('§2 project create works beside a running server, for people and for programs', async () => {
   const created = await json('project create --name one --owner-email Ada@Example.com --verified')
@@ -67,68 +42,6 @@ test('§2 project create refuses an address or a name that is none', async () =>
   expect(refused).toEqual(failed(1, /^switchyard: 'email' must be an e-mail address\.\n$/))
   const long = await run(`project create --name ${'x'.repeat(257)} --owner-email a@example.com`)
   expect(long).toEqual(failed(1, /^switchyard: 'name' must have at most 256 characters\.\n$/))
-})
-
-test('R60–R65 key create with terms, edit, rotate, child and windows', async () => {
-  const terms = '--expires 2099-01-01T00:00:00Z --models fast gpt-4o* --cidrs 127.0.0.0/8 ::1/128'
-  const created = await json(`key create --name bound ${terms}`)
-  expect(created).toMatchObject({
-    expires_at: '2099-01-01T00:00:00.000Z',
-    allowed_models: ['fast', 'gpt-4o*'],
-    allowed_cidrs: ['127.0.0.0/8', '::1/128'],
-  })
-  const edited = await json(`key edit ${created.id} --name other --never-expires --any-model --cidrs 127.0.0.1/32`)
-  expect(edited).toMatchObject({ name: 'other', allowed_cidrs: ['127.0.0.1/32'] })
-  expect(Object.keys(edited)).not.toEqual(expect.arrayContaining(['expires_at', 'allowed_models']))
-  expect(await run(`key edit ${created.id}`)).toEqual(failed(2, /say what is to change/))
-
-  const rotated = await json(`key rotate ${created.id} --overlap 0`)
-  expect(await as(created.key, 'key list')).toEqual(failed(1, /\(401 invalid_api_key\)\n$/))
-  expect((await as(rotated.key, 'key list')).code).toBe(0)
-  expect(await run(`key rotate ${created.id}`)).toEqual(done(expect.stringMatching(/^Old secret +until \d{4}-/m)))
-
-  const child = await json(`key child ${created.id} --name run --usd 0.5 --ttl 60 --models fast`)
-  expect(child).toMatchObject({ parent_id: created.id, budget_micros: 500_000, allowed_models: ['fast'] })
-  const { stdout } = await as(child.key, `key child ${created.id} --name run --usd 1 --ttl 60`)
-  expect(stdout).toBe('')
-
-  const window = await json(`key budget ${created.id} --usd 2 --window day`)
-  expect(window).toMatchObject({ window: { period: 'day', limit_micros: 2_000_000 } })
-  expect(window).not.toHaveProperty('budget_micros')
-  expect(await run(`key budget ${created.id} --usd 3`)).toEqual(
-    done(expect.stringMatching(/^This day +\$0\.00 of \$2\.00, anew at /m)),
-  )
-  expect(await json(`key budget ${created.id} --clear-window`)).toMatchObject({ budget_micros: 3_000_000 })
-})
-
-test('§4.1–4.4 key create, list, budget and revoke', async () => {
-  const created = await json('key create --name worker --scope read inference')
-  expect(created).toMatchObject({ name: 'worker', scopes: ['read', 'inference'], status: 'active' })
-  expect((await json('key create --name plain')).scopes).toEqual(['inference'])
-  expect(await run('key create --name shown')).toEqual(done(expect.stringMatching(/^ {2}svc_live_\w{42}$/m)))
-
-  expect(await json(`key budget ${created.id} --usd 8.2`)).toMatchObject({ budget_micros: 8_200_000 })
-  const { stdout: listed } = await run('key list')
-  expect(listed).toMatch(/^ID +NAME +KEY +SCOPES +STATUS +SPENT +LIMIT +LAST USED\n/)
-  expect(listed).toMatch(
-    new RegExp(`^${created.id} +worker +svc_live_.* +read inference +active +\\$0.00 +\\$8.20 +-$`, 'm'),
-  )
-  expect(await json(`key budget ${created.id} --clear`)).not.toHaveProperty('budget_micros')
-
-  expect(await run(`key revoke ${created.id}`)).toEqual(done(`Revoked ${created.id}.\n`))
-  expect(await json(`key revoke ${created.id}`)).toEqual({ id: created.id, object: 'api_key.revoked', revoked: true })
-  expect(await as(created.key, 'key list')).toEqual(failed(1, /\(401 invalid_api_key\)\n$/))
-})
-
-test('§4.2 key list goes page by page, and to the children of one', async () => {
-  const parent = await json('key create --name parent')
-  expect((await run('key list --limit 1')).stdout).toMatch(/^There are more: --after key_\w{20}\n$/m)
-  const behind = await json(`key list --limit 1000 --after ${parent.id}`) // other tests make keys meanwhile
-  const whole: { id: string }[] = (await json('key list')).data
-  expect(behind.has_more).toBe(false)
-  expect(behind.data).toHaveLength(whole.length - 1 - whole.findIndex(({ id }) => id === parent.id))
-  expect((await json(`key list --parent ${parent.id}`)).data).toEqual([])
-  expect(await run('key list --limit 0')).toEqual(failed(1, /'limit'/))
 })
 
 test('§4.5–4.8 cluster register, list, heartbeat and deregister; --json is the answer, byte for byte', async () => {
@@ -175,7 +88,7 @@ test('0163 project list, and a key added to a project as its operator, by id or 
   // The last admin key is lost: the operator makes another, without a key.
   const nobody = { SWITCHYARD_URL: 'http://127.0.0.1:1' }
   const line = ['key', 'create', '--project', 'harbour', '--name', 'rescue', '--scope', 'admin', '--json']
-  const made = JSON.parse((await place.run(line, nobody)).stdout)
+  const made = JSON.parse((await place().run(line, nobody)).stdout)
   expect(made).toMatchObject({ project_id: project.id, name: 'rescue', scopes: ['admin'] })
   expect((await as(made.key, 'key list')).stdout).toContain('rescue')
   expect(await ask('/v2/audit-log?actor=operator', key)).toContain('"action":"switchyard key create"')
@@ -190,6 +103,17 @@ test('0163 project list, and a key added to a project as its operator, by id or 
   expect(twice).toEqual(failed(1, /^switchyard: Several projects are called 'harbour'\. .*prj_\w+, prj_\w+\.\n$/))
   const again = await run('project create --name harbour --owner-email carl@example.com')
   expect(again).toEqual(failed(1, /^switchyard: carl@example\.com owns a project 'harbour' already: prj_\w+\.\n$/))
+})
+
+test('R72 project cap: what is given changes, overage among it, and nothing else', async () => {
+  const { key } = await json('project create --name capped --owner-email emil@example.com --verified')
+  const cap = async (options: string) => JSON.parse((await as(key, `project cap ${options} --json`)).stdout)
+  expect(await cap('--usd 5')).toMatchObject({ cap_micros: 5_000_000, overage_enabled: false })
+  expect(await cap('--overage')).toMatchObject({ cap_micros: 5_000_000, overage_enabled: true })
+  expect((await as(key, 'project cap --usd 6')).stdout).toMatch(/^Cap +\$6\.00\nOverage +calls go on above the cap$/m)
+  expect(await cap('--clear --no-overage')).toMatchObject({ overage_enabled: false })
+  expect(await as(key, 'project cap')).toEqual(failed(2, /give --usd with an amount/))
+  expect(await as(key, 'project cap --json')).toEqual(failed(2, /--no-overage/))
 })
 
 test('0160 owner-link prints a link for a project without an owner who signs in', async () => {
@@ -230,7 +154,7 @@ test('§8.2 usage as a table, added up, as JSON and as CSV', async () => {
   const chat = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Say hello.' }] }
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   for (let n = 0; n < 2; n++) {
-    const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(chat) })
+    const answer = await fetch(`${url()}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(chat) })
     expect([answer.status, await answer.json()]).toMatchObject([200, { object: 'chat.completion' }])
   }
   const { stdout } = await run(`usage --key ${id}`)
@@ -245,22 +169,12 @@ test('§8.2 usage as a table, added up, as JSON and as CSV', async () => {
   expect([csv[0], csv.length]).toEqual([expect.stringContaining('trace_id'), 3])
 })
 
-test('§8.1 limits of every key, and of one', async () => {
-  const { id } = await json('key create --name limited')
-  expect((await run('limits show')).stdout).toMatch(/^each key +tokens per minute +\d+$/m)
-  const set = await run(`limits set ${id} --requests 600`)
-  expect(set).toEqual(done(expect.stringMatching(/^Requests a minute +600\nTokens a minute +\d+ \(as every key\)$/m)))
-  expect(await json(`limits show ${id}`)).toMatchObject({ requests_per_minute: 600, tokens_per_minute: null })
-  expect(await json(`limits set ${id} --clear`)).toMatchObject({ requests_per_minute: null })
-  expect(await run(`limits set ${id} --requests 0`)).toEqual(failed(1, /requests_per_minute.*\(400 /))
-})
-
 test('R20 credentials: the secret comes from standard input or a variable, and is never shown', async () => {
   const secret = 'sk-a-secret-of-some-length'
   const entered = await run('credential add --provider openai --name piped', `${secret}\n`)
   expect(entered).toEqual(done(expect.stringMatching(/^Secret +sk-a…ngth$/m)))
   const line = 'credential add --provider openai --name named --secret-env MINE --json'.split(' ')
-  const named = await place.run(line, { SWITCHYARD_URL: url, SWITCHYARD_KEY: KEY, MINE: secret })
+  const named = await place().run(line, { SWITCHYARD_URL: url(), SWITCHYARD_KEY: KEY, MINE: secret })
   const { id } = JSON.parse(named.stdout)
   const { stdout } = await run('credential list')
   expect(stdout).toMatch(new RegExp(`^${id} +openai +named +sk-a…ngth +active +- +-$`, 'm'))
@@ -272,7 +186,7 @@ test('R20 credentials: the secret comes from standard input or a variable, and i
 })
 
 test('§4.9 plan reads a file or standard input, and says what it means', async () => {
-  writeFileSync(join(place.folder, 'plan.json'), JSON.stringify(PLAN))
+  writeFileSync(join(place().folder, 'plan.json'), JSON.stringify(PLAN))
   expect(await run('plan plan.json')).toEqual(
     done(`Fetch from host_ram: saves 92 of 120 ms. Enable hicache.
 
@@ -293,10 +207,13 @@ remote       217.5     -97.5  no
 
 test('§2 what is missing to reach a service: exit code 2 for a setting, 3 for the service', async () => {
   const list = ['key', 'list']
-  expect(await place.run(list)).toEqual(failed(2, /^switchyard: SWITCHYARD_KEY must be set/))
-  const wrong = await place.run(list, { SWITCHYARD_KEY: KEY, SWITCHYARD_URL: 'ftp://x' })
+  expect(await place().run(list)).toEqual(failed(2, /^switchyard: SWITCHYARD_KEY must be set/))
+  const wrong = await place().run(list, { SWITCHYARD_KEY: KEY, SWITCHYARD_URL: 'ftp://x' })
   expect(wrong).toEqual(failed(2, /^switchyard: SWITCHYARD_URL must be an http or https address.*\n$/))
-  const nobody = await place.run(list, { SWITCHYARD_KEY: KEY, SWITCHYARD_URL: `http://127.0.0.1:${await freePort()}/` })
+  const nobody = await place().run(list, {
+    SWITCHYARD_KEY: KEY,
+    SWITCHYARD_URL: `http://127.0.0.1:${await freePort()}/`,
+  })
   expect(nobody).toEqual(failed(3, /^switchyard: http:\/\/127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED.*\n$/))
 })
 

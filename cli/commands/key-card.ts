@@ -5,7 +5,7 @@ import { card, dollars, when } from '../table.ts'
 export const limitOf = ({ budget_micros }: ApiKey) => (budget_micros === undefined ? '-' : dollars(budget_micros))
 
 export function describe(key: ApiKey): string {
-  const { expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, window } = key
+  const { expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters, window } = key
   return card({
     Key: key.id,
     Name: key.name,
@@ -19,6 +19,7 @@ export function describe(key: ApiKey): string {
     ...(previous_expires_at && { 'Old secret': `until ${when(previous_expires_at)}` }),
     ...(allowed_models && { Models: allowed_models.join(' ') }),
     ...(allowed_cidrs && { Networks: allowed_cidrs.join(' ') }),
+    ...(allowed_clusters && { Clusters: allowed_clusters.join(' ') }),
   })
 }
 

@@ -8,12 +8,14 @@ export interface KeyTerms {
   expires?: string
   models?: string[]
   cidrs?: string[]
+  allowedCluster?: string[]
 }
 
-export const termsOf = ({ expires, models, cidrs }: KeyTerms) => ({
+export const termsOf = ({ expires, models, cidrs, allowedCluster }: KeyTerms) => ({
   ...(expires !== undefined && { expires_at: expires }),
   ...(models && { allowed_models: models }),
   ...(cidrs && { allowed_cidrs: cidrs }),
+  ...(allowedCluster && { allowed_clusters: allowedCluster }),
 })
 
 export function addKeyLifecycle(key: Command): void {
@@ -24,9 +26,11 @@ export function addKeyLifecycle(key: Command): void {
     .option('--expires <time>', 'when it ends, such as 2027-01-01T00:00:00Z')
     .option('--models <name...>', 'the only models it may name')
     .option('--cidrs <network...>', 'the only networks it works from')
+    .option('--allowed-cluster <id...>', 'the only clusters it reports for, each begins byc_')
     .addOption(new Option('--never-expires', 'it has no end').conflicts('expires'))
     .addOption(new Option('--any-model', 'it may name any').conflicts('models'))
     .addOption(new Option('--any-network', 'it works from anywhere').conflicts('cidrs'))
+    .addOption(new Option('--any-cluster', 'it is bound to no cluster').conflicts('allowedCluster'))
     .action(edit)
   withExample(editing, 'switchyard key edit key_1b2c3d4e5f6g7h8i9j0k --models fast --never-expires')
 
@@ -53,16 +57,23 @@ export function addKeyLifecycle(key: Command): void {
   withExample(minting, 'switchyard key child key_1b2c3d4e5f6g7h8i9j0k --name run-42 --usd 0.50 --ttl 3600')
 }
 
-type Editing = Printing & KeyTerms & { name?: string; neverExpires?: true; anyModel?: true; anyNetwork?: true }
+interface Editing extends Printing, KeyTerms {
+  name?: string
+  neverExpires?: true
+  anyModel?: true
+  anyNetwork?: true
+  anyCluster?: true
+}
 
 async function edit(id: string, asked: Editing, command: Command): Promise<void> {
-  const { name, neverExpires, anyModel, anyNetwork, json } = asked
+  const { name, neverExpires, anyModel, anyNetwork, anyCluster, json } = asked
   const changes = {
     ...(name !== undefined && { name }),
     ...termsOf(asked),
     ...(neverExpires && { expires_at: null }),
     ...(anyModel && { allowed_models: null }),
     ...(anyNetwork && { allowed_cidrs: null }),
+    ...(anyCluster && { allowed_clusters: null }),
   }
   if (Object.keys(changes).length === 0) command.error('say what is to change')
   const { body, text } = await service().patch<ApiKey>(`/v2/api-keys/${id}`, changes)

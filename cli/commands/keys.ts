@@ -20,12 +20,14 @@ export function addKey(program: Command): void {
     .option('--expires <time>', 'when it ends, such as 2027-01-01T00:00:00Z')
     .option('--models <name...>', 'the only models it may name; gpt-4o* stands for all that begin so')
     .option('--cidrs <network...>', 'the only networks it works from, such as 203.0.113.0/24')
+    .option('--allowed-cluster <id...>', 'the only clusters it reports for, each begins byc_')
     .option('--project <id or name>', 'a project of the store, as its operator: needs no key, and no running service')
     .action(create)
   withExample(
     creation,
     'switchyard key create --name worker --scope inference',
     'switchyard key create --project default --name admin --scope admin',
+    'switchyard key create --name heartbeat --allowed-cluster byc_1b2c3d4e5f6g7h8i9j0k',
     'switchyard key create --name ci --expires 2027-01-01T00:00:00Z --models fast gpt-4o* --cidrs 203.0.113.0/24',
   )
 

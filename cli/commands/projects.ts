@@ -30,8 +30,15 @@ export function addProject(program: Command): void {
     .description('set or clear the spending cap of the project that SWITCHYARD_KEY belongs to')
     .option('--usd <amount>', 'cap in US dollars over all keys; 0 blocks every generation', usdAmount)
     .addOption(new Option('--clear', 'no cap').conflicts('usd'))
+    .option('--overage', 'calls go on above the cap, and what is above it is counted')
+    .option('--no-overage', 'the cap is hard')
     .action(cap)
-  withExample(capping, 'switchyard project cap --usd 500', 'switchyard project cap --clear')
+  withExample(
+    capping,
+    'switchyard project cap --usd 500',
+    'switchyard project cap --usd 500 --overage',
+    'switchyard project cap --clear',
+  )
 }
 
 /** Also `switchyard operator project create`. */
@@ -66,18 +73,27 @@ interface Spending {
   id: string
   name: string
   cap_micros?: number
+  overage_enabled: boolean
   spent_micros: number
 }
 
-async function cap({ usd, clear, json }: Printing & { usd?: number; clear?: true }, command: Command): Promise<void> {
-  if (usd === undefined && !clear) command.error('give --usd with an amount, or --clear')
-  const { body, text } = await service().post<Spending>('/v2/project/cap', { limit_usd: usd ?? null })
-  const { id, name, spent_micros, cap_micros } = body
+type Capping = Printing & { usd?: number; clear?: true; overage?: boolean }
+
+/** What is not given stays as it is. */
+async function cap({ usd, clear, overage, json }: Capping, command: Command): Promise<void> {
+  if (usd === undefined && !clear && overage === undefined)
+    command.error('give --usd with an amount, --clear, --overage or --no-overage')
+  const { body, text } = await service().post<Spending>('/v2/project/cap', {
+    ...((usd !== undefined || clear) && { limit_usd: usd ?? null }),
+    ...(overage !== undefined && { overage_enabled: overage }),
+  })
+  const { id, name, spent_micros, cap_micros, overage_enabled } = body
   const fields = {
     Project: id,
     Name: name,
     Spent: dollars(spent_micros),
     Cap: cap_micros === undefined ? '-' : dollars(cap_micros),
+    Overage: overage_enabled ? 'calls go on above the cap' : 'none: the cap is hard',
   }
   print(json ? text : card(fields))
 }
