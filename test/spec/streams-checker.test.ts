@@ -44,10 +44,10 @@ describe('R26, F9 histories that are wrong', () => {
   const books = history().books
   const wrong: [string, StreamsHistory, StreamCheck[]][] = [
     ['a stream that stays open', history({ drained_ms: undefined }), ['gauge']],
-    ['streams that close too late', history({ drained_ms: 3_001 }), ['gauge']],
-    ['an upstream that is let go of too late', ended(at('u', 'left', 4_001), k), ['upstream_open']],
+    ['streams that close too late', history({ drained_ms: 4_001 }), ['gauge']],
+    ['an upstream that is let go of too late', ended(at('u', 'left', 5_001), k), ['upstream_open']],
     ['one that is never let go of', ended(at('u', undefined, undefined), k), ['upstream_open']],
-    ['one that runs to its end for nobody', ended(at('u', 'answered', 4_500), k), ['upstream_open']],
+    ['one that runs to its end for nobody', ended(at('u', 'answered', 5_500), k), ['upstream_open']],
     ['a keyed one that is let go of', ended(at('u', 'left', 1_100), at('k', 'left', 1_100)), ['unfinished']],
     ['a keyed one executed twice', ended(at('u', 'left', 1_100), k, k), ['repeated']],
     ['a retry with other bytes', history({ replays: [{ ...replay, text: `data: xyz\n\n${DONE}` }] }), ['not_replayed']],

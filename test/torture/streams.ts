@@ -32,8 +32,8 @@ const PACE_MS = 3
 /** Of a keyed stream somewhat more than it has, so that some are read to their end. */
 const BYTES_MAX = { keyed: 7_000, unkeyed: 4_500 }
 const LEASES = 5
-const PATIENCE_MS = 5_000
-const PLANTED_PATIENCE_MS = 4_000 // what a planted bug keeps open, it keeps for good
+const PATIENCE_MS = 6_000
+const PLANTED_PATIENCE_MS = 5_000 // what a planted bug keeps open, it keeps for good
 const LEAVE_AT_THE_LATEST_MS = 2_000
 const EARLY_ONE_IN = 10 // some leave before anything has come, perhaps before they were heard
 const EARLY_MS = 25
