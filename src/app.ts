@@ -38,6 +38,7 @@ import { modelRoutes } from './inference/model-routes.ts'
 import { responseRoutes } from './inference/response-routes.ts'
 import { servedPlaces } from './inference/served-places.ts'
 import { v1Routes } from './inference/v1-routes.ts'
+import { keptQuotas } from './kept-quotas.ts'
 import { keyHolders } from './keys/key-holders.ts'
 import { keyLifecycleRoutes } from './keys/key-lifecycle-routes.ts'
 import { keyRoutes } from './keys/key-routes.ts'
@@ -121,7 +122,8 @@ export async function buildService(parts: Parts) {
   })
   const holders = await keyHolders({ store: keyStore(db), uses, clock, watch: watchHolders(db) })
   const seals = sealing(secret)
-  const handlers = holder(process_id)
+  const kept = keptQuotas(db, settings.quotas)
+  const handlers = holder(process_id, kept.answers)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, handlers)
   const { gateway, policy, proxy } = settings
   const inference = inferencePath({
@@ -134,6 +136,7 @@ export async function buildService(parts: Parts) {
     policy,
     patience: settings.streams,
     shares: settings.shares,
+    mayStore: kept.mayStore,
     proxy,
     metrics: counts,
     idempotencyOn,
@@ -176,7 +179,7 @@ export async function buildService(parts: Parts) {
     api.addHook('onSend', limits.tellUncounted)
     keepQuotas(api, { clock, quotas: settings.quotas }) //   R70 → 429
     auditChanges(api, clock) // what follows keeps a kept answer, its effect and its entry together
-    makePostsIdempotent(api, { db, clock, storeOn: idempotencyOn }) // §11 → replay, 409
+    makePostsIdempotent(api, { db, clock, storeOn: idempotencyOn, quota: kept.answers }) // §11 → replay, 409
     tellIgnoredFields(api) // R75
 
     await api.register(keyRoutes, { clock, uses, carvingOn: carveStore })
@@ -186,7 +189,7 @@ export async function buildService(parts: Parts) {
     await api.register(cachePlanRoutes)
     await api.register(hintsRoutes, { clock })
     await api.register(projectRoutes, { places })
-    await api.register(memberRoutes, { ...people.needs, clock })
+    await api.register(memberRoutes, { ...people.needs, clock, mailsPerDay: kept.mailsPerDay })
     await api.register(auditRoutes)
     await api.register(aliasRoutes, { clock, providerProblem: places.providerProblem })
     const verify = parts.verifyCredential ?? inference.verifyCredential

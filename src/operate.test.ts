@@ -26,9 +26,10 @@ async function keepResponses(config: Config, count: number): Promise<void> {
   const response = { status: 200, headers: {}, body: Buffer.from('{}') }
   await db.transaction(async (tx) => {
     const inside = idempotencyStore(tx, sealing(secret), holder('test'))
-    for (let n = 0; n < count; n++) await inside.keepAtOnce({ digest: `d${n}`, key: 'k' }, response, NOON)
+    for (let n = 0; n < count; n++)
+      await inside.keepAtOnce({ digest: `d${n}`, project_id: 'prj_1', key: 'k' }, response, NOON)
   })
-  expect(await store.find({ digest: 'd0', key: 'k' }, NOON)).toMatchObject({ kind: 'kept' })
+  expect(await store.find({ digest: 'd0', project_id: 'prj_1', key: 'k' }, NOON)).toMatchObject({ kind: 'kept' })
   await db.close()
 }
 

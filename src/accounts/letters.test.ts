@@ -38,6 +38,31 @@ test('R8 a project’s name cannot pretend to be a part of the letter', () => {
   const project = 'x"\n\nYour account is closed.\r\nSend your password to\u0000 https://evil.example/'.padEnd(250, '!')
   const { text } = invitationLetter({ ...linked, project, role: 'member' })
   const [first = ''] = text.split('\n')
-  expect(first).toMatch(/^You are invited to the Switchyard project "x Your account is closed\. .{0,60}" as member\.$/)
+  expect(first).toMatch(
+    /^You are invited to the Switchyard project "x Your account is closed Send .{0,60}" as member\.$/,
+  )
   expect(text.split('\n')).toHaveLength(8)
+})
+
+test.each([
+  'https://evil.example/a',
+  'evil.example',
+  'www.evil.example',
+  'mail@evil.example',
+  'a\u202eb',
+  'tel:123',
+  '//evil',
+])(
+  'R78 a project called %j brings no link and no hidden character into the letter, and nothing into its subject',
+  (project) => {
+    const { text, subject } = invitationLetter({ ...linked, project, role: 'member' })
+    const name = /project "(.*)" as/.exec(text)?.[1] ?? '?'
+    expect(name).toMatch(/^[\p{L}\p{N}_'()&+ -]*$/u)
+    expect(subject).toBe('You are invited to a project')
+  },
+)
+
+test('R78 names in any script stay as they are', () => {
+  const { text } = invitationLetter({ ...linked, project: "Köln (東京) & o'brien-2", role: 'member' })
+  expect(text).toContain(`project "Köln (東京) & o'brien-2" as`)
 })

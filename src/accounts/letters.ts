@@ -94,5 +94,11 @@ interface Invited {
 
 const NAME_MAX = 60
 
-/** A name that somebody chose must not look like a part of our letter. */
-const oneLine = (name: string) => [...name.replace(/[\s\p{C}"]+/gu, ' ')].slice(0, NAME_MAX).join('')
+/**
+ * A name that somebody chose must not look like a part of our letter, nor lead anywhere: without dots, colons, slashes
+ * and `@`, no mail program makes a link of it (R78). A project is often called after an address, which stays legible.
+ */
+function oneLine(name: string): string {
+  const spoken = name.replaceAll('@', ' at ').replace(/(?<=[\p{L}\p{N}])\.(?=[\p{L}\p{N}])/gu, ' dot ')
+  return [...spoken.replace(/[^\p{L}\p{N}_'()&+-]+/gu, ' ').trim()].slice(0, NAME_MAX).join('')
+}

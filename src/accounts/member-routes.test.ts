@@ -63,7 +63,9 @@ withService((service) => {
     const { answer, token } = await invite(home, email.toUpperCase(), 'viewer')
     expect(answer.body).toMatchObject({ object: 'member', email, role: 'viewer', status: 'invited' })
     expect(answer.body.id).toMatch(/^inv_/)
-    expect(lastTo(email)?.text).toContain(`project "of ${home.email}" as viewer`)
+    expect(lastTo(email)?.text).toContain(
+      `project "of ${home.email.replace('@', ' at ').replace('.', ' dot ')}" as viewer`,
+    )
     expect(await membersOf(home)).toEqual([
       [email, 'viewer', 'invited'],
       [home.email, 'owner', 'active'],
@@ -192,16 +194,52 @@ withService((service) => {
       }
     })
 
-    test('§8 400 on the hundred and first open invitation; 429 on the sixth to one address in an hour', async () => {
+    test('§8 400 on the hundred and first open invitation; 429 on the sixth to one address in a day', async () => {
       const { post } = await service().newProject()
       const email = newEmail()
       for (let n = 0; n < 5; n++) expect((await post(INVITATIONS, { email, role: 'viewer' })).status).toBe(200)
       const sixth = await service().storingNothing(() => post(INVITATIONS, { email, role: 'viewer' }))
-      expect([sixth.status, sixth.headers['retry-after']]).toEqual([429, '3600'])
-      for (let n = 1; n < INVITATIONS_MAX; n++)
-        expect((await post(INVITATIONS, { email: newEmail(), role: 'viewer' })).status).toBe(200)
-      const last = await service().storingNothing(() => post(INVITATIONS, { email: newEmail(), role: 'viewer' }))
+      expect([sixth.status, sixth.headers['retry-after']]).toEqual([429, '86400'])
+      const other = await service().newProject()
+      for (let n = 0; n < INVITATIONS_MAX; n++)
+        expect((await other.post(INVITATIONS, { email: newEmail(), role: 'viewer' })).status).toBe(200)
+      const last = await service().storingNothing(() => other.post(INVITATIONS, { email: newEmail(), role: 'viewer' }))
       expect(identity(last)).toEqual(BAD)
+    })
+
+    test('R78 one project’s invitations to an address leave room for another’s; all together are bounded too', async () => {
+      const email = newEmail()
+      const inviteBy = async (home: Pick<Owner, 'post'>) =>
+        (await home.post(INVITATIONS, { email, role: 'viewer' })).status
+      const flood = await service().newProject()
+      for (let n = 0; n < 6; n++) await inviteBy(flood)
+      const others = []
+      for (let n = 0; n < 15; n++) others.push(await inviteBy(await service().newProject()))
+      expect(others).toEqual(others.map(() => 200))
+      const late = await service().newProject()
+      const refused = await service().storingNothing(() => late.post(INVITATIONS, { email, role: 'viewer' }))
+      expect([refused.status, refused.body.error.message]).toEqual([
+        429,
+        expect.stringContaining('at most 20 in a day'),
+      ])
+      service().clock.advance(24 * HOUR_MS)
+      expect(await inviteBy(late)).toBe(200)
+    })
+
+    test('R78 invitations that are sent and withdrawn count as mails of the project, and another’s do not', async () => {
+      const [home, other] = [await service().newProject(), await service().newProject()]
+      const sent: number[] = []
+      for (let n = 0; n < 101; n++) {
+        const { status, body } = await home.post(INVITATIONS, { email: newEmail(), role: 'viewer' })
+        sent.push(status)
+        if (status === 200) await home.send('DELETE', `${MEMBERS}/${body.id}`)
+      }
+      expect([sent.filter((status) => status === 200).length, sent.at(-1)]).toEqual([100, 429])
+      const refused = await service().storingNothing(() =>
+        home.post(INVITATIONS, { email: newEmail(), role: 'viewer' }),
+      )
+      expect([refused.status, refused.headers['retry-after']]).toEqual([429, '86400'])
+      expect((await other.post(INVITATIONS, { email: newEmail(), role: 'viewer' })).status).toBe(200)
     })
 
     test('§5.8 planted: a member who is looked for in every project is caught', async () => {

@@ -8,7 +8,7 @@ import type { Db } from '../storage/db.ts'
 import { emailAddress } from './account.ts'
 import type { AccountNeeds } from './account-request-store.ts'
 import { attemptStore } from './attempt-store.ts'
-import { MAILS_TO_ONE } from './attempts.ts'
+import { INVITATIONS_OF_ALL_TO_ONE, INVITATIONS_TO_ONE, mailsOfProject } from './attempts.ts'
 import { invitationLetter, linkTo } from './letters.ts'
 import {
   alreadyMember,
@@ -30,7 +30,11 @@ const Params = Type.Object({ person_id: Type.String({ description: 'Begins `usr_
 const manage = { scope: 'admin', class: 'read' } as const
 const tags = ['Members']
 
-type Needs = AccountNeeds & { clock: Clock }
+type Needs = AccountNeeds & {
+  clock: Clock
+  /** R78: how many mails a project may send in a day. */
+  mailsPerDay(db: Db, project_id: string): Promise<number>
+}
 
 export const memberRoutes: Routes<Needs> = async (app, { clock, ...needs }) => {
   app.get(
@@ -57,7 +61,9 @@ export const memberRoutes: Routes<Needs> = async (app, { clock, ...needs }) => {
       schema: {
         tags,
         summary: 'Invite somebody',
-        description: 'Mails a link that works once, within 7 days. A second invitation takes the place of the first.',
+        description:
+          'Mails a link that works once, within 7 days. A second invitation takes the place of the first. At most 5 ' +
+          'to one address in a day, those that were withdrawn included.',
         body: NewInvitation,
         response: { 200: Member },
       },
@@ -119,13 +125,23 @@ interface Inviting {
   role: Role
 }
 
-async function invite(tx: Db, inviting: Inviting, { post, publicUrl }: AccountNeeds, now: number): Promise<Member> {
+type Inviters = Omit<Needs, 'clock'>
+
+async function invite(
+  tx: Db,
+  inviting: Inviting,
+  { post, publicUrl, mailsPerDay }: Inviters,
+  now: number,
+): Promise<Member> {
   const { project_id, role } = inviting
   const email = emailAddress(inviting.email)
   const members = memberStore(tx)
   if (await members.hasAddress(project_id, email)) throw alreadyMember(email)
   if ((await members.openInvitations(project_id, now)) >= INVITATIONS_MAX) throw tooManyInvitations()
-  await attemptStore(tx).takeOrRefuse(MAILS_TO_ONE.invitation, email, now)
+  const mails = attemptStore(tx)
+  await mails.takeOrRefuse(mailsOfProject(await mailsPerDay(tx, project_id)), project_id, now)
+  await mails.takeOrRefuse(INVITATIONS_TO_ONE, `${project_id} ${email}`, now)
+  await mails.takeOrRefuse(INVITATIONS_OF_ALL_TO_ONE, email, now)
   const { secret, member } = await members.invite(project_id, { email, role }, now)
   const { name } = found(await projectStore(tx).find(project_id), 'project', project_id)
   const [link, good_until_ms] = [linkTo(publicUrl(), 'accept-invitation', secret), now + INVITATION_LIFE_MS]

@@ -8,6 +8,7 @@ import { IGNORED_FIELDS_HEADER } from '../headers/ignored-fields.ts'
 import { JSON_TYPE } from '../http/answers.ts'
 import { headerValues } from '../http/routes.ts'
 import { mayNameModel, unknownModel } from '../keys/key-terms.ts'
+import type { KeptQuota } from '../limits/kept-quota.ts'
 import { CommitUnknown, type Db } from '../storage/db.ts'
 import {
   conflict,
@@ -39,6 +40,8 @@ interface Needs {
   db: Db
   clock: Clock
   storeOn(db: Db): IdempotencyStore
+  /** R78: refuses what could not be kept, before anything is done for it. */
+  quota: Pick<KeptQuota, 'check'>
 }
 
 export function makePostsIdempotent(app: FastifyInstance, needs: Needs): void {
@@ -54,7 +57,7 @@ export function makePostsIdempotent(app: FastifyInstance, needs: Needs): void {
   })
 }
 
-function lookUpFirst({ db, clock, storeOn }: Needs, running: ReadonlySet<string>) {
+function lookUpFirst({ db, clock, storeOn, quota }: Needs, running: ReadonlySet<string>) {
   const store = storeOn(db)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const key = idempotencyKey(headerValues(request.raw.rawHeaders, KEY_HEADER))
@@ -62,7 +65,8 @@ function lookUpFirst({ db, clock, storeOn }: Needs, running: ReadonlySet<string>
     reply.header(REPLAY_HEADER, 'false')
     const { url: route = '' } = request.route
     const params = request.params as Record<string, string>
-    const keyed = { key, digest: digest({ project_id: request.caller.project_id, route, params, key }) }
+    const { project_id } = request.caller
+    const keyed = { key, project_id, digest: digest({ project_id, route, params, key }) }
     if (running.has(keyed.digest)) throw conflict()
     const found = await store.find(keyed, clock.now())
     if (found.kind === 'held') throw conflict()
@@ -70,6 +74,7 @@ function lookUpFirst({ db, clock, storeOn }: Needs, running: ReadonlySet<string>
       refuseForbidden(found.response, request.caller)
       return send(reply, found.response, true)
     }
+    await quota.check(project_id, clock.now())
     request.keyed = keyed
     return undefined
   }

@@ -20,7 +20,7 @@ const OK: KeptResponse = {
 
 const fresh = (): KeyedRequest => {
   const key = randomUUID()
-  return { key, digest: digest({ project_id: 'prj_1', route: '/v2/x', params: {}, key }) }
+  return { key, project_id: 'prj_1', digest: digest({ project_id: 'prj_1', route: '/v2/x', params: {}, key }) }
 }
 
 async function take(store: IdempotencyStore, request: KeyedRequest, now: number): Promise<Reservation> {

@@ -3,7 +3,8 @@
 // its successor's (R22).
 import { randomUUID } from 'node:crypto'
 import type { Sealing } from '../core/sealing.ts'
-import { type Db, sql, together } from '../storage/db.ts'
+import type { Kept, KeptQuota } from '../limits/kept-quota.ts'
+import { type Db, joined, sql, together } from '../storage/db.ts'
 import {
   byDigest,
   decodeResponse,
@@ -27,13 +28,19 @@ export interface Holder {
   process: string
   /** By owner, from when a reservation is known to be taken until its handler ends. Nothing else is renewed (R22). */
   running: Map<string, Reservation>
+  /** R78: told of what is reserved and kept. */
+  quota?: Pick<KeptQuota, 'began' | 'ended' | 'added'> | undefined
 }
 
-export const holder = (process: string): Holder => ({ process, running: new Map() })
+export const holder = (process: string, quota?: Holder['quota']): Holder => ({ process, running: new Map(), quota })
 
 export type IdempotencyStore = ReturnType<typeof idempotencyStore>
 
-export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, running }: Holder) {
+export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, running, quota }: Holder) {
+  function end({ owner, project_id }: Reservation): void {
+    if (running.delete(owner)) quota?.ended(project_id)
+  }
+
   async function find({ digest, key }: KeyedRequest, now: number): Promise<Found> {
     const [row] = await db.rows<{ sealed: Uint8Array | null }>(sql`
       SELECT sealed FROM idempotency WHERE digest = ${digest} AND expires_at > ${now}`)
@@ -67,23 +74,22 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, run
     async reserve(request: KeyedRequest, now: number): Promise<{ kind: 'taken'; reservation: Reservation } | Found> {
       const owner = randomUUID()
       const [taken] = await db.rows(sql`
-        INSERT INTO idempotency (digest, state, owner, process, expires_at)
-        VALUES (${request.digest}, 'held', ${owner}, ${process}, ${now + RESERVATION_MS})
+        INSERT INTO idempotency (digest, project_id, state, owner, process, expires_at)
+        VALUES (${request.digest}, ${request.project_id}, 'held', ${owner}, ${process}, ${now + RESERVATION_MS})
         ON CONFLICT (digest) DO UPDATE
-          SET state = excluded.state, owner = excluded.owner, process = excluded.process,
-              expires_at = excluded.expires_at, sealed = NULL
+          SET project_id = excluded.project_id, state = excluded.state, owner = excluded.owner,
+              process = excluded.process, expires_at = excluded.expires_at, sealed = NULL, bytes = NULL
           WHERE idempotency.expires_at <= ${now}
         RETURNING digest`)
       if (!taken) return find(request, now)
       const reservation: Reservation = { owner, ...request }
       running.set(owner, reservation)
+      quota?.began(request.project_id)
       return { kind: 'taken', reservation }
     },
 
     /** Its handler is through with it: it is not renewed any more. */
-    ended({ owner }: Reservation): void {
-      running.delete(owner)
-    },
+    ended: end,
 
     /** Only for handlers that run: what they hold is never reclaimed by age alone, and what they left is (R22). */
     async renewAll(now: number): Promise<void> {
@@ -93,33 +99,38 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, run
 
     /** Keeps a 2xx for 24 hours. False when the reservation had lapsed and someone else may have executed. */
     async keep(reservation: Reservation, response: KeptResponse, now: number): Promise<boolean> {
-      const { digest, key, owner, asked } = reservation
+      const { digest, project_id, key, owner, asked } = reservation
       const sealed = seal(encodeResponse({ asked, ...response }), key, digest)
       const kept = await db.rows(sql`
         UPDATE idempotency
-        SET state = 'kept', sealed = ${sealed}, expires_at = ${now + RETENTION_MS}
+        SET state = 'kept', sealed = ${sealed}, bytes = ${sealed.length}, expires_at = ${now + RETENTION_MS}
         WHERE digest = ${digest} AND owner = ${owner} AND state = 'held'
         RETURNING digest`)
+      if (kept.length === 1) quota?.added(project_id, sealed.length)
       return kept.length === 1
     },
 
     /** Keeps the answer of a request whose whole effect is in the same transaction: no reservation came before. */
-    async keepAtOnce({ digest, key }: KeyedRequest, response: KeptResponse, now: number): Promise<boolean> {
+    async keepAtOnce({ digest, project_id, key }: KeyedRequest, response: KeptResponse, now: number): Promise<boolean> {
       const sealed = seal(encodeResponse(response), key, digest)
       const kept = await db.rows(sql`
-        INSERT INTO idempotency (digest, state, owner, process, expires_at, sealed)
-        VALUES (${digest}, 'kept', ${randomUUID()}, ${process}, ${now + RETENTION_MS}, ${sealed})
+        INSERT INTO idempotency (digest, project_id, state, owner, process, expires_at, sealed, bytes)
+        VALUES (${digest}, ${project_id}, 'kept', ${randomUUID()}, ${process}, ${now + RETENTION_MS}, ${sealed},
+                ${sealed.length})
         ON CONFLICT (digest) DO UPDATE
-          SET state = excluded.state, owner = excluded.owner, process = excluded.process,
-              expires_at = excluded.expires_at, sealed = excluded.sealed
+          SET project_id = excluded.project_id, state = excluded.state, owner = excluded.owner,
+              process = excluded.process, expires_at = excluded.expires_at, sealed = excluded.sealed,
+              bytes = excluded.bytes
           WHERE idempotency.expires_at <= ${now}
         RETURNING digest`)
+      if (kept.length === 1) quota?.added(project_id, sealed.length)
       return kept.length === 1
     },
 
     /** §11.6: a 4xx or 5xx frees the triple at once. A kept response is never freed. */
-    async release({ digest, owner }: Reservation): Promise<void> {
-      running.delete(owner)
+    async release(reservation: Reservation): Promise<void> {
+      const { digest, owner } = reservation
+      end(reservation)
       await db.rows(sql`
         DELETE FROM idempotency WHERE digest = ${digest} AND owner = ${owner} AND state = 'held'`)
     },
@@ -134,4 +145,15 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, run
       return gone.length === SWEEP_MAX
     },
   }
+}
+
+/** R78: what is kept for a project, of so many rows at the most; a busy project has many, so it is read aside. */
+export async function keptFor(db: Db, project_id: string, most: number): Promise<Kept> {
+  const [row] = await db.rows<Kept>(
+    joined(sql`
+      SELECT COUNT(*) AS items, CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM (
+        SELECT bytes FROM idempotency WHERE project_id = ${project_id} AND project_id IS NOT NULL LIMIT ${most}
+      ) AS counted`),
+  )
+  return row ?? { items: 0, bytes: 0 }
 }

@@ -45,6 +45,8 @@ export const byDigest = (a: Pick<KeyedRequest, 'digest'>, b: Pick<KeyedRequest, 
 /** A triple in use by one request: enough to find its row, and to open what is sealed there. */
 export interface KeyedRequest {
   digest: string
+  /** Whose it counts as (R78). */
+  project_id: string
   key: string
   /** Of a generation: for which model it is, and with which key. */
   asked?: Asked

@@ -50,14 +50,29 @@ export interface PathParts {
   metrics: Metrics
   patience: Patience
   shares: Shares
+  /** R78: rejects where a project has as many stored responses as it may. */
+  mayStore(project_id: string, now: number): Promise<void>
   idempotencyOn(db: Db): IdempotencyStore
 }
 
 export type InferencePath = ReturnType<typeof inferencePath>
 
 export function inferencePath(parts: PathParts) {
-  const { db, clock, logger, seals, process_id, gateway, policy, proxy, metrics, patience, shares, idempotencyOn } =
-    parts
+  const {
+    db,
+    clock,
+    logger,
+    seals,
+    process_id,
+    gateway,
+    policy,
+    proxy,
+    metrics,
+    patience,
+    shares,
+    mayStore,
+    idempotencyOn,
+  } = parts
   const budgetsOn = (on: Db) => budgetStore(on, process_id)
   const slices = slicesOf(db, process_id)
   const written = db.watch && alikeEvents(ROOM_FOR_WRITTEN)
@@ -76,7 +91,6 @@ export function inferencePath(parts: PathParts) {
     const provider = gateway.providers.find((one) => one.id === id)
     return provider ? dials.listProviderModels(provider) : Promise.resolve([])
   })
-  const responses = responseStore(db, seals)
   const neighbours = neighboursOf(db)
   const slots = admission(clock, systemTimers, BOUNDS, { shares, hasNeighbours: neighbours.has })
   const health = breakers(clock, (left_by) => metrics.circuitsOpened.inc({ left_by }))
@@ -110,7 +124,7 @@ export function inferencePath(parts: PathParts) {
     idempotency: idempotencyOn(db),
     usage: usageOn(db),
     credentials,
-    responses,
+    responses: { ...responseStore(db, seals), mayStore },
     chains: chainSizes(),
     isClosed: sessionStore(db, seals).isClosed,
     opening: { patience, timers: systemTimers },

@@ -16,7 +16,10 @@ export interface Conversation {
 }
 
 /** Where in the store a chain is found. */
-type Chains = Pick<ResponseStore, 'history' | 'resolved'>
+export interface Chains extends Pick<ResponseStore, 'history' | 'resolved'> {
+  /** R78: rejects where the project has as many as it may. */
+  mayStore(project_id: string, now: number): Promise<void>
+}
 
 interface Asking {
   surface: Conversation['surface']
@@ -29,6 +32,7 @@ interface Asking {
 export async function readConversation(json: unknown, chains: Chains, asking: Asking): Promise<Conversation> {
   const { surface, project_id, now, mayUse } = asking
   const asked = readResponseRequest(json, surface)
+  if (asked.store) await chains.mayStore(project_id, now)
   const { previous_response_id } = asked
   const history = previous_response_id === null ? [] : await chains.history(project_id, previous_response_id, mayUse)
   const request = { ...asked, input: await chains.resolved(project_id, asked.input, mayUse) }

@@ -4,13 +4,13 @@ import type { Waivers } from '../budgets/waiver-store.ts'
 import type { Clock } from '../core/clock.ts'
 import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
-import type { ResponseStore } from '../responses/response-store.ts'
 import type { UsageStore } from '../usage/usage-store.ts'
 import type { Admission } from './admission.ts'
 import type { Affinity } from './affinity.ts'
 import type { Opening } from './answer-stream.ts'
 import type { Breakers } from './breaker.ts'
 import type { ChainSizes } from './chain-sizes.ts'
+import type { Chains } from './conversation.ts'
 import type { DeferredWrites } from './deferred-writes.ts'
 import type { Departures } from './departures.ts'
 import type { Dialer } from './dialer.ts'
@@ -36,7 +36,7 @@ export interface Path {
   idempotency: Pick<IdempotencyStore, 'reserve' | 'release'>
   usage: Pick<UsageStore, 'insert'>
   credentials: Pick<CredentialStore, 'noteRefused' | 'noteTaken'>
-  responses: Pick<ResponseStore, 'history' | 'resolved'>
+  responses: Chains
   /** §8.1.2: how long the conversations are that were continued lately. */
   chains: ChainSizes
   /** R84: a session that takes no more turns. */

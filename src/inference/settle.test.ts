@@ -33,7 +33,7 @@ interface Owed {
   bytes?: number
 }
 
-const reservationOf = (digest: string): Reservation => ({ digest, key: digest, owner: 'one' })
+const reservationOf = (digest: string): Reservation => ({ digest, project_id: 'prj_1', key: digest, owner: 'one' })
 
 /** Of a target with a fee: what is owed is what we say. */
 function billOf(spender: Spender, micros: number, owed: Owed = {}): Bill {
@@ -202,7 +202,7 @@ withDb((db) => {
   async function reserveTwo(store: IdempotencyStore): Promise<Reservation[]> {
     const taken: Reservation[] = []
     for (const id of ['a', 'z']) {
-      const outcome = await store.reserve({ digest: `${id} ${newId('hld')}`, key: id }, NOON)
+      const outcome = await store.reserve({ digest: `${id} ${newId('hld')}`, project_id: 'prj_1', key: id }, NOON)
       if (outcome.kind === 'taken') taken.push(outcome.reservation)
     }
     return taken.reverse()

@@ -14,6 +14,11 @@ const quotas = {
   hints: MAX,
   sessions: MAX,
   invitations: MAX,
+  kept_answers: 100,
+  kept_answers_mib: 100,
+  responses: 100,
+  responses_mib: 100,
+  mails_per_day: 100,
 }
 
 type Add = (home: TestProject, n: number) => ReturnType<TestProject['post']>

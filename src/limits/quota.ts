@@ -18,6 +18,11 @@ export const QuotasShape = Type.Object(
     hints: Most(10_000, 'Stored hints.'),
     sessions: Most(200_000, 'Sessions, closed ones included.'),
     invitations: Most(1_000, 'Invitations that are open.'),
+    kept_answers: Most(2_000_000, 'Answers that are kept for idempotency keys, for 24 hours each.'),
+    kept_answers_mib: Most(1_024, 'The same in MiB.'),
+    responses: Most(2_000_000, 'Stored responses.'),
+    responses_mib: Most(4_096, 'The same in MiB.'),
+    mails_per_day: Most(100, 'Mails that a project sends in a day: invitations, withdrawn ones included.'),
   },
   { additionalProperties: false, default: {} },
 )
@@ -28,10 +33,17 @@ export const QUOTA_KINDS = Object.keys(QuotasShape.properties) as QuotaKind[]
 /** For a minute after a count, the count is believed: whoever stands at a bound must not make us count at every try. */
 export const RECOUNT_AFTER_MS = 60_000
 
-export const beyondQuota = (kind: QuotaKind, max: number) =>
-  new Refusal(
-    'quota_exceeded',
-    `This project has as many ${kind} as it may have (${max.toLocaleString('en')}). Delete some, or ask the operator ` +
-      'for more.',
-    { headers: { 'x-should-retry': 'false' } },
-  )
+/** What is said of kinds whose name does not say it all: what they are, and what to do. */
+const SPOKEN: Partial<Record<QuotaKind, [what: string, remedy: string]>> = {
+  kept_answers: ['kept answers', 'They go after 24 hours; send no idempotency key until then'],
+  kept_answers_mib: ['MiB of kept answers', 'They go after 24 hours; send no idempotency key until then'],
+  responses: ['stored responses', 'Delete some, send `store: false`'],
+  responses_mib: ['MiB of stored responses', 'Delete some, send `store: false`'],
+}
+
+export function beyondQuota(kind: QuotaKind, max: number): Refusal {
+  const [what, remedy] = SPOKEN[kind] ?? [kind, 'Delete some']
+  const most = max.toLocaleString('en')
+  const message = `This project has as many ${what} as it may have (${most}). ${remedy}, or ask the operator for more.`
+  return new Refusal('quota_exceeded', message, { headers: { 'x-should-retry': 'false' } })
+}

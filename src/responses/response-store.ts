@@ -7,7 +7,8 @@ import { type Maker, madeByAnother } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { nextTurn } from '../core/turns.ts'
-import { type Db, sql } from '../storage/db.ts'
+import type { Kept } from '../limits/kept-quota.ts'
+import { type Db, joined, sql } from '../storage/db.ts'
 import type { NativeBlocks } from './native-response.ts'
 import { type ItemList, type ItemsPage, isReference, listItems, responseOfItem } from './response-items.ts'
 import { outputOf, type ResponseObject } from './response-object.ts'
@@ -70,13 +71,14 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
       const sealed = seal(Buffer.from(JSON.stringify({ response, input, native })), project_id, place(id))
       await db.rows(sql`
         INSERT INTO stored_response (id, project_id, trace_id, made_by, made_under, previous_response_id, created_at,
-                                     sequence, sealed)
+                                     sequence, sealed, bytes)
         VALUES (${id}, ${project_id}, ${trace_id}, ${made_by}, ${made_under}, ${previous_response_id}, ${rfc3339(now)},
-                ${nextSequence(now)}, ${sealed})
+                ${nextSequence(now)}, ${sealed}, ${sealed.length})
         ON CONFLICT (id) DO UPDATE
           SET trace_id = excluded.trace_id, made_by = excluded.made_by, made_under = excluded.made_under,
               previous_response_id = excluded.previous_response_id,
-              created_at = excluded.created_at, sequence = excluded.sequence, sealed = excluded.sealed
+              created_at = excluded.created_at, sequence = excluded.sequence, sealed = excluded.sealed,
+              bytes = excluded.bytes
           WHERE stored_response.project_id = excluded.project_id`)
     },
 
@@ -145,6 +147,19 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
       })
     },
   }
+}
+
+/** R78: what is stored of a project, of so many at the most; it may have many, so it is read aside. */
+export async function storedFor(db: Db, project_id: string, most: number): Promise<Kept> {
+  const [row] = await db.rows<Kept>(
+    joined(sql`
+      SELECT COUNT(*) AS items, CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM (
+        SELECT bytes FROM stored_response WHERE project_id = ${project_id} AND bytes IS NOT NULL
+        UNION ALL
+        SELECT LENGTH(sealed) FROM stored_response WHERE project_id = ${project_id} AND bytes IS NULL
+        LIMIT ${most}) AS counted`),
+  )
+  return row ?? { items: 0, bytes: 0 }
 }
 
 /** §8.2: the items where full fidelity is kept, otherwise none. */

@@ -5,7 +5,9 @@ import { withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
 import { rollEverything } from '../../test/support/usage-answers.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
-import { DAY_MS } from '../core/clock.ts'
+import { DAY_MS, rfc3339 } from '../core/clock.ts'
+import { createKey } from '../keys/key.ts'
+import { keyStore } from '../keys/key-store.ts'
 import { fixed, joined, sql } from '../storage/db.ts'
 import { usageTasks } from '../usage-tasks.ts'
 import { alikeEvents } from './alike-events.ts'
@@ -111,6 +113,25 @@ withDb((db) => {
     await turn().roll()
     expect(await quarantine.list(project_id)).toEqual([])
     expect(await totalOf(project_id)).toEqual([3, 21])
+  })
+
+  test('R65, R78 what was set aside counts in a limit by the calendar, whether it waits, is summed or neither', async () => {
+    await rollEverything(db())
+    const project_id = await projectIn(db())
+    const { api_key } = await keyStore(db()).insert(
+      createKey(project_id, { name: 'k', scopes: ['inference'] }, NOON),
+      NOON,
+    )
+    const charged = (more: object) =>
+      usageEvent(project_id, { key_id: api_key.id, charged_micros: 10, created_at: rfc3339(NOON), ...more })
+    await usageStore(db()).insert(charged({}))
+    await usageStore(db()).insert(charged({ cached_tokens: Number.MAX_SAFE_INTEGER }))
+    await turn().roll()
+    expect(await usageQuarantine(db()).list(project_id)).toHaveLength(1)
+    await usageStore(db()).insert(charged({}))
+    await keyStore(db()).setWindow(project_id, api_key.id, { period: 'month', limit_micros: 100 }, NOON)
+    const [key] = await db().rows(sql`SELECT window_spent_micros FROM api_key WHERE id = ${api_key.id}`)
+    expect(key).toEqual({ window_spent_micros: 30 })
   })
 
   test('R78 a project with a backlog gets a part of each round: others are done first', async () => {

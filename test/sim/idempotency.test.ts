@@ -175,7 +175,10 @@ const reserve = where.map(
         params: {},
         key: at.key,
       }
-      const got = await storeOf(model.life).reserve({ key: at.key, digest: digest(named) }, now)
+      const got = await storeOf(model.life).reserve(
+        { key: at.key, project_id: named.project_id, digest: digest(named) },
+        now,
+      )
       expect(got.kind).toBe(row?.state ?? 'taken')
       taken.push(got.kind === 'taken' ? got.reservation : undefined)
       model.reservations.push({ triple, process: model.life })

@@ -182,6 +182,7 @@ withService(
     describe('§11.8 reservations of effects outside the database', () => {
       const keyedAs = ({ project }: TestProject, key: string) => ({
         key,
+        project_id: project.id,
         digest: digest({ project_id: project.id, route: CLUSTERS, params: {}, key }),
       })
 

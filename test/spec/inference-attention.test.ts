@@ -57,6 +57,15 @@ withScene((scene) => {
     expect(await ofIt()).toEqual([])
   })
 
+  test('R78 200: usage that cannot be added up, to its own project', async () => {
+    const [stage, other] = [await scene().stage(), await scene().stage()]
+    await scene().db.rows(sql`
+      INSERT INTO usage_quarantine (trace_id, project_id, key_id, created_ms, charged_micros, reason, set_aside_ms)
+      VALUES (${`trc_${stage.project.id}`}, ${stage.project.id}, 'key_1', 1, 2500000, 'too large', 1)`)
+    expect(await ownOf(stage)).toEqual([`warning usage_set_aside project ${stage.project.id}`])
+    expect(await ownOf(other)).toEqual([])
+  })
+
   test('§5.6 200: an owner who has not verified', async () => {
     const { get, project } = await scene().newProject({ verified: false })
     expect(await itemsOf({ get }, ({ about }) => about.type !== 'provider')).toEqual([

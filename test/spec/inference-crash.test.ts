@@ -95,7 +95,8 @@ withScene(
         expect(saidIn(await call.heard)).toBe(TEXT)
         scene().clock.advance(60 * SECOND_MS)
         const { db, clock } = scene()
-        const keyed = { key: KEY, digest: digest({ project_id: stage.project.id, route: CHAT, params: {}, key: KEY }) }
+        const project_id = stage.project.id
+        const keyed = { key: KEY, project_id, digest: digest({ project_id, route: CHAT, params: {}, key: KEY }) }
         const taken = await idempotencyStore(db, sealing(SECRET), holder('heir')).reserve(keyed, clock.now())
         expect(taken.kind).toBe('taken')
         bringBack()

@@ -1,0 +1,99 @@
+// R78: how much may be kept for a project, by what was counted and what came since.
+import { expect, test } from 'vitest'
+import { NOON } from '../../test/support/clock.ts'
+import { noConfigFile } from '../config-file.ts'
+import { MINUTE_MS } from '../core/clock.ts'
+import type { Refusal } from '../core/refusal.ts'
+import { keptQuota } from './kept-quota.ts'
+
+const MIB = 2 ** 20
+
+function scene(items: number, mib: number) {
+  const there = { items: 0, bytes: 0 }
+  let counts = 0
+  const quota = keptQuota({
+    kinds: { items: 'kept_answers', mib: 'kept_answers_mib' },
+    quotas: { ...noConfigFile().quotas, kept_answers: items, kept_answers_mib: mib },
+    own: async (project_id) => (project_id === 'prj_small' ? { kept_answers: 1 } : {}),
+    async count(_project_id, most) {
+      counts++
+      return { items: Math.min(there.items, most), bytes: there.bytes }
+    },
+  })
+  const check = async (now = NOON, project_id = 'prj_1') => {
+    try {
+      await quota.check(project_id, now)
+      return undefined
+    } catch (error) {
+      return (error as Refusal).message
+    }
+  }
+  const keep = (bytes: number, project_id = 'prj_1') => {
+    there.items++
+    there.bytes += bytes
+    quota.added(project_id, bytes)
+  }
+  return { quota, there, check, keep, counts: () => counts }
+}
+
+test('R78 the bound in number, and in bytes, is named', async () => {
+  const few = scene(2, 100)
+  expect(await few.check()).toBeUndefined()
+  few.keep(1)
+  expect(await few.check()).toBeUndefined()
+  few.keep(1)
+  expect(await few.check()).toContain('as many kept answers as it may have (2)')
+  const small = scene(100, 1)
+  await small.check()
+  small.keep(MIB)
+  expect(await small.check()).toContain('as many MiB of kept answers as it may have (1)')
+})
+
+test('R78 it is counted once, not at every call; near the bound once a minute', async () => {
+  const { check, keep, counts } = scene(10, 100)
+  for (let n = 0; n < 5; n++) {
+    await check()
+    keep(1)
+  }
+  expect(counts()).toBe(1)
+  await check(NOON + MINUTE_MS)
+  expect(counts()).toBe(2)
+})
+
+test('R78 what has gone makes room within a minute, and what other processes added is seen by then', async () => {
+  const { check, keep, there } = scene(2, 100)
+  await check()
+  keep(1)
+  keep(1)
+  there.items = 0
+  expect(await check(NOON + MINUTE_MS - 1)).toContain('may have')
+  expect(await check(NOON + MINUTE_MS)).toBeUndefined()
+  there.items = 2
+  keep(1)
+  expect(await check(NOON + 2 * MINUTE_MS)).toContain('may have')
+})
+
+test('R78 calls under way count too, as large as the project’s answers are', async () => {
+  const { quota, check, keep } = scene(100, 100)
+  await check()
+  keep(60 * MIB)
+  quota.began('prj_1')
+  expect(await check()).toContain('MiB of kept answers')
+  quota.ended('prj_1')
+  expect(await check()).toBeUndefined()
+})
+
+test('R78 another project’s are its own', async () => {
+  const { check, keep, there } = scene(1, 100)
+  await check()
+  keep(1)
+  there.items = 0
+  expect([await check(NOON, 'prj_1'), await check(NOON, 'prj_2')]).toEqual([expect.any(String), undefined])
+})
+
+test('R79 what the operator said for one project goes before what all may have', async () => {
+  const { check, keep } = scene(10, 100)
+  expect(await check(NOON, 'prj_small')).toBeUndefined()
+  keep(1, 'prj_small')
+  expect(await check(NOON, 'prj_small')).toContain('as many kept answers as it may have (1)')
+})
