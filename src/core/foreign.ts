@@ -51,6 +51,9 @@ export const BUDGETS = {
 /** All events of a stream together: beyond any generation there is, it only stops an upstream that never stops. */
 export const STREAM_MAX_BYTES = 256 * MIB
 
+/** What is held of a stream that is kept or stored. A hundred thousand tokens, each in an event, are half of it. */
+export const KEPT_STREAM_MAX_BYTES = 64 * MIB
+
 /** So much is parsed in a few milliseconds, whatever it holds. */
 export const AT_ONCE_BYTES = 64 * KIB
 /** And so much where it is mostly long texts, as conversations are. */

@@ -1,5 +1,7 @@
 // An answer that is streamed: its bytes go on as they come, and what it cost is told behind them (R41). Failures, a
 // deadline that passes and a client that leaves are ends like the others: each is settled, and each is told.
+import { KEPT_STREAM_MAX_BYTES } from '../core/foreign.ts'
+import { GatheredParts } from '../core/gathered-parts.ts'
 import { Refusal } from '../core/refusal.ts'
 import {
   type Headers,
@@ -60,7 +62,7 @@ class Forwarding {
   readonly headers: Headers
   /** The last word, which is sent once all is settled. */
   last: Buffer | undefined = undefined
-  readonly #parts: Buffer[] | undefined
+  readonly #parts: GatheredParts | undefined
   #left_bytes = 0
 
   constructor(generation: Generation, stream: OpenedStream) {
@@ -72,7 +74,7 @@ class Forwarding {
     if (!this.late.is_promised) this.outcome.hints_honored = withoutQos(this.outcome.hints_honored)
     this.headers = headersOf(this.outcome)
     const is_kept = reservation || isStored(call) || (path.gateway.full_fidelity && hasTurn(call))
-    this.#parts = is_kept ? [] : undefined
+    this.#parts = is_kept ? new GatheredParts() : undefined
   }
 
   async run(): Promise<void> {
@@ -82,21 +84,27 @@ class Forwarding {
     await late.asking
     if (generation.isAbandoned()) throw new ClientLeft('the client left')
     if (late.isWaived) throw generation.stop.reason
-    if (this.last) this.#parts?.push(this.last)
+    if (this.last) this.#parts?.add(this.last)
   }
 
   #write(part: Buffer): void | Promise<void> {
     const { client } = this.generation
     if (client.left && this.generation.isAbandoned()) this.#left_bytes += part.length
     if (this.#left_bytes > LEFT_MAX_BYTES) throw new ClientLeft('the client left')
-    this.#parts?.push(part)
+    this.#keep(part)
     const { asking } = this.late
     return asking ? asking.then(() => (this.late.isWaived ? undefined : client.write(part))) : client.write(part)
   }
 
+  /** R77: what is to be kept lies in memory until it ends. */
+  #keep(part: Buffer): void {
+    this.#parts?.add(part)
+    if (this.#parts && this.#parts.bytes > KEPT_STREAM_MAX_BYTES) throw new UpstreamError('too_large')
+  }
+
   /** All that was sent, where it is needed afterwards. */
   body(): Buffer {
-    return this.#parts ? Buffer.concat(this.#parts) : Buffer.alloc(0)
+    return this.#parts ? Buffer.concat(this.#parts.take()) : Buffer.alloc(0)
   }
 
   /** What the headers could not say yet (R82), or said and was not kept (R71). */

@@ -28,6 +28,7 @@ export interface ResponseEvents {
 }
 
 const NOTHING = Buffer.alloc(0)
+const TOO_MANY: StreamFailure = { message: 'The upstream made more calls than can be told.', code: 'upstream_error' }
 const CUT_OFF: StreamFailure = { message: 'The upstream ended in the middle of its answer.', code: 'upstream_error' }
 
 export function responseEvents(request: ResponseRequest, ids: ResponseIds): ResponseEvents {
@@ -69,6 +70,7 @@ export function responseEvents(request: ResponseRequest, ids: ResponseIds): Resp
       if (isObject(choice.delta)) output.add(choice.delta, logprobsOf(choice.logprobs))
       finish_reason = choice.finish_reason ?? finish_reason
     }
+    if (output.isFull()) end({ failure: TOO_MANY })
   }
 
   function takeDone(): void {

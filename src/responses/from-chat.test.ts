@@ -212,13 +212,16 @@ test.each([null, 'x', {}, { choices: [] }, { choices: [{}] }, { choices: [null] 
   },
 )
 
-test('T-86 any number of calls, and of logprobs, is read in time proportional to it', () => {
-  const tool_calls = Array.from({ length: 300_000 }, (_, n) => ({
-    id: `call_${n}`,
-    type: 'function',
-    function: { name: 'f', arguments: '{}' },
-  }))
-  expect(response(completion({ content: null, tool_calls })).output).toHaveLength(300_000) // by squares: an hour
+test('R77, T-86 a thousand calls are read, and no more; logprobs in time proportional to them', () => {
+  const calls = (length: number) =>
+    Array.from({ length }, (_, n) => ({
+      id: `call_${n}`,
+      type: 'function',
+      function: { name: 'f', arguments: '{}' },
+    }))
+  const asked = (length: number) => response(completion({ content: null, tool_calls: calls(length) }))
+  expect(asked(1_000).output).toHaveLength(1_000)
+  for (const many of [1_100, 300_000]) expect(() => asked(many)).toThrow(expect.objectContaining({ status: 502 }))
   const content = Array.from({ length: 300_000 }, () => ({ token: 'a', logprob: 0 }))
   const [said] = response(completion({ content: 'a' }, { logprobs: { content } })).output
   expect(said).toMatchObject({ content: [{ logprobs: { length: 300_000 } }] })

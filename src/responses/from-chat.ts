@@ -11,6 +11,7 @@ export function responseFrom(completion: unknown, request: ResponseRequest, ids:
   const { status, incomplete_details } = endedBy(choice.finish_reason)
   const output = outputItems(ids.response_id, () => {})
   output.add(wholeMessage(choice.message), logprobsOf(choice.logprobs))
+  if (output.isFull()) throw new Refusal('upstream_failed', 'The upstream made more calls than can be told.')
   output.close(status)
   return {
     ...openedResponse(request, ids, completion),

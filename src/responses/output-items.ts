@@ -36,12 +36,18 @@ const DELTAS = {
   reasoning_text: 'response.reasoning_text.delta',
 } as const
 
+/** Each item is told in several events, and once more at the end. */
+const ITEMS_MAX = 1_024
+/** In one chunk. */
+const FRAGMENTS_MAX = 4_096
+
 export type OutputItems = ReturnType<typeof outputItems>
 
 export function outputItems(response_id: string, emit: Emit) {
   const items: OutputItem[] = []
   const calls = callsByName()
   let prose: Prose | undefined
+  let is_full = false
 
   function open<I extends OutputItem>(item: I): number {
     const place = items.push(item) - 1
@@ -135,7 +141,10 @@ export function outputItems(response_id: string, emit: Emit) {
       const text = textOf(message.content)
       if (text !== '') write('output_text', text, logprobs)
       if (typeof message.refusal === 'string' && message.refusal !== '') write('refusal', message.refusal)
-      for (const call of Array.isArray(message.tool_calls) ? message.tool_calls : []) if (isObject(call)) addCall(call)
+      const fragments = Array.isArray(message.tool_calls) ? message.tool_calls : []
+      is_full ||= fragments.length > FRAGMENTS_MAX
+      for (const call of is_full ? [] : fragments) if (isObject(call)) addCall(call)
+      is_full ||= items.length > ITEMS_MAX
     },
 
     /** Ends what is still open. Calls stay open until here, because upstreams may write several at a time. */
@@ -156,6 +165,9 @@ export function outputItems(response_id: string, emit: Emit) {
     },
 
     items: () => items,
+
+    /** R77: an upstream began more than anybody means; nothing more is taken. */
+    isFull: () => is_full,
   }
 }
 

@@ -320,6 +320,15 @@ test('R47 [DONE] counts without its blank line, and what follows it does not', (
   expect(translate(HELLO + data(chunk({ content: 'late' }))).bytes.equals(translate(HELLO).bytes)).toBe(true)
 })
 
+test.each([
+  ['in one chunk', data(chunk({ tool_calls: Array(5_000).fill({}) }))],
+  ['over many', Array.from({ length: 1_100 }, (_, n) => data(chunk(begun(n, `call_${n}`, 'f')))).join('')],
+])('R77 more calls than anybody means, %s, fail the response', (_what, chat) => {
+  const { response } = translate(chat)
+  expect(response).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('more calls') } })
+  expect(response.output.length).toBeLessThan(1_100)
+})
+
 test('T-86 a line without end fails the response', () => {
   const events = responseEvents(REQUEST, IDS)
   const part = Buffer.alloc(1024 * 1024, 'x')

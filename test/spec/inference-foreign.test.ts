@@ -64,6 +64,25 @@ withScene((scene) => {
     })
   })
 
+  test('R77 of a stream that is to be kept, 64 MiB are held and no more: it failed, and its key is free', async () => {
+    const stage = await scene().stage()
+    const choices = [{ index: 0, delta: { content: 'x'.repeat(1_000_000) } }]
+    const chunk = `data: ${JSON.stringify({ choices })}\n\n`
+    stage.one.behave({
+      async respond(_, response) {
+        response.setMaxListeners(0)
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        for (let n = 0; n < 70 && response.writable; n++)
+          if (!response.write(chunk)) await new Promise((go) => response.once('drain', go).once('close', go))
+        response.end('data: [DONE]\n\n')
+      },
+    })
+    const { text } = await stage.chat({ stream: true }, { keyed: 'k' })
+    expect(text.slice(-500)).toContain('broke off')
+    expect(await failureOf(stage)).toEqual(['too_large'])
+    expect(await stage.keyState('k')).toBe('free')
+  })
+
   describe("a client's body", () => {
     test.each([
       ['a message of a million members', () => `{"a":{${Array.from({ length: 1e6 }, (_, n) => `"k${n}":1`).join()}}}`],
