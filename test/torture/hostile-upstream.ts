@@ -129,6 +129,7 @@ async function stream(
   if (response.destroyed) {
     const left_ms = performance.now()
     for (const { at_ms, tokens: some } of written) if (left_ms - at_ms < ON_THE_WIRE_MS + pace_ms) call.output -= some
+    if (call.output <= 0) Object.assign(call, { input: 0, output: 0 }) // R26: nothing had come, so nothing is owed
     return
   }
   if (body.stream_options?.include_usage) send([], usageOf(call, hidden))

@@ -1,8 +1,8 @@
 // Attacks by what the attacker's own cluster answers: large, absurd or without end.
-import { type Arms, type Attack, CHAT, chat, newCluster, paced } from './attack.ts'
+import { type Arms, type Attack, CHAT, chat, newCluster, newKey, paced } from './attack.ts'
 
-const toCluster = (arms: Arms, model: string, more: object = {}) =>
-  arms.ask({ method: 'POST', path: CHAT, body: chat(arms, { model, ...more }) })
+const toCluster = (arms: Arms, model: string, more: object = {}, key = arms.key) =>
+  arms.ask({ method: 'POST', path: CHAT, key, body: chat(arms, { model, ...more }) })
 
 const giantAnswer: Attack = {
   does: 'Its cluster answers `{"choices":[[],[],…]}` of 8 and 63 MB: whole, as one event, and as an error.',
@@ -27,7 +27,7 @@ const absurdCounts: Attack = {
   guard: 'R77, R78: such counts are not used, and a project’s events hold up nobody else’s',
   async run(arms) {
     await newCluster(arms, ['absurd'])
-    await paced(arms, 5, () => toCluster(arms, 'absurd'))
+    await paced(arms, 5, async () => toCluster(arms, 'absurd', {}, (await newKey(arms)).key)) // one has its rate used up
   },
 }
 

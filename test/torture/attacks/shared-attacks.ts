@@ -20,11 +20,16 @@ const slots: Attack = {
   },
 }
 
+const BURST = 12 // at once, so that no success of another comes in between
+
 const breaker: Attack = {
-  does: 'Makes its own calls at the managed provider fail, one after the other.',
+  does: 'Makes its own calls at the managed provider fail, a dozen at a time.',
   guard: 'R78: failures of one project open the breaker for that project alone',
   async run(arms) {
-    await paced(arms, 10, () => arms.ask({ method: 'POST', path: CHAT, body: chat(arms, { plan: { fail: true } }) }))
+    const asking = { method: 'POST', path: CHAT, body: chat(arms, { plan: { fail: true } }) }
+    await paced(arms, 2, (n) =>
+      Promise.all(Array.from({ length: BURST }, () => arms.ask({ ...asking, server: n % arms.servers }))),
+    )
   },
 }
 
