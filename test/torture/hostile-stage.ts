@@ -1,8 +1,9 @@
 // Where a hostile run takes place: servers with the limits that everybody has, a managed provider, a victim, an
 // attacker and the attacker's cluster, each a process of its own; and what the store and /proc say of it all.
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { ownRedisServer } from '../support/redis-server.ts'
 import type { AttackName } from './attacks/all-attacks.ts'
 import { forked } from './forked.ts'
@@ -30,6 +31,7 @@ export interface Project {
   key: string
 }
 
+const execute = promisify(execFile)
 const program = (name: string) => new URL(`./${name}.ts`, import.meta.url)
 
 /** `scene` is there to be closed by whoever reports; `close` ends what stands around it. */
@@ -85,13 +87,14 @@ async function people({ ports }: Scene, { endpoint, internal_port }: ClusterRead
   }
 }
 
-/** By the build that is under attack: it knows its own tables. */
-async function createProject({ env }: Scene, built: string, name: string): Promise<Project> {
-  const load = (path: string) => import(pathToFileURL(join(built, 'src', path)).href)
-  const { readConfig }: typeof import('../../src/config.ts') = await load('config.js')
-  const operate: typeof import('../../src/operate.ts') = await load('operate.js')
-  const owner_email = `${name.replaceAll('/', '-')}@example.com`
-  const { project, key } = await operate.createProject(readConfig(env), { name, owner_email, verified: true })
+/** By the command line of the build that is under attack: it knows its own tables. */
+async function createProject({ env, folder }: Scene, built: string, name: string): Promise<Project> {
+  const owner = `${name.replaceAll('/', '-')}@example.com`
+  const told = ['project', 'create', '--name', name, '--owner-email', owner, '--verified', '--json']
+  const { stdout } = await execute(process.execPath, [join(built, 'cli/main.js'), ...told], {
+    ...{ cwd: folder, env: { PATH: process.env.PATH ?? '', ...env } },
+  })
+  const { project, key } = JSON.parse(stdout)
   return { id: project.id, key }
 }
 
