@@ -1,6 +1,7 @@
 // R78 over the whole service: what is kept for a project is bounded, before anything is done for a call.
 import { expect, test } from 'vitest'
 import { DAY_MS, MINUTE_MS } from '../../src/core/clock.ts'
+import { quotaStore } from '../../src/limits/quota-store.ts'
 import { sql } from '../../src/storage/db.ts'
 import { withScene } from '../support/inference-scene.ts'
 
@@ -36,6 +37,20 @@ withScene(
       await scene().housekeep('sweep kept responses')
       scene().clock.advance(MINUTE_MS)
       expect((await stage.chat({}, { keyed: 'one-more' })).status).toBe(200)
+    })
+
+    test('R79 what the operator says for one project goes before that: kept answers and mails', async () => {
+      const stage = await scene().stage()
+      const quotas = quotaStore(scene().db)
+      await quotas.setMax(stage.project.id, 'kept_answers', 1)
+      await quotas.setMax(stage.project.id, 'mails_per_day', 2)
+      const kept = [await stage.chat({}, { keyed: 'k0' }), await stage.chat({}, { keyed: 'k1' })]
+      expect(kept.map(({ status }) => status)).toEqual([200, 429])
+      expect(kept[1]?.json.error.message).toContain('as many kept answers as it may have (1)')
+      const sent: number[] = []
+      for (const email of ['a@example.com', 'b@example.com', 'c@example.com'])
+        sent.push((await stage.post('/v2/members/invitations', { email, role: 'viewer' })).status)
+      expect(sent).toEqual([200, 200, 429])
     })
 
     test('R78 429 on a response to store beyond the bound, before anything is asked; unstored ones go on', async () => {
