@@ -96,6 +96,12 @@ const ASKED = {
   responses: { model: 'm', input: 'hello' },
 }
 
+const NO_CHAINS: Parameters<typeof readConversation>[1] = {
+  history: async () => [],
+  resolved: async (_project, items) => items,
+  mayStore: async () => {},
+}
+
 async function providerFor({ route }: HostileAnswer, upstream: Upstream) {
   const is_anthropic = route === 'anthropic' || route === 'over_anthropic'
   const { kind, native } = ROUTES[route]
@@ -103,10 +109,8 @@ async function providerFor({ route }: HostileAnswer, upstream: Upstream) {
     ? anthropic({ api_key: 'sk', upstream, clock })
     : openaiCompatible({ base_url: 'http://u/v1', api_key: 'sk', upstream, responses: native })
   if (kind !== 'responses') return { provider: base, conversation: undefined }
-  const nothing = { history: async () => [], resolved: async (_: string, items: never) => items }
-  const conversation = await readConversation(ASKED.responses, nothing as never, {
-    ...{ surface: 'v1', project_id: 'p', now: 0, mayUse: () => true },
-  })
+  const asking = { surface: 'v1', project_id: 'p', now: 0, mayUse: () => true } as const
+  const conversation = await readConversation(ASKED.responses, NO_CHAINS, asking)
   if (route === 'chained') return { provider: chainedAnswer(base, 'resp_before'), conversation }
   return { provider: native ? base : responsesOverChat(base, conversation, 'max_tokens'), conversation }
 }
