@@ -134,13 +134,18 @@ test('every ruling is cited in the contract and has a record', () => {
   expect(RULINGS.filter((number) => !hasRecord(number))).toEqual([])
 })
 
-test('every decision is linked from the index, under its own title', () => {
+test('every decision is linked from the index, under its own title and in its order', () => {
   const index = read(`${DECISIONS}/README.md`)
   const missing = globSync(`${DECISIONS}/0*.md`).filter((path) => {
     const [, number, title] = /^# (R\d+|\d{4})\. (.+)$/m.exec(read(path)) ?? []
     return !index.includes(`| [${number}](${path.slice(DECISIONS.length + 1)}) | ${title} |`)
   })
   expect(missing).toEqual([])
+  const listed = [...index.matchAll(/^\| \[(R?\d+)\]/gm)].map(([, number = '']) => number)
+  const inOrder = (numbers: string[]) =>
+    numbers.toSorted((a, b) => Number(a.replace('R', '')) - Number(b.replace('R', '')))
+  const readings = listed.filter((number) => number.startsWith('R'))
+  expect(listed).toEqual([...inOrder(readings), ...inOrder(listed.slice(readings.length))])
 })
 
 test('every relative link resolves, anchors included', () => {
