@@ -39,12 +39,22 @@ export const PROJECT_PAGES: readonly Page[] = [
   { path: '/routing', Page: lazy(() => import('./pages/routing/routing-page.tsx')) },
   { path: '/routing/:name', Page: lazy(() => import('./pages/routing/alias-page.tsx')) as Page['Page'] },
   { path: '/playground', Page: lazy(() => import('./pages/playground/playground-page.tsx')) },
+  { path: '/operator', Page: lazy(() => import('./pages/operator/operator-page.tsx')) },
+  { path: '/operator/:id', Page: lazy(() => import('./pages/operator/tenant-page.tsx')) as Page['Page'] },
   { path: '/settings', Page: settings },
   { path: '/settings/:section', Page: settings },
 ]
 
+interface Entry {
+  to: string
+  label: string
+  keys: string
+  /** R79: listed for whoever runs the service. */
+  operator?: true
+}
+
 /** What the side lists, in this order, and the keys that go there. Only pages that exist. */
-export const NAVIGATION = [
+export const NAVIGATION: readonly Entry[] = [
   { to: '/start', label: 'Get started', keys: 'g s' },
   { to: '/overview', label: 'Overview', keys: 'g o' },
   { to: '/usage', label: 'Usage', keys: 'g u' },
@@ -55,4 +65,5 @@ export const NAVIGATION = [
   { to: '/routing', label: 'Routing', keys: 'g r' },
   { to: '/playground', label: 'Playground', keys: 'g p' },
   { to: '/settings', label: 'Settings', keys: 'g ,' },
-] as const
+  { to: '/operator', label: 'Operator', keys: 'g a', operator: true },
+]

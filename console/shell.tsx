@@ -6,13 +6,14 @@ import { ShortcutsHelp } from './parts/shortcuts-help.tsx'
 import { ThemeSwitch } from './parts/theme-switch.tsx'
 import { useToast } from './parts/toasts.tsx'
 import { Link, navigate, usePath } from './state/navigation.tsx'
-import { useMe, useSession } from './state/session.tsx'
+import { useIsOperator, useMe, useSession } from './state/session.tsx'
 import { useShortcut } from './state/shortcuts.ts'
 import { useSubmission } from './state/submission.ts'
 
 export function Shell({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState(false)
   const path = usePath()
+  const is_operator = useIsOperator()
   return (
     <div className="shell">
       <a className="skip" href="#content">
@@ -36,11 +37,11 @@ export function Shell({ children }: { children: ReactNode }) {
         <ProjectChoice />
         <nav aria-label="Project">
           <ul>
-            {NAVIGATION.map((entry) => (
+            {NAVIGATION.filter(({ operator }) => !operator || is_operator).map(({ to, label, keys }) => (
               <NavigationEntry
-                key={entry.to}
-                {...entry}
-                current={path === entry.to || path.startsWith(`${entry.to}/`)}
+                key={to}
+                {...{ to, label, keys }}
+                current={path === to || path.startsWith(`${to}/`)}
                 onFollow={() => setOpen(false)}
               />
             ))}

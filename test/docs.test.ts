@@ -169,6 +169,15 @@ test('every file that a document names exists', () => {
   expect(missing).toEqual([])
 })
 
+test('every test that SECURITY.md names exists, in the file that it names', () => {
+  const cells = [...read('SECURITY.md').matchAll(/`([\w./-]+\.test\.ts)`((?: “[^”]+”,?)+)/g)]
+  const named = cells.flatMap(([, file = '', titles = '']) =>
+    [...titles.matchAll(/“([^”]+)”/g)].map(([, title = '']) => ({ file, title })),
+  )
+  expect(named.length).toBeGreaterThan(40)
+  expect(named.filter(({ file, title }) => !existsSync(file) || !read(file).includes(`'${title}'`))).toEqual([])
+})
+
 test('every npm script that a document names exists', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   const unknown = DOCUMENTS.flatMap((path) =>

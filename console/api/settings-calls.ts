@@ -39,11 +39,15 @@ export const enterCredential = (body: NewCredential, idempotency_key: string) =>
 export const verifyCredential = (id: string) => post<Credential>(`${CREDENTIALS}/${id}/verify`)
 export const revokeCredential = (id: string) => del<Static<typeof RevokedCredential>>(`${CREDENTIALS}/${id}`)
 
-const SUBSCRIPTIONS = '/v2/subscriptions'
-export const listSubscriptions = listed<Subscription>(SUBSCRIPTIONS)
-export const addSubscription = (body: NewSubscription, idempotency_key: string) =>
-  post<Subscription>(SUBSCRIPTIONS, body, idempotency_key)
-export const cancelSubscription = (id: string) => post<Subscription>(`${SUBSCRIPTIONS}/${id}/cancel`)
+/** R79: of this project, or of any for whoever runs the service. */
+const subscriptionsOf = (project_id: string | undefined) =>
+  project_id === undefined ? '/v2/subscriptions' : `/v2/operator/projects/${project_id}/subscriptions`
+export const listSubscriptions = (project_id: string | undefined, signal?: AbortSignal) =>
+  listed<Subscription>(subscriptionsOf(project_id))(signal)
+export const addSubscription = (project_id: string | undefined, body: NewSubscription, idempotency_key: string) =>
+  post<Subscription>(subscriptionsOf(project_id), body, idempotency_key)
+export const cancelSubscription = (project_id: string | undefined, id: string) =>
+  post<Subscription>(`${subscriptionsOf(project_id)}/${id}/cancel`)
 
 export const auditLog = (query: Static<typeof AuditQuery>, signal?: AbortSignal) =>
   listed<AuditEntry>(`/v2/audit-log?${new URLSearchParams(query)}`)(signal)

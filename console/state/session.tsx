@@ -76,5 +76,11 @@ const ROLE_OF: Record<Scope, readonly string[]> = {
   admin: ['owner'],
 }
 
+/** R79: whether this is who runs the service: an owner of the project that the first start made, looking at it. */
+export const useIsOperator = () => {
+  const { project } = useMe()
+  return project?.is_operator === true && project.role === 'owner'
+}
+
 /** R3: what a role allows. The service decides; this only spares people buttons that would be refused. */
 export const useMay = (scope: Scope) => ROLE_OF[scope].includes(useMe().project?.role ?? '')

@@ -81,9 +81,14 @@ export function signInStore(db: Db) {
     },
 
     async projectsOf(person_id: string): Promise<ProjectInView[]> {
-      return db.rows<ProjectInView>(sql`
-        SELECT p.id, p.name, m.role FROM membership m JOIN project p ON p.id = m.project_id
+      const rows = await db.rows<ProjectInView & { operator_id: string | null }>(sql`
+        SELECT p.id, p.name, m.role, s.value AS operator_id
+        FROM membership m JOIN project p ON p.id = m.project_id LEFT JOIN setting s ON s.name = 'operator_project'
         WHERE m.person_id = ${person_id} ORDER BY m.sequence`)
+      return rows.map(({ operator_id, ...row }) => ({
+        ...row,
+        ...(operator_id === row.id && { is_operator: true as const }),
+      }))
     },
 
     async describe({ person_id, project_id, expires_at }: SignIn): Promise<SignedIn> {

@@ -11,7 +11,17 @@ export const RENEWAL_MS = 24 * HOUR_MS // a session that is used is prolonged on
 /** From the last use that was noted, 14 days. */
 export const isDueForRenewal = (expires_at: number, now: number) => expires_at - now <= SIGN_IN_LIFE_MS - RENEWAL_MS
 
-const ProjectInView = Type.Object({ id: Type.String(), name: Type.String(), role: Role }, { title: 'ProjectInView' })
+const ProjectInView = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    role: Role,
+    is_operator: Type.Optional(
+      Type.Literal(true, { description: 'It is the project of the first start: its owners run the service (R79).' }),
+    ),
+  },
+  { title: 'ProjectInView' },
+)
 export type ProjectInView = Static<typeof ProjectInView>
 
 export const SignedIn = Type.Object(

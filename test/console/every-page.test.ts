@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { faults, overflow, seriousViolations, withConsole } from './checks.ts'
 import type { Visit, VisitOptions } from './console-scene.ts'
-import { seedKeys, seedOwner, seedUsage } from './seed.ts'
+import { seedKeys, seedOperator, seedOwner, seedUsage } from './seed.ts'
 import { seedFleet, seedRouting } from './seed-fleet.ts'
 import { seedSettings } from './seed-settings.ts'
 import { seedRefusals, seedTrace } from './traffic.ts'
@@ -28,7 +28,6 @@ const DIALOGS: [path: string, button: string][] = [
   ['/keys/:id', 'Child key'],
   ['/settings/members', 'Invite'],
   ['/settings/credentials', 'Enter credential'],
-  ['/settings/subscriptions', 'Add subscription'],
   ['/keys', 'Keyboard shortcuts'],
   ['/clusters', 'Register cluster'],
   ['/clusters/:cluster_id', 'Deregister'],
@@ -36,6 +35,15 @@ const DIALOGS: [path: string, button: string][] = [
   ['/routing/research%2Flong', 'New release'],
   ['/routing/research%2Flong', 'Roll back'],
   ['/routing/research%2Flong', 'Delete'],
+]
+/** R79: on the pages of whoever runs the service. */
+const OPERATORS_DIALOGS: [path: string, button: string][] = [
+  ['/operator', 'Create project'],
+  ['/operator/:project_id', 'Cap'],
+  ['/operator/:project_id', 'Share'],
+  ['/operator/:project_id', 'Quotas'],
+  ['/operator/:project_id', 'Suspend'],
+  ['/operator/:project_id', 'Add subscription'],
 ]
 const PAGES: [path: string, whose: 'full' | 'empty'][] = [
   ['/start', 'full'],
@@ -91,10 +99,18 @@ withConsole((scene) => {
 
   // They are looked at only, so every page may be of the same two projects.
   let founded: ReturnType<typeof found> | undefined
-  const found = async () => ({ full: await seeded(), empty: await seedOwner(scene().db()) })
+  const found = async () => ({
+    full: await seeded(),
+    empty: await seedOwner(scene().db()),
+    operator: await seedOperator(scene().db()),
+  })
   const projects = () => (founded ??= found())
-  const addressOf = (path: string, { id, cluster_id, trace_id }: Awaited<ReturnType<typeof seeded>>) =>
-    path.replace(':id', id).replace(':cluster_id', cluster_id).replace(':trace_id', trace_id)
+  const addressOf = (path: string, { id, cluster_id, trace_id, project_id }: Awaited<ReturnType<typeof seeded>>) =>
+    path
+      .replace(':id', id)
+      .replace(':cluster_id', cluster_id)
+      .replace(':trace_id', trace_id)
+      .replace(':project_id', project_id)
 
   async function findings(page: Page): Promise<string[]> {
     await page.waitForLoadState('networkidle')
@@ -135,18 +151,30 @@ withConsole((scene) => {
       await keepsNobodyOut(addressOf(path, full), { ...options, cookie: { full, empty }[whose].cookie }, findsNothing)
     })
 
-    test.each(DIALOGS)('§console on %s, the dialog of %s keeps nobody out', async (path, button) => {
-      const { full } = await projects()
-      await keepsNobodyOut(addressOf(path, full), { ...options, cookie: full.cookie }, async (page) => {
-        if (look.viewport.width < 768 && button === 'Keyboard shortcuts')
-          await page.getByRole('button', { name: 'Menu' }).click()
-        await page.getByRole('button', { name: button }).first().click()
-        await page.getByRole('dialog').waitFor()
-        await findsNothing(page)
-        await page.keyboard.press('Escape')
-        await page.getByRole('dialog').waitFor({ state: 'detached' })
-      })
-    })
+    test.each(['/operator', '/operator/:project_id', '/operator/prj_nowhere'])(
+      'R79 %s keeps nobody out',
+      async (path) => {
+        const { full, operator } = await projects()
+        await keepsNobodyOut(addressOf(path, full), { ...options, cookie: operator.cookie }, findsNothing)
+      },
+    )
+
+    test.each([...DIALOGS, ...OPERATORS_DIALOGS])(
+      '§console on %s, the dialog of %s keeps nobody out',
+      async (path, button) => {
+        const { full, operator } = await projects()
+        const { cookie } = path.startsWith('/operator') ? operator : full
+        await keepsNobodyOut(addressOf(path, full), { ...options, cookie }, async (page) => {
+          if (look.viewport.width < 768 && button === 'Keyboard shortcuts')
+            await page.getByRole('button', { name: 'Menu' }).click()
+          await page.getByRole('button', { name: button }).first().click()
+          await page.getByRole('dialog').waitFor()
+          await findsNothing(page)
+          await page.keyboard.press('Escape')
+          await page.getByRole('dialog').waitFor({ state: 'detached' })
+        })
+      },
+    )
   })
 
   test('§console planted: what is inaccessible, too wide, or against the policy is found', async () => {

@@ -136,6 +136,6 @@ const settingsPages = (): HousePage[] => [
   { name: 'Settings: credentials', path: '/settings/credentials', shows: text('team key') },
   { name: 'Settings: subscriptions', path: '/settings/subscriptions', shows: text('of 50M tokens') },
   { name: 'Settings: gateway', path: '/settings/gateway', shows: text('Whole answer within') },
-  { name: 'Settings: audit log', path: '/settings/audit', shows: text('POST /v2/subscriptions') },
+  { name: 'Settings: audit log', path: '/settings/audit', shows: text('POST /v2/provider-credentials') },
   { name: 'Settings: account', path: '/settings/account', shows: text('Sign out here') },
 ]

@@ -1,10 +1,21 @@
 // What the settings and grown-up keys show, made over the API as an owner's browser would.
 import { cookieName } from '../../src/accounts/session-cookie.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import type { Db } from '../../src/storage/db.ts'
+import { subscribe } from '../../src/subscriptions/subscription.ts'
+import { subscriptionStore } from '../../src/subscriptions/subscription-store.ts'
 import type { ConsoleScene } from './console-scene.ts'
 
 let times = 0
 
-export async function seedSettings({ address }: ConsoleScene, cookie: string, key_id: string): Promise<void> {
+/** R79: whoever runs the service gives it. */
+async function subscribed(db: Db, project_id: string): Promise<void> {
+  const asked = { plan: 'Team', provider: 'atlas', input_discount_pct: 20, allowance_tokens: 50_000_000 }
+  const now = systemClock.now()
+  await subscriptionStore(db).insert(subscribe(project_id, asked, now), now)
+}
+
+export async function seedSettings({ address, db }: ConsoleScene, cookie: string, key_id: string): Promise<void> {
   const headers = {
     cookie: `${cookieName(false)}=${cookie}`,
     origin: address,
@@ -36,12 +47,7 @@ export async function seedSettings({ address }: ConsoleScene, cookie: string, ke
       name,
       secret: `sk-${name?.replace(' ', '-')}-0123456789`,
     })
-  await send('POST', '/v2/subscriptions', {
-    plan: 'Team',
-    provider: 'atlas',
-    input_discount_pct: 20,
-    allowance_tokens: 50_000_000,
-  })
+  await subscribed(db(), ((await (await fetch(`${address}/v2/project`, { headers })).json()) as { id: string }).id)
   const gateway = (await (await fetch(`${address}/v2/gateway`, { headers })).json()) as {
     providers: { region: string }[]
   }

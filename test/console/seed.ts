@@ -26,6 +26,18 @@ export async function seedOwner(db: Db, { verified = true, name = 'Atlas' } = {}
   return { email, person_id, project_id: project.id, cookie }
 }
 
+/** R79: an owner of the project that the first start made, signed in to it: whoever runs the service. */
+export async function seedOperator(db: Db) {
+  const { person_id, email } = await seedOwner(db)
+  const [row] = await db.rows<{ value: string }>(sql`SELECT value FROM setting WHERE name = 'operator_project'`)
+  const project_id = row?.value ?? ''
+  await db.rows(sql`
+    INSERT INTO membership (project_id, person_id, role, created_at, sequence)
+    VALUES (${project_id}, ${person_id}, 'owner', ${rfc3339(now())}, ${now()})`)
+  const { secret: cookie } = await signInStore(db).begin(person_id, project_id, now())
+  return { email, person_id, project_id, cookie }
+}
+
 export interface SeededKey {
   name: string
   spent_micros?: number

@@ -5,7 +5,7 @@ import { auditStore } from '../../src/audit/audit-store.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { startUpstream, type TestUpstream } from '../support/upstream.ts'
 import { faults, tracesOf, withConsole } from './checks.ts'
-import { seedOwner } from './seed.ts'
+import { seedOperator, seedOwner } from './seed.ts'
 
 const SECRET = 'sk-proj-7Qx2mWvRZ9tKp4LhD8sN'
 
@@ -114,8 +114,18 @@ withConsole((scene) => {
     await visit.close()
   })
 
-  test('R40 a subscription is added and canceled', async () => {
+  test('R79 an owner sees the subscriptions that the project was given, and is not offered to add one', async () => {
     const { page, visit } = await owner('/settings/subscriptions')
+    await page.getByText('Whoever runs this service adds one.').waitFor()
+    expect(await page.getByRole('button', { name: 'Add subscription' }).count()).toBe(0)
+    expect(await page.getByRole('link', { name: 'Operator' }).count()).toBe(0)
+    await visit.close()
+  })
+
+  test('R40, R79 in the project that runs the service, a subscription is added and canceled', async () => {
+    const { cookie } = await seedOperator(scene().db())
+    const visit = await scene().visit('/settings/subscriptions', { cookie })
+    const { page } = visit
     await page.getByRole('button', { name: 'Add subscription' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Plan').fill('Team')

@@ -17,6 +17,8 @@ import { typedNumber } from '../../parts/typed-number.ts'
 import { useSubmission } from '../../state/submission.ts'
 
 interface DialogProps {
+  /** R79: of another project, where whoever runs the service looks at it. */
+  project_id: string | undefined
   onClose(): void
   onChanged(): void
 }
@@ -38,12 +40,12 @@ function subscriptionOf({ plan, provider, discount, allowance, ends, overage }: 
 
 const FIELDS = ['plan', 'provider', 'input_discount_pct', 'allowance_tokens', 'period_end']
 
-export function AddSubscriptionDialog({ onClose, onChanged }: DialogProps) {
+export function AddSubscriptionDialog({ project_id, onClose, onChanged }: DialogProps) {
   const [typed, setTyped] = useState(EMPTY)
   const set = (more: Partial<Typed>) => setTyped((before) => ({ ...before, ...more }))
   const say = useToast()
   const sending = useSubmission(async (wish: Typed, idempotency_key) => {
-    const { plan } = await addSubscription(subscriptionOf(wish), idempotency_key)
+    const { plan } = await addSubscription(project_id, subscriptionOf(wish), idempotency_key)
     say(`${plan} is added.`)
     onChanged()
     onClose()
@@ -120,6 +122,7 @@ const SubscriptionFields = ({ typed, set, error }: FieldsProps) => (
 )
 
 export function CancelSubscriptionDialog({
+  project_id,
   subscription,
   onClose,
   onChanged,
@@ -127,7 +130,7 @@ export function CancelSubscriptionDialog({
   const { id, plan, provider, allowance_tokens, used_tokens } = subscription
   const say = useToast()
   const sending = useSubmission(async (which: string) => {
-    await cancelSubscription(which)
+    await cancelSubscription(project_id, which)
     say(`${plan} is canceled.`)
     onChanged()
     onClose()

@@ -1,5 +1,5 @@
 // Bundled allowances at providers: what is used of each, until when, and what happens beyond.
-import { useMemo, useState } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 import { listSubscriptions, type Subscription } from '../../api/settings-calls.ts'
 import { moment, shortCount } from '../../parts/amounts.ts'
 import { Badge, type Tone } from '../../parts/badge.tsx'
@@ -8,18 +8,31 @@ import { Card } from '../../parts/card.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { TimeUntil } from '../../parts/time-until.tsx'
 import { useResource } from '../../state/resource.ts'
-import { useMay } from '../../state/session.tsx'
+import { useIsOperator } from '../../state/session.tsx'
 import { AddSubscriptionDialog, CancelSubscriptionDialog } from './subscription-dialogs.tsx'
 
 const POLL_MS = 30_000
 const TONES: Record<Subscription['status'], Tone> = { active: 'good', past_due: 'warn', canceled: 'calm' }
 
+/** R79: what a project is given, whoever runs the service gives it. */
 export default function SubscriptionsSection() {
-  const subscriptions = useResource<readonly Subscription[]>(listSubscriptions, { poll_ms: POLL_MS })
+  return <SubscriptionsCard may_manage={useIsOperator()} />
+}
+
+interface SubscriptionsCardProps {
+  /** Of another project than the one that is looked at. */
+  project_id?: string
+  may_manage: boolean
+}
+
+export function SubscriptionsCard({ project_id, may_manage }: SubscriptionsCardProps) {
+  const subscriptions = useResource<readonly Subscription[]>(
+    useCallback((signal) => listSubscriptions(project_id, signal), [project_id]),
+    { poll_ms: POLL_MS },
+  )
   const [open, setOpen] = useState<Subscription | 'new'>()
-  const may_manage = useMay('admin')
   const columns = useMemo(() => columnsFor(may_manage, setOpen), [may_manage])
-  const dialog = { onClose: () => setOpen(undefined), onChanged: subscriptions.reload }
+  const dialog = { project_id, onClose: () => setOpen(undefined), onChanged: subscriptions.reload }
   return (
     <Card
       title="Subscriptions"
@@ -36,7 +49,12 @@ export default function SubscriptionsSection() {
         resource={subscriptions}
         columns={columns}
         rowId={({ id }) => id}
-        empty={<p>None. Within the allowance of a subscription, input at its provider is discounted.</p>}
+        empty={
+          <p>
+            None. Within the allowance of a subscription, input at its provider is discounted.
+            {!may_manage && ' Whoever runs this service adds one.'}
+          </p>
+        }
       />
       {open === 'new' && <AddSubscriptionDialog {...dialog} />}
       {open && open !== 'new' && <CancelSubscriptionDialog {...dialog} subscription={open} />}
