@@ -4,7 +4,7 @@ import { HOUR_MS } from '../../src/core/clock.ts'
 import { consoleScene, type Visit } from './console-scene.ts'
 import { modelUpstream } from './model-upstream.ts'
 import { withPalette } from './palette-png.ts'
-import { type SeededKey, seedKeys, seedOwner, seedSpending, seedUsage } from './seed.ts'
+import { type SeededKey, seedKeys, seedOperator, seedOwner, seedSpending, seedUsage } from './seed.ts'
 import { seedFleet, seedRouting } from './seed-fleet.ts'
 import { seedSettings } from './seed-settings.ts'
 import { seedRefusals, seedTrace, seedTraffic } from './traffic.ts'
@@ -33,7 +33,9 @@ interface Shot {
   ready: string
 }
 
-const shotsOf = ({ key_id, cluster_id, trace_id }: Record<'key_id' | 'cluster_id' | 'trace_id', string>): Shot[] => [
+type Seeded = Record<'key_id' | 'cluster_id' | 'trace_id' | 'project_id', string>
+
+const shotsOf = ({ key_id, cluster_id, trace_id, project_id }: Seeded): Shot[] => [
   { name: 'sign-in', path: '/sign-in', ready: 'Forgot your password?' },
   { name: 'sign-up', path: '/sign-up', ready: 'Sign in instead' },
   { name: 'forgot-password', path: '/forgot-password', ready: 'Send the link' },
@@ -90,6 +92,8 @@ const shotsOf = ({ key_id, cluster_id, trace_id }: Record<'key_id' | 'cluster_id
   { name: 'settings-gateway', path: '/settings/gateway', signed_in: true, ready: 'Whole answer within' },
   { name: 'settings-audit', path: '/settings/audit', signed_in: true, ready: 'Every change that only' },
   { name: 'settings-account', path: '/settings/account', signed_in: true, ready: 'Sign out here' },
+  { name: 'operator', path: '/operator', signed_in: true, ready: '90 days' },
+  { name: 'operator-project', path: `/operator/${project_id}`, signed_in: true, ready: 'of 50M tokens' },
   ...fleetShots(cluster_id),
 ]
 
@@ -173,16 +177,22 @@ try {
   const cluster_id = (await seedFleet(scene.db(), project_id)).at(-1) ?? ''
   await seedRouting(scene.db(), project_id, cluster_id)
   const only = process.argv.slice(2)
-  for (const shot of shotsOf({ key_id, cluster_id, trace_id }))
+  for (const shot of shotsOf({ key_id, cluster_id, trace_id, project_id }))
     if (only.length === 0 || only.includes(shot.name)) await take(shot, cookie)
 } finally {
   await scene.stop()
   await upstream.close()
 }
 
+/** R79: the pages of whoever runs the service are of another person. */
+async function whose(name: string, cookie: string): Promise<{ cookie: string }> {
+  if (name === 'start') return seedOwner(scene.db())
+  return name.startsWith('operator') ? seedOperator(scene.db()) : { cookie }
+}
+
 async function take({ name, path, signed_in, act, ready }: Shot, cookie: string): Promise<void> {
   // The page of the first steps belongs to somebody who has not taken them.
-  const who = name === 'start' ? (await seedOwner(scene.db())).cookie : cookie
+  const { cookie: who } = await whose(name, cookie)
   for (const [size, viewport] of Object.entries(SIZES))
     for (const colorScheme of ['light', 'dark'] as const) {
       const options = { viewport, colorScheme, reducedMotion: 'reduce' as const, ...(signed_in && { cookie: who }) }

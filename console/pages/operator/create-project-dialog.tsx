@@ -21,7 +21,7 @@ export function CreateProjectDialog({ onClose, onCreated }: CreateProjectDialogP
   const sending = useSubmission(async (wish: NewOperatorProject, idempotency_key) => {
     const { api_key, name: of } = await createProject(wish, idempotency_key)
     const note =
-      'It is the admin key of the project. Its owner signs in with a password that they choose by “Forgot your password?”.'
+      'It is the admin key of the project. Its owner chooses a password to sign in with by “Forgot your password?”.'
     onCreated({ id: api_key.id, name: of, secret: secretOf(api_key.key), problems: [], note })
   })
   const { error } = sending

@@ -1,4 +1,4 @@
-// What whoever runs the service sees (R79): all projects, what each spent this month and may spend, and usage by project.
+// What whoever runs the service sees (R79): all projects, what each spent this month and may spend; usage by project.
 import { useCallback, useMemo, useState } from 'react'
 import {
   listProjects,
