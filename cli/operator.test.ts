@@ -65,6 +65,20 @@ test('R79 projects: created, listed, shown, capped, shared, suspended and resume
   expect((await actions(KEY)).slice(0, 5)).toEqual(done)
 })
 
+test('R79 over HTTP a suspension holds for the very next request, also of a caller that the server remembers', async () => {
+  const { project, key } = await json('project create --name dock --owner-email dock@example.com')
+  const status = async () => (await ask('/v2/byoc/clusters', key)).status
+  expect([await status(), await status()]).toEqual([200, 200])
+  for (const [deed, then] of [
+    ['suspend', 403],
+    ['resume', 200],
+    ['suspend', 403],
+  ] as const) {
+    expect((await ask(`/v2/operator/projects/${project.id}/${deed}`, KEY, {})).status).toBe(200)
+    expect(await status(), deed).toBe(then)
+  }
+})
+
 test('R79 quotas and subscriptions of a project, and usage of all', async () => {
   const { key } = await json('project create --name quay --owner-email quay@example.com --verified')
   expect(await json('project quota quay --set sessions=0 keys=5')).toMatchObject({
