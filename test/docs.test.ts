@@ -20,9 +20,8 @@ const RULINGS = [
   ...count(20, 27),
   ...count(40, 53),
   ...count(60, 65),
-  ...count(70, 77),
+  ...count(70, 80),
   ...count(82, 84),
-  80,
 ]
 /** Sections whose rules are numbered, and how many each has. */
 const NUMBERED_RULES: [section: string, rules: number][] = [
