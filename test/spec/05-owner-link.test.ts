@@ -37,7 +37,7 @@ withService((service) => {
       password: PASSWORD,
     })
     expect([status, body.person]).toEqual([200, { id: body.person.id, email, email_verified: true }])
-    expect(body.project).toEqual({ id: project_id, name: 'home', role: 'owner' })
+    expect(body.project).toEqual({ id: project_id, name: 'home', role: 'owner', is_operator: true }) // the first (R79)
     expect((await at.get('/auth/me')).body).toEqual(body)
     expect((await at.post('/v2/api-keys', { name: 'ci', scopes: ['admin'] })).status).toBe(200)
     expect((await ownerOf(project_id))?.email).toBe(email)
