@@ -1,6 +1,7 @@
 // Requests for the fuzzer, each with what it must be answered: made from the operations of the OpenAPI document.
 import { Compile } from 'typebox/schema'
 import { type Dice, HOSTILE, hostileValue, mutatedValue, oddJson, type Schema, validValue } from './fuzz-values.ts'
+import { isOperators } from './routes.ts'
 
 export interface Operation {
   method: string
@@ -200,6 +201,7 @@ const CHANGES: Record<Kind, Change> = {
     const ids = Object.fromEntries(
       operation.params.map((name) => [name, dice.pick([hostile, 'unknown', '%zz', '%', '%c3%28', `byc_${hostile}`])]),
     )
-    return { ids, url: addressOf(operation, ids), expected: [400, 404, 405, 413] }
+    const refused = isOperators({ method: operation.method, route: operation.path }) ? [403] : [] // R79: whatever it names
+    return { ids, url: addressOf(operation, ids), expected: [400, 404, 405, 413, ...refused] }
   },
 }
