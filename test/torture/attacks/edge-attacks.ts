@@ -19,13 +19,15 @@ const millionKeys: Attack = {
   },
 }
 
-const BOMB_BYTES = 256 * 1024 * 1024
+const MEMBER_BYTES = 4 * 1024 * 1024
+const MEMBERS = 64
 
 const gzipBomb: Attack = {
   does: 'Sends bodies of 260 KB that unpack to 256 MB.',
   guard: 'R77: a body is unpacked no further than its bound',
   async run(arms) {
-    const body = gzipSync(Buffer.alloc(BOMB_BYTES, 0x20), { level: 9 })
+    const member = gzipSync(Buffer.alloc(MEMBER_BYTES, 0x20), { level: 9 }) // one after the other they are one body
+    const body = Buffer.concat(Array.from({ length: MEMBERS }, () => member))
     const headers = { 'content-encoding': 'gzip' }
     await paced(arms, 4, () => arms.ask({ method: 'POST', path: CHAT, headers, body }), 4)
   },
@@ -81,14 +83,18 @@ function openSlowly({ ports, key }: Arms, n: number): SlowConnection {
   return { socket, part, opened_ms: performance.now(), is_late: false }
 }
 
+const LONG_HEADER_BYTES = 4_000_000
+
 const headerFlood: Attack = {
-  does: 'Sends requests with hundreds of headers, up to the bound of a head and far above it.',
+  does: 'Sends requests with hundreds of headers, and some with one of four megabytes.',
   guard: 'R2: a head has at most 16 KB, else 431',
   async run(arms) {
-    const flood = (count: number) =>
-      Object.fromEntries(Array.from({ length: count }, (_, n) => [`x-header-${n}`, 'a'.repeat(20)]))
-    const [within, beyond] = [flood(350), flood(2_000)]
-    await paced(arms, 60, (n) => arms.ask({ path: '/v1/models', headers: n % 2 === 0 ? within : beyond }))
+    const many = Object.fromEntries(Array.from({ length: 350 }, (_, n) => [`x-header-${n}`, 'a'.repeat(20)]))
+    const long = { 'x-header': 'a'.repeat(LONG_HEADER_BYTES) }
+    await Promise.all([
+      paced(arms, 40, () => arms.ask({ path: '/v1/models', headers: many })),
+      paced(arms, 8, () => arms.ask({ path: '/v1/models', headers: long, give_up_ms: 5_000 })),
+    ])
   },
 }
 

@@ -1,4 +1,5 @@
 // Attacks on what is kept: lists without end, chains of responses, kept answers, and records of refusals.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Attack, CHAT, chat, must, newCluster, newKey, paced } from './attack.ts'
 
 const hoard: Attack = {
@@ -64,20 +65,30 @@ const keptAnswers: Attack = {
   },
 }
 
+const LOOKED_UP = 100
+const WRITTEN_AFTER_MS = 6_000
+
 const refusals: Attack = {
   does: 'Is refused two hundred times a second, each time for another model, so that no two are alike.',
   guard: 'R80: equal refusals are counted, others are bounded by the minute and the project',
   async run(arms) {
     const { key } = await newKey(arms, 0)
-    await paced(
-      arms,
-      200,
-      (n) =>
-        n % 2 === 0
-          ? arms.ask({ method: 'POST', path: CHAT, body: chat(arms, { model: `no-such-model-${n}` }) })
-          : arms.ask({ method: 'POST', path: CHAT, key, body: chat(arms, { content: `Number ${n}.` }) }),
-      32,
-    )
+    const refused: string[] = []
+    const ask = async (asking: object) => {
+      const { headers } = await arms.ask({ method: 'POST', path: CHAT, ...asking })
+      refused.push(String(headers['x-request-id']))
+    }
+    const work = (n: number) =>
+      n % 2 === 0
+        ? ask({ body: chat(arms, { model: `no-such-model-${n}` }) })
+        : ask({ key, body: chat(arms, { content: `Number ${n}.` }) })
+    await paced(arms, 200, work, 32)
+    await sleep(WRITTEN_AFTER_MS)
+    const every = Math.ceil(refused.length / LOOKED_UP)
+    let kept = 0
+    for (const id of refused.filter((_, n) => n % every === 0))
+      if ((await arms.client.send({ path: `/v2/traces/${id}` })).status === 200) kept++
+    if (kept > LOOKED_UP / 2) arms.gain(`a record of each of its ${refused.length} refusals, for 30 days`)
   },
 }
 
