@@ -32,7 +32,7 @@ export interface Hostile {
   engine: Engine
   seconds: number
   /** All of them, one after the other and then together, where none is named. */
-  attacks?: readonly AttackName[] | undefined
+  attacks?: readonly Round[] | undefined
   /** The folder of another build than this checkout's. */
   built?: string | undefined
   /** Latencies and turns of the event loop are judged: only where the machine does nothing else. */
@@ -41,7 +41,9 @@ export interface Hostile {
   note?: (text: string) => void
 }
 
-export const TOGETHER = 'all together'
+const TOGETHER = 'together'
+type Round = AttackName | typeof TOGETHER
+export const ROUNDS: readonly Round[] = [...ATTACK_NAMES, TOGETHER]
 
 const TAIL_MS = 2_000 // the victim goes on for so long after the attack has ended
 const WARM_UP_MS = 4_000
@@ -74,11 +76,9 @@ export async function hostile(run: Hostile): Promise<Report & { tried: Tried[] }
     await stage.start()
     const victim = await stage.newProject('victim')
     await stage.live(victim, WARM_UP_MS)
-    for (const names of attacks
-      ? attacks.map((name) => [name])
-      : [...ATTACK_NAMES.map((name) => [name]), ATTACK_NAMES]) {
-      note(`${names.length > 1 ? TOGETHER : names[0]}: ${tried.length + 1}`)
-      tried.push(await tryAttack(stage, victim, names, run))
+    for (const round of attacks ?? ROUNDS) {
+      note(`${round}: ${tried.length + 1}`)
+      tried.push(await tryAttack(stage, victim, round, run))
     }
     return { figures: figuresOf(tried), checks: checksOf(tried), provoked_errors: built !== undefined }
   }
@@ -89,10 +89,9 @@ export async function hostile(run: Hostile): Promise<Report & { tried: Tried[] }
 
 type Attacker = Project & { order: Order }
 
-async function tryAttack(stage: Stage, victim: Project, names: readonly AttackName[], run: Hostile): Promise<Tried> {
+async function tryAttack(stage: Stage, victim: Project, attack: Round, run: Hostile): Promise<Tried> {
   const { scene } = stage
-  const attack = names.length > 1 ? TOGETHER : (names[0] as string)
-  const attackers = await attackersFor(stage, names)
+  const attackers = await attackersFor(stage, attack === TOGETHER ? ATTACK_NAMES : [attack])
   const since = Math.floor(performance.timeOrigin + performance.now())
   const for_ms = run.seconds * 1_000
   await stage.made() // what was made before is somebody else's
@@ -142,7 +141,7 @@ const isHurt = ({ failures, memory, died, stuck }: HostileVerdict) =>
 async function attackersFor(stage: Stage, names: readonly AttackName[]): Promise<Attacker[]> {
   const attackers: Attacker[] = []
   for (const name of names) {
-    const attack = names.length > 1 ? `together/${name}` : name
+    const attack = names.length > 1 ? `${TOGETHER}/${name}` : name
     const project = await stage.newProject(attack)
     await seedFor(stage.scene, name, project)
     attackers.push({ ...project, order: { attack, name, key: project.key } })

@@ -1,10 +1,10 @@
 // `npm run torture`: tries to make the service lose, repeat, forget or leak something, and says what it found.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { ATTACK_NAMES, ATTACKS, type AttackName } from './attacks/all-attacks.ts'
+import { ATTACKS } from './attacks/all-attacks.ts'
 import { budget } from './budget.ts'
 import { disconnect, IN_FLIGHT } from './disconnect.ts'
-import { beside, harmsOf, hostile } from './hostile.ts'
+import { beside, type Hostile, harmsOf, hostile, ROUNDS } from './hostile.ts'
 import { kill9 } from './kill9.ts'
 import { money } from './money.ts'
 import { PLANTS, type Plant } from './plants.ts'
@@ -57,7 +57,7 @@ interface RedisOptions {
 
 interface HostileOptions {
   store: Engine
-  attack?: AttackName[]
+  attack?: Hostile['attacks']
   seconds: number
   server?: string
   save?: string
@@ -199,7 +199,7 @@ program
   .addOption(
     new Option('--store <name>', 'which store; three servers on PostgreSQL').choices(ENGINES).default('sqlite'),
   )
-  .addOption(new Option('--attack <name...>', 'only these, one after the other').choices(ATTACK_NAMES))
+  .addOption(new Option('--attack <name...>', 'only these, one after the other; together: all at once').choices(ROUNDS))
   .option('--seconds <n>', 'how long each attack lasts, and the quiet run before it', whole, 15)
   .option('--server <folder>', 'the `dist` of another build, to see what its guards are worth')
   .option('--save <file>', 'writes what each attack did')
