@@ -222,5 +222,5 @@ test('§2 SIGTERM to `npm start` reaches the server, which stops', async (contex
       () => true,
       () => false,
     )
-  await expect.poll(answers).toBe(false)
+  await context.expect.poll(answers).toBe(false)
 })

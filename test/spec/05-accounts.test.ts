@@ -16,6 +16,7 @@ import {
   watched,
   withoutEdge,
 } from '../support/browser.ts'
+import { contentsOf } from '../support/databases.ts'
 import { type Answer, startService, type TestService, withService } from '../support/service.ts'
 import { countStatements, deferred, mutateSql, type Tampering, takeAway, textOf } from '../support/tampered-db.ts'
 
@@ -236,7 +237,15 @@ withService((service) => {
       const secrets = [token, tokenIn(lastTo(email)), jar.cookie?.split('=')[1] ?? '', PASSWORD]
       expect(secrets.every((secret) => secret.length > 10)).toBe(true)
       expect(secrets.filter((secret) => everything.includes(secret))).toEqual([])
-      expect(everything).toContain('$argon2id$v=19$m=19456,t=2,p=1$')
+      expect(everything).toContain('$argon2id$v=19$') // a light one: see below
+    })
+
+    test('F11 a service that is told nothing else hashes with 19 MiB and two passes', async () => {
+      const { deliverMail, settings } = watched().options.parts
+      const usual = await startService({ parts: { deliverMail, settings } })
+      await browserOn(usual).post('/auth/signup', { email: newEmail(), password: PASSWORD, project_name: 'usual' })
+      await settle(usual)
+      expect(await contentsOf(usual.db)).toContain('$argon2id$v=19$m=19456,t=2,p=1$')
     })
   })
 
