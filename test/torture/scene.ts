@@ -166,9 +166,11 @@ async function freshSchema(given?: PostgresServer) {
 async function run(url: string, statement: string): Promise<unknown[]> {
   const connection = new PostgresClient({ connectionString: url, types: { getTypeParser } })
   await connection.connect()
-  const { rows } = await connection.query(statement)
-  await connection.end()
-  return rows
+  try {
+    return (await connection.query(statement)).rows
+  } finally {
+    await connection.end()
+  }
 }
 
 /** Every whole number of ours fits a double. */
