@@ -34,6 +34,10 @@ export interface Project {
 const execute = promisify(execFile)
 const program = (name: string) => new URL(`./${name}.ts`, import.meta.url)
 
+/** What an operator with little disk would set; a build of before knows no such bound. */
+const KEPT = `
+quotas: { kept_answers_mib: 128, responses_mib: 128 }`
+
 /** `scene` is there to be closed by whoever reports; `close` ends what stands around it. */
 export async function openStage({ engine, built = BUILT }: { engine: Engine; built?: string | undefined }) {
   const redis = engine === 'postgres' ? await ownRedisServer() : undefined
@@ -46,7 +50,7 @@ export async function openStage({ engine, built = BUILT }: { engine: Engine; bui
   - id: managed
     base_url: http://127.0.0.1:${upstream.ready.port}/v1
     models: [{ id: m, ${price}, max_output_tokens: 1000 }]`,
-    limits: `networks: { allow: ["${CLUSTER_NETWORK}"] }`,
+    limits: `networks: { allow: ["${CLUSTER_NETWORK}"] }${built === BUILT ? KEPT : ''}`,
     // R12: a proxy on the same host speaks for the world, so loopback is nobody's to dial.
     settings: { SWITCHYARD_PUBLIC_URL: 'https://switchyard.example', ...(redis && { REDIS_URL: redis.url }) },
   })
