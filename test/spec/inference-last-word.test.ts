@@ -132,7 +132,7 @@ withScene((scene) => {
       stage.one.behave({
         respond(_, response) {
           response.writeHead(200, { 'content-type': 'text/event-stream' })
-          response.write(chunk('x'.repeat(12_000_000)))
+          for (let n = 0; n < 24; n++) response.write(chunk('x'.repeat(500_000))) // more than all buffers hold
         },
       })
       const body = JSON.stringify(stage.bodyOf({ stream: true }))
