@@ -4,14 +4,21 @@ import { expect, onTestFinished, vi } from 'vitest'
 /** From here to the end of the test. Those of `node:timers/promises`, of sockets and of the test runner go on. */
 export function heldTimers() {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const set = vi.spyOn(globalThis, 'setTimeout')
-  onTestFinished(() => set.mockRestore())
+  const held = globalThis.setTimeout
+  const delays: unknown[] = []
+  globalThis.setTimeout = ((...timer: Parameters<typeof held>) => {
+    delays.push(timer[1])
+    return held(...timer)
+  }) as typeof held
+  onTestFinished(() => {
+    globalThis.setTimeout = held // as `vi` left it: it must find its own, else timers stay held for every later suite
+    vi.useRealTimers()
+  })
   return {
     pass: (ms: number) => void vi.advanceTimersByTime(ms),
     /** Until so many were set to this time, which tells how far a call has come. */
     async untilSet(ms: number, times: number): Promise<void> {
-      await expect.poll(() => set.mock.calls.filter(([, after]) => after === ms).length).toBe(times)
+      await expect.poll(() => delays.filter((delay) => delay === ms).length).toBe(times)
     },
   }
 }
