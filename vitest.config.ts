@@ -17,7 +17,7 @@ const thorough = [
   'src/accounts/**/*-routes.test.ts',
   'src/counters/memory.test.ts',
   'src/limits/sliding-window.test.ts',
-  'src/inference/admission-properties.test.ts',
+  'src/capacity/admission-properties.test.ts',
   'test/spec/upstream*.test.ts',
 ]
 // Suites of what only a cluster has. They run with the other engine, since a quick check should need no Redis.

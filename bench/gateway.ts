@@ -1,6 +1,6 @@
 // What governance costs: a 2 KB chat request through the service in its settings, beside the bare proxies and a gateway
 // that does none of it, in the same rounds.
-import { SETTINGS } from '../src/config.ts'
+import { SETTINGS } from '../src/start/config.ts'
 import { type Conditions, type Contender, measure, summarize, table } from './measure.ts'
 import type { ServerProcess } from './processes.ts'
 import { record } from './report.ts'

@@ -1,8 +1,8 @@
 // R70: a project's whole usage in one answer, and what another project's calls notice of it meanwhile.
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { foundProject } from '../src/bootstrap.ts'
 import { systemClock } from '../src/core/clock.ts'
+import { foundProject } from '../src/start/bootstrap.ts'
 import { type ServerProcess, temporaryFolder } from './processes.ts'
 import { record } from './report.ts'
 import { ADMIN_KEY, startService } from './service-under-test.ts'

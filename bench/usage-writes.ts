@@ -1,10 +1,10 @@
 // What it costs to write usage at a size: inserts as settlements make them, rolling up, and the tasks of housekeeping.
 import { systemClock } from '../src/core/clock.ts'
 import { startHousekeeping } from '../src/housekeeping.ts'
+import { usageTasks } from '../src/start/usage-tasks.ts'
 import type { OpenDb } from '../src/storage/db.ts'
 import { usageRollups } from '../src/usage/usage-rollup-store.ts'
 import { usageStore } from '../src/usage/usage-store.ts'
-import { usageTasks } from '../src/usage-tasks.ts'
 import { median } from './figures.ts'
 import { BENCH_FACTS, benchEvent, type Owner, randomness } from './usage-events.ts'
 import { type Timed, time } from './usage-questions.ts'

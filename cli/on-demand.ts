@@ -1,20 +1,21 @@
 // Parts of the service that only some commands need. Loading them takes longer than most commands run.
-import type * as Backup from '../src/backup.ts'
-import type * as Configuration from '../src/config.ts'
-import type * as Development from '../src/development.ts'
-import type * as Gateway from '../src/gateway-settings.ts'
-import type * as Server from '../src/main.ts'
-import type * as Operate from '../src/operate.ts'
-import type * as OperatePlane from '../src/operate-plane.ts'
-import type * as OperateProjects from '../src/operate-projects.ts'
-import type * as OperateUsage from '../src/operate-usage.ts'
 
-export const backup = (): Promise<typeof Backup> => import('../src/backup.ts')
-export const configuration = (): Promise<typeof Configuration> => import('../src/config.ts')
+import type * as Development from '../src/development.ts'
+import type * as Server from '../src/main.ts'
+import type * as Backup from '../src/operate/backup.ts'
+import type * as Operate from '../src/operate/operate.ts'
+import type * as OperatePlane from '../src/operate/operate-plane.ts'
+import type * as OperateProjects from '../src/operate/operate-projects.ts'
+import type * as OperateUsage from '../src/operate/operate-usage.ts'
+import type * as Configuration from '../src/start/config.ts'
+import type * as Gateway from '../src/start/gateway-settings.ts'
+
+export const backup = (): Promise<typeof Backup> => import('../src/operate/backup.ts')
+export const configuration = (): Promise<typeof Configuration> => import('../src/start/config.ts')
 export const development = (): Promise<typeof Development> => import('../src/development.ts')
-export const gateway = (): Promise<typeof Gateway> => import('../src/gateway-settings.ts')
-export const operate = (): Promise<typeof Operate> => import('../src/operate.ts')
-export const operatePlane = (): Promise<typeof OperatePlane> => import('../src/operate-plane.ts')
-export const operateProjects = (): Promise<typeof OperateProjects> => import('../src/operate-projects.ts')
-export const operateUsage = (): Promise<typeof OperateUsage> => import('../src/operate-usage.ts')
+export const gateway = (): Promise<typeof Gateway> => import('../src/start/gateway-settings.ts')
+export const operate = (): Promise<typeof Operate> => import('../src/operate/operate.ts')
+export const operatePlane = (): Promise<typeof OperatePlane> => import('../src/operate/operate-plane.ts')
+export const operateProjects = (): Promise<typeof OperateProjects> => import('../src/operate/operate-projects.ts')
+export const operateUsage = (): Promise<typeof OperateUsage> => import('../src/operate/operate-usage.ts')
 export const server = (): Promise<typeof Server> => import('../src/main.ts')

@@ -1,6 +1,6 @@
 // What can be typed after `switchyard`, and the help on it.
 import { Command, type OutputConfiguration } from 'commander'
-import { version } from '../src/version.ts'
+import { version } from '../src/start/version.ts'
 import { addAlias } from './commands/aliases.ts'
 import { addCluster } from './commands/clusters.ts'
 import { addCredential } from './commands/credentials.ts'

@@ -1,12 +1,12 @@
 // `serve --dev`: the same server, on a data folder of its own, with one admin key that every start shows again.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, SettingError } from './config.ts'
 import { randomBase62 } from './core/ids.ts'
 import { KEY_PREFIX } from './keys/key.ts'
 import { startServer } from './main.ts'
+import { type Config, SettingError } from './start/config.ts'
+import { accessLines, indented, type Notice, tryIt } from './start/welcome.ts'
 import { FolderError, openDataFolder, storeFile } from './storage/data-folder.ts'
-import { accessLines, indented, type Notice, tryIt } from './welcome.ts'
 
 /** Serves until SIGTERM or SIGINT. Resolves with the exit code. */
 export async function serveForDevelopment(config: Config): Promise<number> {

@@ -7,21 +7,15 @@ import { clusterStore } from './clusters/cluster-store.ts'
 import { transitionStore } from './clusters/transition-store.ts'
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './core/clock.ts'
 import { isShared } from './counters/counters.ts'
-import type { HousekeepingLeases, SharedTask } from './housekeeping-lease.ts'
 import { RENEWAL_MS } from './idempotency/idempotency.ts'
 import { keyStore } from './keys/key-store.ts'
 import { refusalStore } from './refusals/refusal-store.ts'
 import { FLUSH_EVERY_MS } from './refusals/refusal-tally.ts'
 import { refusedCallStore } from './refusals/refused-call-store.ts'
+import type { HousekeepingLeases, SharedTask, Task } from './start/housekeeping-lease.ts'
 
 const BEAT_MS = 5 * SECOND_MS
 const KEPT_CHILD_MS = 35 * DAY_MS // longer than any window whose spending may have to be counted again (R65)
-
-export interface Task {
-  name: string
-  every_ms: number
-  run(): Promise<void>
-}
 
 export function housekeepingTasks(service: Service, leases: HousekeepingLeases, clock: Clock): Task[] {
   const { uses, refusals, refused, idempotency, inference, people, metrics, counters } = service

@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path'
 import { globSync } from 'tinyglobby'
 import { expect, test } from 'vitest'
 import { OPENAPI_FILE, openapiText } from '../scripts/write-openapi.ts'
-import { SETTINGS } from '../src/config.ts'
 import { Refusal, type RefusalName } from '../src/core/refusal.ts'
 import { SECURITY_HEADERS } from '../src/http/answers.ts'
+import { SETTINGS } from '../src/start/config.ts'
 import { metrics } from '../src/telemetry/metrics.ts'
 import { buildTestService } from './support/service.ts'
 
@@ -34,7 +34,7 @@ const NUMBERED_RULES: [section: string, rules: number][] = [
   ['11', 9],
 ]
 
-test('the settings table of OPERATIONS is that of src/config.ts', () => {
+test('the settings table of OPERATIONS is that of src/start/config.ts', () => {
   const settings = Object.entries(SETTINGS).map(([name, setting]) => [
     'secret' in setting ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``,
     setting.meaning,

@@ -1,6 +1,6 @@
 // `switchyard config check`: reads the file as a start would, and says what is wrong with its line and field.
 import type { Command } from 'commander'
-import type { GatewaySettings } from '../../src/gateway-settings.ts'
+import type { GatewaySettings } from '../../src/start/gateway-settings.ts'
 import { existingFile, print, withExample } from '../command-line.ts'
 import { configuration, gateway } from '../on-demand.ts'
 import { table } from '../table.ts'

@@ -1,6 +1,6 @@
 // `switchyard owner-link`: the link by which the first person comes to own a project (0160). On the store itself.
 import type { Command } from 'commander'
-import type { Config } from '../../src/config.ts'
+import type { Config } from '../../src/start/config.ts'
 import { type Printing, print, withExample } from '../command-line.ts'
 import { configuration, operateProjects } from '../on-demand.ts'
 import { visible, when } from '../table.ts'

@@ -1,7 +1,7 @@
 // `switchyard limits`: §8.1 over HTTP. What holds for every key and project comes from switchyard.yaml.
 import { type Command, Option } from 'commander'
-import type { GatewayView } from '../../src/inference/gateway-routes.ts'
 import type { ApiKeyLimits } from '../../src/limits/key-limits.ts'
+import type { GatewayView } from '../../src/routing/gateway-routes.ts'
 import { idOf, type Printing, print, service, wholeNumber, withExample, withJson } from '../command-line.ts'
 import { card, table } from '../table.ts'
 

@@ -3,7 +3,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { OperatorProject } from '../../src/accounts/operator-project.ts'
 import type { ProjectQuotas } from '../../src/limits/operator-quota.ts'
-import type { QuotaChanges, Setting } from '../../src/operate-plane.ts'
+import type { QuotaChanges, Setting } from '../../src/operate/operate-plane.ts'
 import { type Printing, print, usdAmount, wholeNumber, withExample } from '../command-line.ts'
 import { operatePlane } from '../on-demand.ts'
 import { card, dollars, table, when } from '../table.ts'

@@ -1,7 +1,7 @@
 // `switchyard project`: created and listed on the store itself, with or without a server beside it; its cap is set over
 // HTTP.
 import { type Command, Option } from 'commander'
-import type { CreatedProject } from '../../src/operate.ts'
+import type { CreatedProject } from '../../src/operate/operate.ts'
 import { type Printing, print, service, usdAmount, withExample, withJson } from '../command-line.ts'
 import { configuration, operate, operateProjects } from '../on-demand.ts'
 import { card, dollars, table, when } from '../table.ts'

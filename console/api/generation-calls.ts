@@ -1,8 +1,8 @@
 // POST /v2/responses as the playground uses it: with the session's cookie, streamed, kept by nobody. /v1 takes keys
 // only (T-102), so the list of models is asked for on /v2 as well.
 import type { Static } from 'typebox'
-import type { GatewayView } from '../../src/inference/gateway-routes.ts'
-import type { Model } from '../../src/inference/model-routes.ts'
+import type { GatewayView } from '../../src/routing/gateway-routes.ts'
+import type { Model } from '../../src/routing/model-routes.ts'
 import type { Trace } from '../../src/usage/trace.ts'
 import { ApiError, get, refusalOf, unreachable } from './api-client.ts'
 import { serverEvents } from './server-events.ts'

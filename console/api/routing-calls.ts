@@ -1,8 +1,7 @@
 // /v2/aliases, /v2/alias-releases and /v2/route-explain as the pages use them, and where a target may point.
 import type { Static } from 'typebox'
 import type { Credential } from '../../src/credentials/credential.ts'
-import type { RouteExplanation, RouteQuestion } from '../../src/inference/explain-routes.ts'
-import type { GatewayView } from '../../src/inference/gateway-routes.ts'
+import type { RouteExplanation, RouteQuestion } from '../../src/generations/explain-routes.ts'
 import type {
   Alias,
   AliasRelease,
@@ -11,6 +10,7 @@ import type {
   NewAlias,
   NewAliasRelease,
 } from '../../src/models/alias.ts'
+import type { GatewayView } from '../../src/routing/gateway-routes.ts'
 import { del, get, post } from './api-client.ts'
 import { type Cluster, listClusters } from './cluster-calls.ts'
 

@@ -1,7 +1,7 @@
 // What a password must be, and that checking one is bounded.
 import { expect, test } from 'vitest'
 import { deferred } from '../../test/support/tampered-db.ts'
-import { argon2 } from '../argon2.ts'
+import { argon2 } from '../start/argon2.ts'
 import { boundedPasswords, canonical, NOBODYS_HASH, type PasswordHashing } from './password.ts'
 
 test('F11 Argon2id with 19 MiB, two passes, one lane; nobody’s hash is of the same kind', async () => {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { epochsRaised } from '../../test/support/projects.ts'
 import { type Answer, withService } from '../../test/support/service.ts'
-import { foundProject } from '../bootstrap.ts'
+import { foundProject } from '../start/bootstrap.ts'
 
 const PROJECT = '/v2/project'
 const identity = ({ status, body }: Answer) => [status, body.error?.type, body.error?.code]

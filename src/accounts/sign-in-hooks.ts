@@ -3,7 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Db } from '../storage/db.ts'
+import type { SignUpMode } from './account.ts'
+import type { AccountNeeds, AccountRequestStore } from './account-request-store.ts'
 import { isOfThisMachine, mustBeOurs, mustNotBeAnothers, type Told } from './cross-site.ts'
+import type { Passwords } from './password.ts'
 import { newSecret, TOKEN_LIFE_MS } from './secret-token.ts'
 import { clearCookie, readCookie, SIGN_UP_COOKIE, setCookie } from './session-cookie.ts'
 import { isDueForRenewal, SIGN_IN_LIFE_MS } from './sign-in.ts'
@@ -17,6 +20,18 @@ interface Needs {
 }
 
 export type SignIns = ReturnType<typeof signIns>
+
+/** What the routes of accounts are given. */
+export interface AuthNeeds extends AccountNeeds {
+  db: Db
+  clock: Clock
+  passwords: Passwords
+  requests: AccountRequestStore
+  signIns: SignIns
+  sign_up: SignUpMode
+  /** T-71: whom an attempt is counted against. */
+  addressOf(request: FastifyRequest): string
+}
 
 export function signIns({ db, clock, public_url, local_only = false }: Needs) {
   const store = signInStore(db)

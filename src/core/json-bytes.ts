@@ -13,6 +13,12 @@ const NEAR_MAX = 4_096
 const ESCAPE_MAX = 6 // the longest escape: its backslash, a u and four digits
 const LETTER_U = 0x75
 
+/** A body as it came, and what it says. */
+export interface JsonBody {
+  bytes: Buffer
+  json: unknown
+}
+
 /** What `toString('utf8')` says, which takes up to ten times as long over text that is not ASCII. */
 export function textOf(bytes: Buffer): string {
   if (isAscii(bytes)) return bytes.toString('latin1')

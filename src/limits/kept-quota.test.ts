@@ -1,9 +1,9 @@
 // R78: how much may be kept for a project, by what was counted and what came since.
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
-import { noConfigFile } from '../config-file.ts'
 import { MINUTE_MS } from '../core/clock.ts'
 import type { Refusal } from '../core/refusal.ts'
+import { noConfigFile } from '../start/config-file.ts'
 import { keptQuota } from './kept-quota.ts'
 
 const MIB = 2 ** 20

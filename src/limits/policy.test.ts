@@ -1,9 +1,9 @@
 // R51: the defaults, and whose limits hold for a key.
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
-import { parseConfig } from '../config-file.ts'
 import type { Ask, Layer, Verdict } from '../counters/counters.ts'
 import { memoryCounters } from '../counters/memory.ts'
+import { parseConfig } from '../start/config-file.ts'
 import { keyLimits, type Limits, tokensOnArrival } from './policy.ts'
 import { slidingWindow } from './sliding-window.ts'
 

@@ -1,7 +1,7 @@
 // R70: how many of a thing a project may have, over HTTP and under races.
 import { expect, test } from 'vitest'
 import { type TestProject, withService } from '../../test/support/service.ts'
-import { noGateway } from '../gateway-settings.ts'
+import { noGateway } from '../start/gateway-settings.ts'
 import { quotaStore } from './quota-store.ts'
 
 const MAX = 3

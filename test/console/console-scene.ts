@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { cookieName } from '../../src/accounts/session-cookie.ts'
-import { readConfig } from '../../src/config.ts'
 import { startServer } from '../../src/main.ts'
-import { openStore, type Store } from '../../src/open-store.ts'
+import { readConfig } from '../../src/start/config.ts'
+import { openStore, type Store } from '../../src/start/open-store.ts'
 import { startChromium } from './chromium.ts'
 
 export interface Visit {

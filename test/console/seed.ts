@@ -1,11 +1,11 @@
 // What pages show, put straight into the store: people who are signed in, keys by the thousand, weeks of usage.
 import { accountStore } from '../../src/accounts/account-store.ts'
 import { signInStore } from '../../src/accounts/sign-in-store.ts'
-import { argon2 } from '../../src/argon2.ts'
-import { foundProject } from '../../src/bootstrap.ts'
 import { HOUR_MS, rfc3339, systemClock } from '../../src/core/clock.ts'
 import { createKey } from '../../src/keys/key.ts'
 import { keyStore } from '../../src/keys/key-store.ts'
+import { argon2 } from '../../src/start/argon2.ts'
+import { foundProject } from '../../src/start/bootstrap.ts'
 import { type Db, sql } from '../../src/storage/db.ts'
 import { usageStore } from '../../src/usage/usage-store.ts'
 import { usageEvent } from '../support/usage-events.ts'

@@ -1,8 +1,8 @@
 // §5.6, §5.9, §8: people sign up, confirm, log in, reset. By journey, then by promise.
 import { describe, expect, test } from 'vitest'
 import { NOBODYS_HASH } from '../../src/accounts/password.ts'
-import { foundProject } from '../../src/bootstrap.ts'
 import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts'
+import { foundProject } from '../../src/start/bootstrap.ts'
 import { sql } from '../../src/storage/db.ts'
 import {
   type Browser,

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { OWNER_LINK_LIFE_MS } from '../../src/accounts/owner-link.ts'
 import { ownerLinkStore } from '../../src/accounts/owner-link-store.ts'
-import { foundFirstProject } from '../../src/bootstrap.ts'
+import { foundFirstProject } from '../../src/start/bootstrap.ts'
 import { sql } from '../../src/storage/db.ts'
 import { browserOn, newAddress, newEmail, newPerson, PASSWORD, settle, tokenIn, watched } from '../support/browser.ts'
 import { startService, type TestService, withService } from '../support/service.ts'

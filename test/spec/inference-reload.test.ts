@@ -1,6 +1,6 @@
 // R83: switchyard.yaml read again while calls are under way; and what a server lists of itself.
 import { expect, test } from 'vitest'
-import { settingsChanges } from '../../src/reload.ts'
+import { settingsChanges } from '../../src/start/reload.ts'
 import { CHAT, PRICES, settingsFrom, withScene } from '../support/inference-scene.ts'
 
 const model = (id: string) => ({ id, ...PRICES, max_output_tokens: 100 })

@@ -1,8 +1,8 @@
 // R79: what belongs to whoever runs the service, and to nobody else.
 import { describe, expect, test } from 'vitest'
-import { foundProject } from '../../src/bootstrap.ts'
 import { DAY_MS, HOUR_MS, rfc3339 } from '../../src/core/clock.ts'
 import { keyStore } from '../../src/keys/key-store.ts'
+import { foundProject } from '../../src/start/bootstrap.ts'
 import { sql } from '../../src/storage/db.ts'
 import { usageRollups } from '../../src/usage/usage-rollup-store.ts'
 import { usageStore } from '../../src/usage/usage-store.ts'

@@ -1,8 +1,8 @@
 // R50 over HTTP: replicas of one service on one Redis, and what clients, operators and balancers see of it when it goes.
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { openCounters } from '../../src/open-counters.ts'
+import { readConfig } from '../../src/start/config.ts'
+import { openCounters } from '../../src/start/open-counters.ts'
 import { limitSettings } from '../support/limit-scene.ts'
 import { replicasOn, untilAll } from '../support/redis-replicas.ts'
 import { ownRedisServer, type RedisServer } from '../support/redis-server.ts'

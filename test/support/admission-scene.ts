@@ -1,9 +1,9 @@
 // Calls that come, wait, leave and are given up around an admission, with clock and timers in the test's hand; and what
 // must be true of them after every single step.
 import { getEventListeners } from 'node:events'
+import { type Admission, type AdmissionRequest, admission, type Slot } from '../../src/capacity/admission.ts'
+import { BOUNDS, type Bounds, type Timers } from '../../src/capacity/waiting-room.ts'
 import { Refusal } from '../../src/core/refusal.ts'
-import { type Admission, type AdmissionRequest, admission, type Slot } from '../../src/inference/admission.ts'
-import { BOUNDS, type Bounds, type Timers } from '../../src/inference/waiting-room.ts'
 import { type HeldClock, heldClock } from './clock.ts'
 
 /** Timers that run when the test moves the clock past them, in the order in which they are due. */

@@ -1,7 +1,8 @@
 // People with browsers: each at an address of its own, keeping its cookie and saying where a request comes from, as
 // browsers do. And the mails they get.
-import { type GatewaySettings, noGateway } from '../../src/gateway-settings.ts'
+
 import type { Mail } from '../../src/mail/outbox-store.ts'
+import { type GatewaySettings, noGateway } from '../../src/start/gateway-settings.ts'
 import { lightArgon2 } from './light-argon2.ts'
 import { type Answer, conformanceOf, type Options, type TestService } from './service.ts'
 

@@ -3,9 +3,9 @@
 // a project, a key, and models that only this stage's providers serve, so that no breaker or slot is shared.
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe } from 'vitest'
-import { parseConfig } from '../../src/config-file.ts'
-import { type GatewaySettings, noGateway } from '../../src/gateway-settings.ts'
 import { digest } from '../../src/idempotency/idempotency.ts'
+import { parseConfig } from '../../src/start/config-file.ts'
+import { type GatewaySettings, noGateway } from '../../src/start/gateway-settings.ts'
 import { type OpenDb, sql } from '../../src/storage/db.ts'
 import type { UsageAttempt } from '../../src/usage/usage-event.ts'
 import { ENGINE } from './databases.ts'

@@ -1,12 +1,12 @@
 // A service whose limits a test chooses, and whose counters it can read. It stands behind a proxy at 127.0.0.1, so that
 // a test may come from any address.
 import { onTestFinished } from 'vitest'
-import { parseConfig } from '../../src/config-file.ts'
 import { type Cidr, parseCidr } from '../../src/core/ip-address.ts'
 import { type Ask, type Counters, isShared, type Layer } from '../../src/counters/counters.ts'
 import { memoryCounters } from '../../src/counters/memory.ts'
-import { type GatewaySettings, noGateway } from '../../src/gateway-settings.ts'
 import { slidingWindow } from '../../src/limits/sliding-window.ts'
+import { parseConfig } from '../../src/start/config-file.ts'
+import { type GatewaySettings, noGateway } from '../../src/start/gateway-settings.ts'
 import { freshPrefix } from './redis-replicas.ts'
 import { type Answer, sharedCounters, startService } from './service.ts'
 

@@ -1,5 +1,5 @@
 // Projects straight from the store, for suites that need no service.
-import { foundProject } from '../../src/bootstrap.ts'
+import { foundProject } from '../../src/start/bootstrap.ts'
 import { type Db, type OpenDb, sql } from '../../src/storage/db.ts'
 import { NOON } from './clock.ts'
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { type Config, readConfig } from '../../src/config.ts'
+import { type Config, readConfig } from '../../src/start/config.ts'
 import { ENGINE } from './databases.ts'
 import { databaseOn } from './template-database.ts'
 

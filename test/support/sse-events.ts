@@ -1,5 +1,5 @@
 // Events of a chat stream, and a stream of them put through the frames in pieces.
-import { type FrameOptions, sseFrames } from '../../src/inference/sse-frames.ts'
+import { type FrameOptions, sseFrames } from '../../src/answers/sse-frames.ts'
 
 export const chat = { kind: 'chat', drop_usage: true } as const
 export const chunk = (delta: unknown, more: object = {}) => ({

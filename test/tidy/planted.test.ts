@@ -8,7 +8,7 @@ const HEAD = '// What lives here.\n'
 const TIDY: Record<string, string> = {
   'src/main.ts': `${HEAD}import { buildService } from './app.ts'\nimport { openSqlite } from './storage/sqlite.ts'\n`,
   'src/app.ts': `${HEAD}import { keyRoutes } from './keys/key-routes.ts'\nimport { plan } from './plans/plan.ts'\n`,
-  'src/config.ts': `${HEAD}export const env = process.env\n`,
+  'src/start/config.ts': `${HEAD}export const env = process.env\n`,
   'src/core/clock.ts': `${HEAD}export const now = () => Date.now()\n`,
   'src/storage/db.ts': `${HEAD}import { now } from '../core/clock.ts'\n`,
   'src/storage/sqlite.ts': `${HEAD}import { sql } from './db.ts'\n`,
@@ -21,7 +21,7 @@ const TIDY: Record<string, string> = {
   'console/app.tsx': `${HEAD}const Page = lazy(() => import('./pages/keys-page.tsx'))\n`,
   'console/pages/keys-page.tsx': `${HEAD}import { ask } from '../api/key-calls.ts'\n`,
   'console/api/key-calls.ts': `${HEAD}import type { Key } from '../../src/keys/key.ts'\n`,
-  'cli/main.ts': `#!/usr/bin/env node\n${HEAD}import { readConfig } from '../src/config.ts'\n`,
+  'cli/main.ts': `#!/usr/bin/env node\n${HEAD}import { readConfig } from '../src/start/config.ts'\n`,
 }
 
 const treeWith = (changes: Record<string, string>): Source[] =>
@@ -54,6 +54,14 @@ const PLANTED: [string, Record<string, string>, RegExp][] = [
     'one name twice',
     { 'src/app.ts': `${TIDY['src/app.ts']}import './plans/key.ts'\n`, 'src/plans/key.ts': HEAD },
     /src\/keys\/key\.ts, src\/plans\/key\.ts: file names are unique/,
+  ],
+  [
+    'a circle of types',
+    {
+      'src/core/clock.ts': `${TIDY['src/core/clock.ts']}import type { Id } from './ids.ts'\n`,
+      'src/core/ids.ts': `${HEAD}import type { Clock } from './clock.ts'\n`,
+    },
+    /src\/core\/clock\.ts, .*src\/core\/ids\.ts.*: a circle of imports/,
   ],
   ['a file that nobody imports', { 'src/keys/spare-key.ts': HEAD }, /spare-key\.ts: nobody imports it/],
   ['a clock of its own', key('const at = Date.now()'), /take `now` from a Clock/],
@@ -92,7 +100,7 @@ const PLANTED: [string, Record<string, string>, RegExp][] = [
   [
     'a room that opens a database',
     { 'src/keys/key-store.ts': `${TIDY['src/keys/key-store.ts']}import { openSqlite } from '../storage/sqlite.ts'\n` },
-    /only main opens a database/,
+    /only what starts or operates it opens a database/,
   ],
   [
     'src that knows the tests',
@@ -142,7 +150,8 @@ test.each(PLANTED)('house: %s is refused', (_what, change, message) => {
 
 test('house: types of another kind of file may be known where values may not', () => {
   const allowed = {
-    ...key("import type { KeyStore } from './key-store.ts'"),
+    'src/keys/key-use.ts': `${HEAD}import type { KeyStore } from './key-store.ts'\n`,
+    'src/app.ts': `${TIDY['src/app.ts']}import './keys/key-use.ts'\n`,
     'cli/main.ts': `${TIDY['cli/main.ts']}import type { Key } from '../src/keys/key.ts'\n`,
   }
   expect(violations(treeWith(allowed))).toEqual([])

@@ -13,9 +13,14 @@ const LINE_LENGTH_MAX = 120
 const HANDLER_STATEMENTS_MAX = 10
 const PARAMETERS_MAX = 4
 
-// main and its like (5) → app → inference (4) → rooms (3) → http (2) → storage, counters (1) → core (0)
-const RANK: Record<string, number> = { core: 0, storage: 1, counters: 1, http: 2, inference: 4, '.': 5 }
+// The whole service (7) → start, operate (6) → generations (5) → answers, capacity, routing (4) → rooms (3) → http (2)
+// → storage, counters (1) → core (0)
+const RANK: Record<string, number> = {
+  ...{ core: 0, storage: 1, counters: 1, http: 2 },
+  ...{ answers: 4, capacity: 4, routing: 4, generations: 5, start: 6, operate: 6, '.': 7 },
+}
 const ROOM = 3
+const START = ['start', 'operate', '.'] // they put the service together, and may open its database
 const DOORS = /-(routes|store|hooks)\.ts$/
 const PURE_PACKAGES = ['typebox', 'node:crypto', 'node:zlib'] // data and arithmetic, no I/O
 const IMPURE_ROOMS = ['providers', 'telemetry', 'mail', 'console'] // rooms whose matter is I/O or a library's objects
@@ -25,7 +30,7 @@ const CLOCKS = ['src/core/clock.ts', 'console/state/browser-clock.ts']
 const BANNED: [RegExp, string, (path: string) => boolean][] = [
   [/\bDate\.now\(|new Date\(\)/, 'take `now` from a Clock', (path) => !CLOCKS.includes(path)],
   [/\bMath\.random\(/, 'take randomness from core/ids.ts', () => true],
-  [/process\.env/, 'read settings in config.ts', (path) => !path.startsWith('cli/') && path !== 'src/config.ts'],
+  [/process\.env/, 'read settings in config.ts', (path) => !path.startsWith('cli/') && path !== 'src/start/config.ts'],
   [/\bconsole\.[a-z]+\(/, 'log through the logger; print through process.stdout', () => true],
   [/dangerouslySetInnerHTML|innerHTML/, 'let React write the page', () => true],
   [/\bas any\b|: any\b|@ts-ignore|@ts-expect-error/, 'say what it is', () => true],
@@ -40,7 +45,7 @@ export function readTree(): Source[] {
 }
 
 export function violations(tree: readonly Source[]): string[] {
-  return [...tree.flatMap(ofFile), ...sameNames(tree), ...neverImported(tree)]
+  return [...tree.flatMap(ofFile), ...sameNames(tree), ...neverImported(tree), ...circles(tree)]
 }
 
 function ofFile({ path, text }: Source): string[] {
@@ -93,7 +98,7 @@ function imports(path: string, text: string): string[] {
 function arrow(path: string, target: string, typeOnly: boolean): string[] {
   if (path.startsWith('console/')) return consoleArrow(path, target, typeOnly)
   if (!path.startsWith('src/')) {
-    const entry = /^src\/[a-z-]+\.ts$/.test(target)
+    const entry = /^src\/((start|operate)\/)?[a-z-]+\.ts$/.test(target)
     return target.startsWith('src/') && !typeOnly && !entry
       ? [`${path} → ${target}: only types, or the service's entry points`]
       : []
@@ -101,7 +106,7 @@ function arrow(path: string, target: string, typeOnly: boolean): string[] {
   if (!target.startsWith('src/')) return [`${path} → ${target}: the service knows nothing outside src`]
   const [here, there] = [roomOf(path), roomOf(target)]
   if (here === there)
-    return here !== '.' && isRule(path) && DOORS.test(target) && !typeOnly
+    return isRule(path) && DOORS.test(target) && !typeOnly
       ? [`${path} → ${target}: a rule knows no store and no routes`]
       : []
   const found: string[] = []
@@ -110,8 +115,8 @@ function arrow(path: string, target: string, typeOnly: boolean): string[] {
     found.push(`${path} → ${target}: a room sees only another room's rules`)
   if (isRule(path) && rank(there) > 0 && rank(there) < ROOM)
     found.push(`${path} → ${target}: a rule knows no HTTP and no storage`)
-  if (/storage\/(sqlite|postgres)/.test(target) && here !== '.')
-    found.push(`${path} → ${target}: only main opens a database`)
+  if (/storage\/(sqlite|postgres)/.test(target) && !START.includes(here))
+    found.push(`${path} → ${target}: only what starts or operates it opens a database`)
   return found
 }
 
@@ -197,15 +202,27 @@ function sameNames(tree: readonly Source[]): string[] {
 
 const ENTRY_POINTS = ['src/main.ts', 'cli/main.ts', 'console/main.tsx']
 
-function neverImported(tree: readonly Source[]): string[] {
-  const targets = new Set(
-    tree.flatMap(({ path, text }) =>
-      [...text.matchAll(/(?:from |import |import\()'(\.[^']+)'/g)].map(([, specifier]) =>
-        new URL(specifier ?? '', `file:///${path}`).pathname.slice(1),
-      ),
-    ),
+const importedBy = ({ path, text }: Source) =>
+  [...text.matchAll(/(?:from |import |import\()'(\.[^']+)'/g)].map(([, specifier]) =>
+    new URL(specifier ?? '', `file:///${path}`).pathname.slice(1),
   )
+
+function neverImported(tree: readonly Source[]): string[] {
+  const targets = new Set(tree.flatMap(importedBy))
   return tree
     .filter(({ path }) => !targets.has(path) && !ENTRY_POINTS.includes(path))
     .map(({ path }) => `${path}: nobody imports it`)
+}
+
+/** Files that import each other in a circle, types included: none can be read before the others. */
+function circles(tree: readonly Source[]): string[] {
+  const left = new Map(tree.map((source) => [source.path, new Set(importedBy(source))]))
+  const isImported = (path: string) => [...left.values()].some((targets) => targets.has(path))
+  // Who imports nothing that is left, or is imported by nobody who is, stands in no circle.
+  for (let before = -1; before !== left.size; ) {
+    before = left.size
+    for (const [path, targets] of left)
+      if (!isImported(path) || ![...targets].some((target) => left.has(target))) left.delete(path)
+  }
+  return left.size === 0 ? [] : [`${[...left.keys()].sort().join(', ')}: a circle of imports`]
 }

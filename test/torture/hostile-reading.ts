@@ -1,26 +1,19 @@
 // An answer read as the path reads it: the same wire, adapters, readers of events and counts, only that no socket is
 // there. What comes out is judged: no crash, no count or charge that cannot be.
+
+import { openStream } from '../../src/answers/answer-stream.ts'
+import { answeredResponse, assistantOutput } from '../../src/answers/assistant-output.ts'
+import { chainedAnswer } from '../../src/answers/chained-answer.ts'
+import { sseFrames } from '../../src/answers/sse-frames.ts'
+import { USUAL_PATIENCE } from '../../src/answers/stream-patience.ts'
+import { streamedTokens, type TokenCounts } from '../../src/answers/token-counts.ts'
+import { whatWasRefused, withoutOtherCode, wordsIn, wordsOf, wordsOfAnswer } from '../../src/answers/upstream-reason.ts'
+import { verdictOn } from '../../src/answers/upstream-verdict.ts'
+import { tokensOf } from '../../src/answers/whole-answer.ts'
 import { BUDGETS } from '../../src/core/foreign.ts'
 import { Refusal } from '../../src/core/refusal.ts'
-import { openStream } from '../../src/inference/answer-stream.ts'
-import { answeredResponse, assistantOutput } from '../../src/inference/assistant-output.ts'
-import { chainedAnswer } from '../../src/inference/chained-answer.ts'
-import { chargeFor } from '../../src/inference/charge.ts'
-import { keptForm, readConversation } from '../../src/inference/conversation.ts'
-import { responsesOverChat } from '../../src/inference/responses-over-chat.ts'
-import { sseFrames } from '../../src/inference/sse-frames.ts'
-import { USUAL_PATIENCE } from '../../src/inference/stream-patience.ts'
-import type { Target } from '../../src/inference/target.ts'
-import { streamedTokens, type TokenCounts } from '../../src/inference/token-counts.ts'
-import {
-  whatWasRefused,
-  withoutOtherCode,
-  wordsIn,
-  wordsOf,
-  wordsOfAnswer,
-} from '../../src/inference/upstream-reason.ts'
-import { verdictOn } from '../../src/inference/upstream-verdict.ts'
-import { tokensOf } from '../../src/inference/whole-answer.ts'
+import { chargeFor } from '../../src/generations/charge.ts'
+import { responsesOverChat } from '../../src/generations/responses-over-chat.ts'
 import { anthropic } from '../../src/providers/anthropic/anthropic-provider.ts'
 import type { Connection, Connections, Waiter } from '../../src/providers/connections.ts'
 import { Exchange } from '../../src/providers/exchange.ts'
@@ -28,6 +21,8 @@ import { upTo } from '../../src/providers/first-bytes.ts'
 import { openaiCompatible } from '../../src/providers/openai-compatible/openai-provider.ts'
 import { type Provider, type ProviderAnswer, UpstreamError } from '../../src/providers/provider.ts'
 import type { Upstream } from '../../src/providers/upstream.ts'
+import { keptForm, readConversation } from '../../src/responses/conversation.ts'
+import type { Target } from '../../src/routing/target.ts'
 import { heldClock } from '../support/clock.ts'
 import { type HostileAnswer, ROUTES } from './hostile-answers.ts'
 

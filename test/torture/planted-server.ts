@@ -1,10 +1,10 @@
 // The real server with one planted bug, or on a clock that the harness moves: `planted-server.ts <plant> [clock file]`.
 // Everything else is as in production, the build included: it starts as fast as the one without the bug.
 import { readFileSync } from 'node:fs'
-import { readConfig } from '../../src/config.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { serveUntilSignal } from '../../src/main.ts'
-import { openStore } from '../../src/open-store.ts'
+import { readConfig } from '../../src/start/config.ts'
+import { openStore } from '../../src/start/open-store.ts'
 import { PLANTS, type Plant, type Planted } from './plants.ts'
 
 const [, , name, clock_file] = process.argv

@@ -1,7 +1,7 @@
 // Several servers over one PostgreSQL behind a balancer, and a steady load that does not wait for answers.
 import { Client as PostgresClient } from 'pg'
-import { foundProject } from '../../src/bootstrap.ts'
 import { systemClock } from '../../src/core/clock.ts'
+import { foundProject } from '../../src/start/bootstrap.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { forked } from './forked.ts'
 import { type Client, client } from './recording-client.ts'

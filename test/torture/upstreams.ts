@@ -1,7 +1,7 @@
 // `torture upstreams`: hostile answers by the hundred thousand through the code that reads answers. No crash, no count or
 // charge that cannot be, and no case that takes out of proportion long.
 import fc from 'fast-check'
-import type { TokenCounts } from '../../src/inference/token-counts.ts'
+import type { TokenCounts } from '../../src/answers/token-counts.ts'
 import { hostileAnswers } from './hostile-answers.ts'
 import { judged, READERS, type Readers, readHostile } from './hostile-reading.ts'
 import type { Report } from './report.ts'

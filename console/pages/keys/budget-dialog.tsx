@@ -8,7 +8,7 @@ import { FormError } from '../../parts/labelled-field.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 import { useSubmission } from '../../state/submission.ts'
 import { BUDGETS, BudgetFields, type BudgetTexts, budgetTexts, isUnlimited, typedBudget } from './budget-fields.tsx'
-import type { DeedProps } from './key-actions.tsx'
+import type { DeedProps } from './deed-props.ts'
 
 export function BudgetDialog({ api_key, onClose, onChanged }: DeedProps) {
   const [texts, setTexts] = useState(budgetTexts(api_key))

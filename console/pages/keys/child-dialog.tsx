@@ -12,7 +12,7 @@ import { TextAreaField, typedLines } from '../../parts/text-area-field.tsx'
 import { typedNumber } from '../../parts/typed-number.ts'
 import { secretOf } from '../../state/secret.ts'
 import { useSubmission } from '../../state/submission.ts'
-import type { DeedProps } from './key-actions.tsx'
+import type { DeedProps } from './deed-props.ts'
 
 const LIVES = [
   { value: '3600', label: '1 hour' },

@@ -7,7 +7,7 @@ import { Form } from '../../parts/form.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 import { useSubmission } from '../../state/submission.ts'
-import type { DeedProps } from './key-actions.tsx'
+import type { DeedProps } from './deed-props.ts'
 import { TERMS, TermFields, type TermTexts, termTexts, typedTerms } from './term-fields.tsx'
 
 export function EditDialog({ api_key, onClose, onChanged }: DeedProps) {

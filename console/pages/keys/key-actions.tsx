@@ -1,25 +1,16 @@
 // What an owner can do with a key. Each deed is a button here and a dialog of its own; a secret that one of them made
 // is shown once, after it.
 import { type ComponentType, useState } from 'react'
-import type { ApiKey } from '../../api/key-calls.ts'
 import { Button } from '../../parts/button.tsx'
 import { BudgetDialog } from './budget-dialog.tsx'
 import { ChildDialog } from './child-dialog.tsx'
+import type { DeedProps } from './deed-props.ts'
 import { EditDialog } from './edit-dialog.tsx'
 import type { KeyState } from './key-family.ts'
 import { LimitsDialog } from './limits-dialog.tsx'
 import { NewKeyDialog, type ShownKey } from './new-key-dialog.tsx'
 import { RevokeDialog } from './revoke-dialog.tsx'
 import { RotateDialog } from './rotate-dialog.tsx'
-
-export interface DeedProps {
-  api_key: ApiKey
-  /** How many keys end with this one. */
-  live_children: number
-  onClose(): void
-  onChanged(): void
-  onShown(shown: ShownKey): void
-}
 
 interface Deed {
   label: string

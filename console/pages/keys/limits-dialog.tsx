@@ -8,7 +8,7 @@ import { LoadFailure } from '../../parts/load-failure.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 import { useResource } from '../../state/resource.ts'
 import { useSubmission } from '../../state/submission.ts'
-import type { DeedProps } from './key-actions.tsx'
+import type { DeedProps } from './deed-props.ts'
 import { LIMITS, LimitFields, type LimitTexts, limitTexts, typedLimits } from './limit-fields.tsx'
 
 export function LimitsDialog(deed: DeedProps) {

@@ -5,7 +5,7 @@ import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 import { useSubmission } from '../../state/submission.ts'
-import type { DeedProps } from './key-actions.tsx'
+import type { DeedProps } from './deed-props.ts'
 
 export function RevokeDialog({ api_key, live_children, onClose, onChanged }: DeedProps) {
   const say = useToast()

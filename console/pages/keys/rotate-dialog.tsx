@@ -9,7 +9,7 @@ import { SelectField } from '../../parts/select-field.tsx'
 import { TimeUntil } from '../../parts/time-until.tsx'
 import { secretOf } from '../../state/secret.ts'
 import { useSubmission } from '../../state/submission.ts'
-import type { DeedProps } from './key-actions.tsx'
+import type { DeedProps } from './deed-props.ts'
 
 const OVERLAPS = [
   { value: '86400', label: '1 day' },

@@ -1,0 +1,105 @@
+// R82: how long a stream may be silent towards its client. Whoever stands between the two takes silence for death: so
+// headers leave before the first token where that takes long, and comments follow until it is there.
+
+import type { Timers } from '../capacity/waiting-room.ts'
+import { SECOND_MS } from '../core/clock.ts'
+
+export interface Patience {
+  /** From the upstream's first byte of any kind to the headers, where no content comes. */
+  headers_after_ms: number
+  /** From the upstream's 200 to the headers, where nothing comes at all. */
+  headers_latest_ms: number
+  /** Then a comment whenever nothing was sent for so long, until content comes. */
+  comment_every_ms: number
+}
+
+export const USUAL_PATIENCE: Patience = {
+  headers_after_ms: SECOND_MS, // R82
+  headers_latest_ms: 15 * SECOND_MS, // R82
+  comment_every_ms: 10 * SECOND_MS, // R82
+}
+
+/** Clients skip it, as the rules of event streams have it. */
+export const COMMENT = Buffer.from(': waiting for the first token\n\n')
+
+export type Write = (part: Buffer) => void | Promise<void>
+
+/** Calls `open` when the headers must leave without content; whoever has opened for another reason ends it. */
+export class HeadersWait {
+  readonly #patience: Patience
+  readonly #timers: Timers
+  readonly #open: () => void
+  #callOff: (() => void)[]
+  #has_heard = false
+  is_over = false
+
+  constructor(patience: Patience, timers: Timers, open: () => void) {
+    this.#patience = patience
+    this.#timers = timers
+    this.#open = open
+    this.#callOff = [timers.after(patience.headers_latest_ms, () => this.#ring())]
+  }
+
+  /** The upstream has sent something. */
+  heard(): void {
+    if (this.#has_heard || this.is_over) return
+    this.#has_heard = true
+    this.#callOff.push(this.#timers.after(this.#patience.headers_after_ms, () => this.#ring()))
+  }
+
+  end(): void {
+    this.is_over = true
+    for (const callOff of this.#callOff.splice(0)) callOff()
+  }
+
+  #ring(): void {
+    this.end()
+    this.#open()
+  }
+}
+
+/** Hands on what the upstream says, and a comment in its place whenever it was silent for too long. */
+export class LifeSigns {
+  readonly #patience: Patience
+  readonly #timers: Timers
+  readonly #to: Write
+  #callOff: (() => void) | undefined
+  /** The client has not taken the last part yet. */
+  #is_busy = false
+
+  constructor(patience: Patience, timers: Timers, to: Write) {
+    this.#patience = patience
+    this.#timers = timers
+    this.#to = to
+    this.#setAlarm()
+  }
+
+  write(part: Buffer): void | Promise<void> {
+    if (!this.#callOff) return this.#to(part)
+    this.#callOff()
+    this.#setAlarm()
+    return this.#hand(part)
+  }
+
+  /** There is content, or nothing more comes: silence is no longer ours to fill. */
+  end(): void {
+    this.#callOff?.()
+    this.#callOff = undefined
+  }
+
+  #setAlarm(): void {
+    this.#callOff = this.#timers.after(this.#patience.comment_every_ms, () => {
+      this.#setAlarm()
+      if (!this.#is_busy) this.#hand(COMMENT)
+    })
+  }
+
+  #hand(part: Buffer): void | Promise<void> {
+    const taken = this.#to(part)
+    if (!taken) return undefined
+    this.#is_busy = true
+    return taken.finally(() => {
+      this.#is_busy = false
+    })
+  }
+}

@@ -1,0 +1,168 @@
+// Builds the inference path out of settings and stores: the one place that knows all of its parts.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Patience } from '../answers/stream-patience.ts'
+import { budgetStore } from '../budgets/budget-store.ts'
+import { slices as slicesOf } from '../budgets/slice-store.ts'
+import { waivers } from '../budgets/waiver-store.ts'
+import { admission } from '../capacity/admission.ts'
+import { breakers } from '../capacity/breaker.ts'
+import type { Shares } from '../capacity/slot-share.ts'
+import { BOUNDS, systemTimers } from '../capacity/waiting-room.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Sealing } from '../core/sealing.ts'
+import { type Credential, noAddress } from '../credentials/credential.ts'
+import { credentialStore } from '../credentials/credential-store.ts'
+import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
+import type { AddressPolicy } from '../providers/address-policy.ts'
+import type { ProxySettings } from '../providers/outbound-proxy.ts'
+import type { ProviderSettings } from '../providers/provider-config.ts'
+import { responseStore } from '../responses/response-store.ts'
+import { affinity } from '../routing/affinity.ts'
+import { departures } from '../routing/departures.ts'
+import { dialer } from '../routing/dialer.ts'
+import type { Gateway } from '../routing/gateway.ts'
+import { listedModels } from '../routing/listed-models.ts'
+import { neighbours as neighboursOf } from '../routing/neighbours-store.ts'
+import { credentialAddress } from '../routing/provider-targets.ts'
+import { routingSnapshots } from '../routing/routing-snapshot.ts'
+import { sessionStore } from '../sessions/session-store.ts'
+import type { Db, OpenDb } from '../storage/db.ts'
+import { subscriptionStore } from '../subscriptions/subscription-store.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { alikeEvents } from '../usage/alike-events.ts'
+import { usageStore } from '../usage/usage-store.ts'
+import { chainSizes } from './chain-sizes.ts'
+import { deferredWrites } from './deferred-writes.ts'
+import { promptMemory } from './prompt-memory.ts'
+import { running } from './running.ts'
+import { charges } from './settle.ts'
+
+export interface PathParts {
+  db: OpenDb
+  clock: Clock
+  logger: FastifyBaseLogger
+  seals: Sealing
+  process_id: string
+  gateway: Gateway
+  policy: AddressPolicy
+  proxy?: ProxySettings | undefined
+  metrics: Metrics
+  patience: Patience
+  shares: Shares
+  /** R78: rejects where a project has as many stored responses as it may. */
+  mayStore(project_id: string, now: number): Promise<void>
+  idempotencyOn(db: Db): IdempotencyStore
+}
+
+export type InferencePath = ReturnType<typeof inferencePath>
+
+export function inferencePath(parts: PathParts) {
+  const {
+    db,
+    clock,
+    logger,
+    seals,
+    process_id,
+    gateway,
+    policy,
+    proxy,
+    metrics,
+    patience,
+    shares,
+    mayStore,
+    idempotencyOn,
+  } = parts
+  const budgetsOn = (on: Db) => budgetStore(on, process_id)
+  const slices = slicesOf(db, process_id)
+  const written = db.watch && alikeEvents(ROOM_FOR_WRITTEN)
+  const usageOn = (on: Db) => usageStore(on, written)
+  const credentials = credentialStore(db, seals)
+  const dials = dialer({ policy, proxy, clock, secretOf: credentials.secretOf })
+  const deferred = deferredWrites({
+    onDefer(err) {
+      metrics.deferredWrites.inc()
+      logger.error({ err }, 'a write must wait for the store')
+    },
+    probe: () => budgetsOn(db).beat(clock.now()),
+  })
+  const snapshots = routingSnapshots({ db, gateway, listed: listedModels(clock, dials.listModels) })
+  const listed = listedModels(clock, (id) => {
+    const provider = gateway.providers.find((one) => one.id === id)
+    return provider ? dials.listProviderModels(provider) : Promise.resolve([])
+  })
+  const neighbours = neighboursOf(db)
+  const slots = admission(clock, systemTimers, BOUNDS, { shares, hasNeighbours: neighbours.has })
+  const health = breakers(clock, (left_by) => metrics.circuitsOpened.inc({ left_by }))
+  metrics.watchCircuits(health.count)
+  const left = departures(clock)
+  const generations = running({
+    clock,
+    gateway,
+    snapshots,
+    dialer: dials,
+    slots,
+    breakers: health,
+    affinity: affinity(clock),
+    departures: left,
+    slices,
+    waivers: waivers(db, gateway),
+    charges: charges({
+      db,
+      now: clock.now,
+      seals,
+      slices,
+      budgetsOn,
+      usageOn,
+      subscriptionsOn: subscriptionStore,
+      idempotencyOn,
+      onWriteOff: (micros) => metrics.writtenOff.inc(micros),
+      onWaive: (micros) => metrics.waived.inc(micros),
+    }),
+    deferred,
+    prompts: promptMemory(clock, seals),
+    idempotency: idempotencyOn(db),
+    usage: usageOn(db),
+    credentials,
+    responses: { ...responseStore(db, seals), mayStore },
+    chains: chainSizes(),
+    isClosed: sessionStore(db, seals).isClosed,
+    opening: { patience, timers: systemTimers },
+  })
+  return {
+    path: generations,
+    /** Targets that this process leaves alone, because they failed. */
+    leftAlone: health.notClosed,
+    /** R73: which calls left a project's own capacity. */
+    departuresOf: left.of,
+    snapshots,
+    budgets: budgetsOn(db),
+    budgetsOn,
+    slices,
+    neighbours,
+    /** Usage that no roll-up has in it yet, where nobody else writes any. */
+    written,
+    verifyCredential(credential: Credential, secret: string) {
+      const { provider, base_url = null } = credential
+      const address = credentialAddress({ provider, base_url }, gateway)
+      if (!address) throw noAddress(provider)
+      return dials.verifyCredential(address, secret)
+    },
+    /** R83: the providers were read again. */
+    renew: dials.renew,
+    listedAt: ({ id }: ProviderSettings) => listed.of(id, []),
+    /** Waits for what is being generated, whoever has left meanwhile, and for what must still be written; for the
+     * latter not for ever: the store may be gone for good. */
+    async close(): Promise<void> {
+      await generations.finished()
+      await Promise.race([deferred.drained(), sleep(CLOSE_WITHIN_MS, undefined, { ref: false })])
+      await slices
+        .giveBackUnused()
+        .catch((err) => logger.warn({ err }, 'the store was away: holds return by themselves'))
+      await dials.close()
+    },
+  }
+}
+
+const CLOSE_WITHIN_MS = 10_000
+const ROOM_FOR_WRITTEN = { events: 100_000, kinds: 2_000 } // some 10 MB

@@ -1,0 +1,180 @@
+// What a client asked for on /v1, read once. The body's bytes stay as they came; only what decides about routing, money
+// and streaming is looked at.
+import type { Caller } from '../core/caller.ts'
+import type { JsonBody } from '../core/json-bytes.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Hints } from '../hints/hints.ts'
+import type { CallKind } from '../providers/provider.ts'
+import type { Conversation } from '../responses/conversation.ts'
+
+export interface Asked {
+  kind: CallKind
+  body: Buffer
+  json: Readonly<Record<string, unknown>>
+  model: string
+  stream: boolean
+  /** The client itself asked for the usage chunk of a stream. */
+  wants_usage: boolean
+  /** Output tokens that the client allows, over all choices; undefined where it set no limit. */
+  output_limit: number | undefined
+  choices: number
+  /** R76: something is to stay in the upstream's cache for longer than usual, which has another price. */
+  long_cache: boolean
+  /** R43: no prompt has more tokens than this, but for text made to have them. */
+  input_bound: number
+  input_estimate: number
+}
+
+export interface Call extends Asked {
+  endpoint: string
+  trace_id: string
+  received_at: number
+  caller: Caller
+  /** It carries an idempotency key (§11). */
+  is_keyed: boolean
+  hints: Hints | undefined
+  session_id: string | undefined
+  /** R75: what of its hints nobody acted on, by name. */
+  ignored_fields: readonly string[]
+  /** R44: from arrival. */
+  deadline_at: number | undefined
+  /** Of a Responses request: what it continues, and what it will be called. */
+  conversation: Conversation | undefined
+}
+
+/** Natural text has four bytes a token, dense text three, and hardly any fewer than two. */
+const BYTES_PER_TOKEN_LEAST = 2
+const BYTES_PER_TOKEN_USUAL = 4
+/** An image's tokens come from its pixels: linked it has no bytes here to go by, and inside far too many. */
+const IMAGE_TOKENS_MOST = 2_000
+const IMAGE_TOKENS_USUAL = 1_000
+/** A file or a film that is only named here may fill what a model takes in. */
+const LINKED_TOKENS_MOST = 200_000
+const LINKED_TOKENS_USUAL = 10_000
+const MODEL_MAX = 256 // R8; it also goes into a header
+
+export function readAsked(kind: CallKind, { bytes, json }: JsonBody): Asked {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw invalid('The body must be a JSON object')
+  const fields = json as Record<string, unknown>
+  const { model, stream, stream_options } = fields
+  if (typeof model !== 'string' || model === '') throw invalid("'model' must be a non-empty string")
+  if (model.length > MODEL_MAX || model.includes('\0'))
+    throw invalid("'model' must be a name of at most 256 characters")
+  checkPrompt(kind, fields)
+  const choices = choicesOf(kind, fields)
+  const limit = outputLimit(kind, fields)
+  const { images, linked, image_bytes, long_cache } = contentOf(fields)
+  const text_bytes = bytes.length - image_bytes
+  return {
+    kind,
+    body: bytes,
+    json: fields,
+    model,
+    stream: stream === true && kind !== 'embeddings',
+    wants_usage: (stream_options as { include_usage?: unknown } | undefined | null)?.include_usage === true,
+    output_limit: limit === undefined ? undefined : limit * choices,
+    choices,
+    long_cache,
+    input_bound:
+      Math.ceil(text_bytes / BYTES_PER_TOKEN_LEAST) + images * IMAGE_TOKENS_MOST + linked * LINKED_TOKENS_MOST,
+    input_estimate:
+      Math.ceil(text_bytes / BYTES_PER_TOKEN_USUAL) + images * IMAGE_TOKENS_USUAL + linked * LINKED_TOKENS_USUAL,
+  }
+}
+
+function checkPrompt(kind: CallKind, fields: Record<string, unknown>): void {
+  if (kind === 'chat' && !(Array.isArray(fields.messages) && fields.messages.length > 0))
+    throw invalid("'messages' must be a non-empty array")
+  if (kind === 'completions' && fields.prompt === undefined) throw invalid("'prompt' is required")
+  if ((kind === 'embeddings' || kind === 'responses') && fields.input === undefined)
+    throw invalid("'input' is required")
+}
+
+function outputLimit(kind: CallKind, fields: Record<string, unknown>): number | undefined {
+  if (kind === 'embeddings') return 0
+  const own = LIMIT_NAMES[kind].some((name) => typeof fields[name] === 'number')
+  // An upstream that knows another of the names may go by that: the largest counts.
+  return own ? Math.max(...ALL_LIMIT_NAMES.map((name) => whole(fields[name]))) : undefined
+}
+
+const LIMIT_NAMES = {
+  chat: ['max_completion_tokens', 'max_tokens'],
+  completions: ['max_tokens'],
+  responses: ['max_output_tokens'],
+}
+const ALL_LIMIT_NAMES = ['max_completion_tokens', 'max_tokens', 'max_output_tokens']
+
+/** What money-fields.ts has let through, or left out, which is 1. */
+const whole = (value: unknown) => (typeof value === 'number' ? value : 1)
+
+/** How many answers are generated: every prompt of a list has its own, and candidates that are not shown cost too. */
+function choicesOf(kind: CallKind, { n, best_of, prompt }: Record<string, unknown>): number {
+  const answers = Math.max(whole(n), whole(best_of))
+  if (kind !== 'completions') return answers
+  const isList = Array.isArray(prompt) && prompt.length > 0 && typeof prompt[0] !== 'number' // numbers are tokens
+  return answers * (isList ? prompt.length : 1)
+}
+
+interface Content {
+  images: number
+  /** Bytes of the body that are the images' own. */
+  image_bytes: number
+  /** Files and films that are somewhere else. */
+  linked: number
+  long_cache: boolean
+}
+
+type Part = Readonly<Record<string, unknown>>
+
+/** What a prompt has beside its text. */
+function contentOf({ messages, input, tools, cache_control }: Record<string, unknown>): Content {
+  const long_cache = isLong(cache_control) || (Array.isArray(tools) && tools.some(cachesLong))
+  const content: Content = { images: 0, image_bytes: 0, linked: 0, long_cache }
+  for (const list of [messages, input]) {
+    if (Array.isArray(list)) for (const message of list) addMessage(message, content)
+    else addMessage(list, content)
+  }
+  return content
+}
+
+/** A prompt may be a million numbers, which are no messages. */
+function addMessage(message: unknown, content: Content): void {
+  if (typeof message !== 'object' || message === null) return
+  const parts = (message as { content?: unknown }).content
+  if (Array.isArray(parts)) for (const part of parts as (Part | null)[]) if (part) addPart(part, content)
+  content.long_cache ||= cachesLong(message)
+}
+
+type Cached = { cache_control?: unknown; function?: { cache_control?: unknown } | null } | null | undefined
+
+const cachesLong = (one: unknown) =>
+  isLong((one as Cached)?.cache_control) || isLong((one as Cached)?.function?.cache_control)
+
+/** Five minutes are what every price of writing means. */
+function isLong(cache_control: unknown): boolean {
+  const ttl = (cache_control as { ttl?: unknown } | null | undefined)?.ttl
+  return ttl !== undefined && ttl !== null && ttl !== '5m'
+}
+
+function addPart(part: Part, content: Content): void {
+  const { type, image_url, cache_control } = part
+  content.long_cache ||= isLong(cache_control)
+  if (typeof type !== 'string') return
+  if (type.includes('image')) {
+    content.images++
+    const address = (image_url as { url?: unknown } | null | undefined)?.url ?? image_url
+    if (typeof address === 'string' && address.startsWith('data:')) content.image_bytes += address.length
+  } else if ((type.includes('file') || type.includes('video')) && isElsewhere(part)) content.linked++
+}
+
+const TOLD_HERE = ['type', 'filename', 'file_data', 'detail', 'format'] // whatever else is said names something
+
+/** Something that is not in the body, whose bytes are counted with it. */
+function isElsewhere(part: Part): boolean {
+  return Object.entries(part).some(([name, value]) => {
+    if (typeof value === 'object' && value !== null) return isElsewhere(value as Part)
+    return typeof value === 'string' && !TOLD_HERE.includes(name) && !value.startsWith('data:')
+  })
+}
+
+const invalid = (message: string) => new Refusal('invalid_request', `${message}.`)

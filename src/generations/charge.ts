@@ -1,0 +1,55 @@
+// R42, R43: what a call may cost before it runs, and what it did cost afterwards, by the pricing of its target. Pure.
+
+import type { TokenCounts } from '../answers/token-counts.ts'
+import { costOf, outputFor, type Price, worstCase } from '../models/price.ts'
+import type { Target } from '../routing/target.ts'
+import type { Asked } from './call.ts'
+
+export interface Estimate {
+  micros: number
+  /** Set where the upstream must be told a lower output limit than it would use. */
+  clamp_output_to: number | undefined
+}
+
+/** The most that this call can cost there. */
+export function worstCost(asked: Asked, { pricing, max_output_tokens }: Target): number {
+  if (pricing.kind === 'fee') return pricing.micros
+  if (pricing.kind === 'unpriced') return 0
+  return worstCase(dearest(asked, pricing.price), asked.input_bound, outputBound(asked, max_output_tokens))
+}
+
+/** R76: what is written for an hour costs more than what is written for five minutes. */
+const dearest = ({ long_cache }: Asked, price: Price): Price =>
+  long_cache && price.cache_write_1h !== undefined ? { ...price, cache_write: price.cache_write_1h } : price
+
+const outputBound = ({ output_limit, choices }: Asked, max_output_tokens: number) =>
+  output_limit ?? max_output_tokens * choices
+
+/** R43: where the whole does not fit but a shorter answer would. Only for callers that set no limit themselves. */
+export function clampedTo(asked: Asked, target: Target, available_micros: number): Estimate | undefined {
+  const { pricing, max_output_tokens } = target
+  if (pricing.kind !== 'tokens' || asked.output_limit !== undefined || asked.kind === 'embeddings') return undefined
+  const price = dearest(asked, pricing.price)
+  const affordable = Math.floor(outputFor(price, asked.input_bound, available_micros) / asked.choices)
+  const output = Math.min(affordable, max_output_tokens) // there may be money again by now, but no longer answers
+  if (output < 1) return undefined
+  const micros = worstCase(price, asked.input_bound, output * asked.choices)
+  return { micros, clamp_output_to: output }
+}
+
+export interface Charge {
+  cost_micros: number
+  direct_cost_micros: number
+}
+
+/** `covered` is how many of the input tokens a subscription's allowance takes, at its discount. */
+export function chargeFor({ pricing, subscription }: Target, tokens: TokenCounts, covered: number): Charge {
+  if (pricing.kind === 'fee') return { cost_micros: pricing.micros, direct_cost_micros: pricing.micros }
+  if (pricing.kind === 'unpriced') return { cost_micros: 0, direct_cost_micros: 0 }
+  const { actual_micros, direct_micros } = costOf(pricing.price, tokens)
+  if (!subscription || covered === 0) return { cost_micros: actual_micros, direct_cost_micros: direct_micros }
+  const input_micros = costOf(pricing.price, { ...tokens, output: 0 }).actual_micros
+  const off =
+    (BigInt(input_micros) * BigInt(covered) * BigInt(subscription.input_discount_pct)) / (BigInt(tokens.input) * 100n)
+  return { cost_micros: actual_micros - Number(off), direct_cost_micros: direct_micros }
+}

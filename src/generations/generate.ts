@@ -1,0 +1,108 @@
+// The path of one generation (§1, §8.1, §10, §11), step by step: read, allow, route, reserve, ask, answer, settle. Each
+// step is a plain function over the Generation; the promise that it keeps stands beside it.
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { traceIdOf } from '../core/ids.ts'
+import { maySee } from '../core/maker.ts'
+import { Refusal } from '../core/refusal.ts'
+import { ignoredHeaders } from '../headers/agent-headers.ts'
+import { asRefusal, tellTrouble } from '../http/answers.ts'
+import { conflict } from '../idempotency/idempotency.ts'
+import { tokensOnArrival } from '../limits/policy.ts'
+import type { CallKind } from '../providers/provider.ts'
+import { toldBy } from '../refusals/refused-call.ts'
+import { readConversation } from '../responses/conversation.ts'
+import type { Call } from './call.ts'
+import { readCall } from './call-reading.ts'
+import { ClientLeft } from './client.ts'
+import { aboutOf } from './failed-attempt.ts'
+import { firstAnswer } from './first-answer.ts'
+import { Generation } from './generation.ts'
+import type { Path } from './path.ts'
+import { targetMetSoFar } from './qos.ts'
+import { routeFor } from './route-for.ts'
+import { sendStream } from './send-stream.ts'
+import { sendUpstreamRefusal, sendWhole } from './send-whole.ts'
+
+/** An upstream's whole answer, or its stream, or a refusal in the envelope: something always answers. */
+export async function generate(path: Path, kind: CallKind, request: FastifyRequest, reply: FastifyReply) {
+  const call = await callIn(path, kind, request, reply) //        §10.1: hints, session, deadline
+  // §8.1.2, R24: a replay was given before this, so it costs no tokens and no stream.
+  const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream: call.stream })
+  const generation = new Generation(path, call, { request, reply, allowance })
+  reply.headers({ 'agent-trace-id': call.trace_id, ...ignoredHeaders(call.ignored_fields) })
+  try {
+    generation.route = await routeFor(path, call) //              R40: alias, own clusters, own keys, managed
+    await reserve(generation) //                                  §11: durable before anything is dialled; else 409
+    await answer(generation) //                                   R43, R47, R41, R42: charged once, told truly
+  } catch (error) {
+    await giveBack(generation, error)
+    tell(generation, error)
+  } finally {
+    generation.slot?.release()
+    generation.timer.clear()
+    await allowance.end()
+  }
+}
+
+async function callIn(path: Path, kind: CallKind, request: FastifyRequest, reply: FastifyReply): Promise<Call> {
+  const { caller, route } = request
+  if (kind === 'responses') await path.chains.assertMayContinue(request, reply)
+  const call = await readCall({
+    kind,
+    request,
+    isClosed: (session_id) => path.isClosed(caller.project_id, session_id),
+    readConversation: (json) =>
+      readConversation(json, path.responses, {
+        surface: route.url?.startsWith('/v2') ? 'v2' : 'v1',
+        project_id: caller.project_id,
+        now: path.clock.now(),
+        mayUse: (maker) => maySee(caller, maker),
+      }),
+  })
+  if (kind === 'responses') path.chains.note(call, request)
+  return call
+}
+
+async function reserve(generation: Generation): Promise<void> {
+  const { path, call, request } = generation
+  const { keyed } = request
+  if (!keyed) return
+  const { caller, model } = call
+  const { aliases } = await path.snapshots.of(caller)
+  const asked = { key_id: caller.key_id, model, is_alias: aliases.has(model) }
+  const outcome = await path.idempotency.reserve({ ...keyed, asked }, path.clock.now())
+  if (outcome.kind !== 'taken') throw conflict()
+  generation.reservation = outcome.reservation
+}
+
+async function answer(generation: Generation): Promise<void> {
+  const answered = await firstAnswer(generation)
+  if (answered.kind === 'client_error') return sendUpstreamRefusal(generation, answered)
+  const { call, target, path, is_affine } = generation
+  if (call.hints?.reuse) generation.reuse = path.prompts.believe(call, target, is_affine)
+  if (answered.kind === 'whole') return sendWhole(generation, answered)
+  generation.is_target_open = targetMetSoFar(call.hints, generation) === 'unknown'
+  return sendStream(generation, answered.stream)
+}
+
+/** Whatever it still holds. What was settled is not touched by this. */
+async function giveBack(generation: Generation, error: unknown): Promise<void> {
+  const { target, attempts } = generation
+  await generation.giveBackHold()
+  if (target && error instanceof Refusal) error.about ??= { attempts, ...aboutOf(target) }
+  generation.slot?.release()
+  await generation.giveBackKey()
+}
+
+/** Before the first byte, the error handler answers; after it, only an error event can (R47). */
+function tell({ client, request }: Generation, error: unknown): void {
+  if (error instanceof ClientLeft) {
+    client.forget()
+    return
+  }
+  if (!client.has_begun) throw error
+  const refusal = asRefusal(error as FastifyError)
+  tellTrouble(refusal, error as Error, request)
+  request.noteRefused(refusal, toldBy(refusal, { 'agent-trace-id': traceIdOf(request.id) }))
+  client.fail(refusal)
+}

@@ -1,0 +1,60 @@
+// R43: sets money aside for one attempt, where a limit applies at all. Where the dearest outcome does not fit but a
+// shorter answer would, and the caller set no limit of its own, the answer is shortened instead of refused. Nothing is
+// begun, limit or not, while the store does not take charges.
+import { type Hold, quotaExceeded } from '../budgets/budget.ts'
+import { Refusal } from '../core/refusal.ts'
+import { invalidKey } from '../http/auth-hooks.ts'
+import type { Target } from '../routing/target.ts'
+import type { Call } from './call.ts'
+import { clampedTo, worstCost } from './charge.ts'
+import type { Generation } from './generation.ts'
+import type { Path } from './path.ts'
+import { pricedApart } from './priced-apart.ts'
+
+const CLAMP_TRIES = 3 // others take from the same limit meanwhile
+
+/** What is held for one attempt; `clamp_output_to` is what the budget still buys (R43). */
+export interface Held {
+  hold: Hold | undefined
+  clamp_output_to: number | undefined
+}
+
+const NOTHING: Held = { hold: undefined, clamp_output_to: undefined }
+
+/** At once where no limit applies. */
+export function holdFor({ path, call }: Generation, target: Target): Held | Promise<Held> {
+  const { budget_micros, window_limit_micros, project_cap_micros } = call.caller
+  if (budget_micros === 0) throw quotaExceeded('key') // R6: 0 blocks every call, free ones included
+  if (window_limit_micros === 0) throw quotaExceeded('window')
+  if (project_cap_micros === 0) throw quotaExceeded('project')
+  path.deferred.refuseWhileBehind()
+  if ((budget_micros ?? window_limit_micros ?? project_cap_micros) === undefined) return NOTHING
+  refuseUnpriced(call, target)
+  return hold(path, call, target)
+}
+
+async function hold({ slices, clock }: Path, call: Call, target: Target): Promise<Held> {
+  let wanted = { micros: worstCost(call, target), clamp_output_to: undefined as number | undefined }
+  for (let tries = 0; ; tries++) {
+    const outcome = await slices.hold(call.caller, wanted.micros, clock.now())
+    if (outcome.kind === 'held') return { hold: outcome.hold, clamp_output_to: wanted.clamp_output_to }
+    if (outcome.kind === 'ended') throw invalidKey() // R64: between its request and this moment
+    const shorter = tries < CLAMP_TRIES ? clampedTo(call, target, outcome.available_micros) : undefined
+    if (!shorter) throw quotaExceeded(outcome.limit, outcome.resets_at)
+    wanted = { micros: shorter.micros, clamp_output_to: shorter.clamp_output_to }
+  }
+}
+
+/** R43, R76: what nobody can price, nobody can hold for. */
+function refuseUnpriced(call: Call, { pricing, model }: Target): void {
+  if (pricing.kind === 'fee') return
+  const field = pricing.kind === 'unpriced' ? undefined : pricedApart(call, pricing.price)
+  if (pricing.kind === 'tokens' && field === undefined) return
+  const what = field === undefined ? `'model' ${model} has no price here` : `What '${field}' asks for has no price here`
+  const how = field === undefined ? HOW_TO_PRICE : '.'
+  throw new Refusal('invalid_request', `${what}, so a key or project with a limit cannot use it${how}`)
+}
+
+const HOW_TO_PRICE =
+  ": list it under its provider's 'models' in switchyard.yaml with 'input_usd_per_million', 'output_usd_per_million' " +
+  "and 'max_output_tokens'."

@@ -1,0 +1,47 @@
+// What every generation of this process goes through: built once (assembly.ts), used by each.
+
+import type { Opening } from '../answers/answer-stream.ts'
+import type { Slices } from '../budgets/slice-store.ts'
+import type { Waivers } from '../budgets/waiver-store.ts'
+import type { Admission } from '../capacity/admission.ts'
+import type { Breakers } from '../capacity/breaker.ts'
+import type { Clock } from '../core/clock.ts'
+import type { CredentialStore } from '../credentials/credential-store.ts'
+import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
+import type { Chains } from '../responses/conversation.ts'
+import type { Affinity } from '../routing/affinity.ts'
+import type { Departures } from '../routing/departures.ts'
+import type { Dialer } from '../routing/dialer.ts'
+import type { Gateway } from '../routing/gateway.ts'
+import type { Snapshots } from '../routing/routing-snapshot.ts'
+import type { UsageStore } from '../usage/usage-store.ts'
+import type { ChainSizes } from './chain-sizes.ts'
+import type { DeferredWrites } from './deferred-writes.ts'
+import type { PromptMemory } from './prompt-memory.ts'
+import type { Charges } from './settle.ts'
+
+export interface Path {
+  clock: Clock
+  gateway: Gateway
+  snapshots: Snapshots
+  dialer: Dialer
+  slots: Admission
+  breakers: Breakers
+  affinity: Affinity
+  departures: Departures
+  slices: Slices
+  waivers: Waivers
+  charges: Charges
+  deferred: DeferredWrites
+  prompts: PromptMemory
+  idempotency: Pick<IdempotencyStore, 'reserve' | 'release'>
+  usage: Pick<UsageStore, 'insert'>
+  credentials: Pick<CredentialStore, 'noteRefused' | 'noteTaken'>
+  responses: Chains
+  /** §8.1.2: how long the conversations are that were continued lately. */
+  chains: ChainSizes
+  /** R84: a session that takes no more turns. */
+  isClosed(project_id: string, session_id: string): Promise<boolean>
+  /** How long a stream may be silent towards its client (R82). */
+  opening: Opening
+}

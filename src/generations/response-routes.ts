@@ -1,0 +1,180 @@
+// /v1/responses and its native form /v2/responses: generate, read back, delete.
+import { Type } from 'typebox'
+import type { Caller } from '../core/caller.ts'
+import { madeByAnother, maySee } from '../core/maker.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Sealing } from '../core/sealing.ts'
+import { listOf, orNull } from '../core/shapes.ts'
+import { found, list, type Routes } from '../http/routes.ts'
+import { Attempt } from '../responses/native-response.ts'
+import { readItemsPage } from '../responses/response-items.ts'
+import { inputItems, responseStore } from '../responses/response-store.ts'
+import type { Gateway } from '../routing/gateway.ts'
+import type { Db } from '../storage/db.ts'
+import { NativeResponse, RESPONSE_EVENTS, Response, wholeOrStreamed } from './generation-shapes.ts'
+import type { Generations } from './running.ts'
+import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './v1-routes.ts'
+
+const Params = Type.Object({ response_id: Type.String({ description: 'Begins `resp_`.' }) })
+const generating = { scope: 'inference', class: 'inference', idempotency: 'own' } as const
+const manage = { scope: 'inference', class: 'read' } as const
+const watch = { scope: 'read', class: 'read' } as const
+const tags = ['Responses']
+
+const ResponseRequest = Type.Object(
+  {
+    model: Type.String(),
+    input: Type.Any(),
+    stream: Type.Optional(Type.Boolean()),
+    store: Type.Optional(Type.Boolean()),
+  },
+  { title: 'ResponseRequest', additionalProperties: true },
+)
+/** As it was kept, which may be an upstream's own: nothing of it is held against a shape on its way out. */
+const StoredResponse = Type.Object(
+  { id: Type.String(), object: Type.Literal('response') },
+  { title: 'StoredResponse', additionalProperties: true, description: 'A `Response`, as it was answered.' },
+)
+const DeletedResponse = Type.Object(
+  { id: Type.String(), object: Type.Literal('response'), deleted: Type.Literal(true) },
+  { title: 'DeletedResponse' },
+)
+const InputItems = Type.Object(
+  {
+    ...listOf(Type.Object({}, { additionalProperties: true })).properties,
+    first_id: orNull(Type.String()),
+    last_id: orNull(Type.String()),
+  },
+  { title: 'InputItems' },
+)
+const ItemsQuery = Type.Object({
+  limit: Type.Optional(Type.String({ description: '1 to 100.' })),
+  order: Type.Optional(Type.String({ description: '`asc` or `desc`, which is the default.' })),
+  after: Type.Optional(Type.String({ description: 'The id of an item; the page begins behind it.' })),
+})
+
+interface Needs {
+  path: Generations
+  seals: Sealing
+  gateway: Pick<Gateway, 'full_fidelity'>
+}
+
+export const responseRoutes: Routes<Needs> = async (app, { path, seals, gateway }) => {
+  const storeOn = (db: Db) => responseStore(db, seals)
+
+  /** R74: there, and for this caller to see. */
+  async function kept(db: Db, caller: Caller, id: string) {
+    const response = found(await storeOn(db).find(caller.project_id, id), 'response', id)
+    if (!maySee(caller, response)) throw madeByAnother(`The response '${id}'`)
+    return response
+  }
+
+  await app.register(async (generate) => {
+    takeBodiesAsBytes(generate)
+    for (const [url, answered] of [
+      ['/v1/responses', Response],
+      ['/v2/responses', NativeResponse],
+    ] as const)
+      generate.post(
+        url,
+        {
+          config: generating,
+          bodyLimit: GENERATION_MAX_BYTES,
+          schema: {
+            tags,
+            summary: 'Create a response',
+            body: ResponseRequest,
+            response: { 200: wholeOrStreamed(answered, RESPONSE_EVENTS) },
+          },
+        },
+        (request, reply) => path.run('responses', request, reply),
+      )
+  })
+
+  app.get(
+    '/v1/responses/:response_id',
+    {
+      config: watch,
+      schema: { tags, summary: 'Retrieve a response', params: Params, response: { 200: StoredResponse } },
+    },
+    async ({ caller, params, db }) => (await kept(db, caller, params.response_id)).response,
+  )
+
+  app.delete(
+    '/v1/responses/:response_id',
+    {
+      config: manage,
+      schema: { tags, summary: 'Delete a response', params: Params, response: { 200: DeletedResponse } },
+    },
+    async ({ caller, params: { response_id: id }, db }) => {
+      await kept(db, caller, id)
+      found((await storeOn(db).remove(caller.project_id, id)) || undefined, 'response', id)
+      return { id, object: 'response' as const, deleted: true as const }
+    },
+  )
+
+  app.post(
+    '/v1/responses/:response_id/cancel',
+    {
+      config: manage,
+      schema: {
+        tags,
+        summary: 'Cancel a response',
+        description: 'Always refused: there are no background responses, so a response that is there has ended.',
+        params: Params,
+      },
+    },
+    async ({ caller, params, db }) => {
+      await kept(db, caller, params.response_id)
+      throw new Refusal('invalid_request', 'Only a background response can be cancelled, and this one has ended.')
+    },
+  )
+
+  app.get(
+    '/v1/responses/:response_id/input_items',
+    {
+      config: watch,
+      schema: {
+        tags,
+        summary: 'List what went in',
+        params: Params,
+        querystring: ItemsQuery,
+        response: { 200: InputItems },
+      },
+    },
+    async ({ caller, params: { response_id: id }, query, db }) => {
+      const page = readItemsPage(query)
+      const items = inputItems(await kept(db, caller, id), page, gateway.full_fidelity)
+      return { ...items, data: [...items.data] }
+    },
+  )
+
+  app.get(
+    '/v2/responses/:response_id',
+    {
+      config: watch,
+      schema: {
+        tags,
+        summary: 'Retrieve a response with how it came about',
+        params: Params,
+        response: { 200: StoredResponse },
+      },
+    },
+    async ({ caller, params, db }) => {
+      const { response, native } = await kept(db, caller, params.response_id)
+      return { ...response, ...native }
+    },
+  )
+
+  app.get(
+    '/v2/responses/:response_id/attempts',
+    {
+      config: watch,
+      schema: { tags, summary: 'List its attempts', params: Params, response: { 200: listOf(Attempt) } },
+    },
+    async ({ caller, params, db }) => {
+      const { native } = await kept(db, caller, params.response_id)
+      return list([...(native?.attempts ?? [])])
+    },
+  )
+}

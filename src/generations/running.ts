@@ -1,0 +1,37 @@
+// The generations under way in this process. A keyed one goes on after its client has left, so no connection tells of
+// it: whoever stops the process waits here.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CallKind } from '../providers/provider.ts'
+import type { Answer } from '../routing/choose-route.ts'
+import { generate } from './generate.ts'
+import type { Path } from './path.ts'
+import { type Asking, routeAnswer } from './route-for.ts'
+
+export type Generations = ReturnType<typeof running>
+
+export function running(path: Path) {
+  let under_way = 0
+  let onIdle: (() => void) | undefined
+
+  return {
+    async run(kind: CallKind, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      under_way++
+      try {
+        await generate(path, kind, request, reply)
+      } finally {
+        if (--under_way === 0) onIdle?.()
+      }
+    },
+
+    /** Resolves once nothing is being generated, for whoever has stopped new calls from coming. */
+    finished: (): Promise<void> =>
+      under_way === 0
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            onIdle = resolve
+          }),
+
+    /** What would happen, without calling anyone. */
+    explain: (asking: Asking): Promise<Answer> => routeAnswer(path, asking),
+  }
+}

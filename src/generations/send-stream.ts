@@ -1,0 +1,196 @@
+// An answer that is streamed: its bytes go on as they come, and what it cost is told behind them (R41). Failures, a
+// deadline that passes and a client that leaves are ends like the others: each is settled, and each is told.
+
+import type { OpenedStream } from '../answers/answer-stream.ts'
+import { NO_TOKENS, streamedTokens } from '../answers/token-counts.ts'
+import { wordsIn } from '../answers/upstream-reason.ts'
+import { brokenOff } from '../answers/upstream-verdict.ts'
+import { KEPT_STREAM_MAX_BYTES } from '../core/foreign.ts'
+import { GatheredParts } from '../core/gathered-parts.ts'
+import { Refusal } from '../core/refusal.ts'
+import {
+  type Headers,
+  HONORED,
+  honoredHeader,
+  MONEY_TRAILERS,
+  moneyHeaders,
+  TARGET_MET,
+} from '../headers/agent-headers.ts'
+import { tellTrouble } from '../http/answers.ts'
+import { UpstreamError } from '../providers/provider.ts'
+import type { Ending } from '../usage/usage-event.ts'
+import { type Bill, hasTurn, isStored, saidIn } from './bill.ts'
+import { ClientLeft } from './client.ts'
+import { isAway } from './deferred-writes.ts'
+import { aboutOf, brokenAttempts, cleared } from './failed-attempt.ts'
+import type { Generation } from './generation.ts'
+import { LateStream } from './late-stream.ts'
+import { headersOf, type Outcome, outcomeOf, withoutQos } from './outcome.ts'
+import { targetMet } from './qos.ts'
+import { billFor } from './send-whole.ts'
+import type { Settled } from './settle.ts'
+
+/** Read for a client that has left, at most: the usage comes last, and what was produced is charged by it. */
+const LEFT_MAX_BYTES = 1024 * 1024
+
+const EVENT_STREAM = 'text/event-stream; charset=utf-8'
+
+export async function sendStream(generation: Generation, stream: OpenedStream): Promise<void> {
+  const forwarding = new Forwarding(generation, stream)
+  try {
+    await forwarding.run()
+  } catch (error) {
+    stream.cancel()
+    await forwarding.late.asking
+    const { stop } = generation
+    // Who left has ended it, and so has who did not read until the time of the call was over.
+    const has_left = generation.isAbandoned() || isNotTaken(error)
+    const reason = has_left ? new ClientLeft('the client left', { cause: error }) : error
+    return endEarly(forwarding, stop.aborted ? stop.reason : reason)
+  }
+  stream.leave()
+  await endWell(forwarding)
+}
+
+const isNotTaken = (error: unknown) => error instanceof UpstreamError && error.failure === 'not_taken'
+
+/** A stream on its way to its client. */
+class Forwarding {
+  readonly generation: Generation
+  readonly stream: OpenedStream
+  readonly late: LateStream
+  readonly outcome: Outcome
+  readonly headers: Headers
+  /** The last word, which is sent once all is settled. */
+  last: Buffer | undefined = undefined
+  readonly #parts: GatheredParts | undefined
+  #left_bytes = 0
+
+  constructor(generation: Generation, stream: OpenedStream) {
+    const { call, path, reservation } = generation
+    this.generation = generation
+    this.stream = stream
+    this.late = new LateStream(generation, stream.frames)
+    this.outcome = outcomeOf(generation)
+    if (!this.late.is_promised) this.outcome.hints_honored = withoutQos(this.outcome.hints_honored)
+    this.headers = headersOf(this.outcome)
+    const is_kept = reservation || isStored(call) || (path.gateway.full_fidelity && hasTurn(call))
+    this.#parts = is_kept ? new GatheredParts() : undefined
+  }
+
+  async run(): Promise<void> {
+    const { generation, stream, late } = this
+    generation.client.begin(this.headers, trailersOf(generation))
+    this.last = await stream.forward((part) => this.#write(part))
+    await late.asking
+    if (generation.isAbandoned()) throw new ClientLeft('the client left')
+    if (late.isWaived) throw generation.stop.reason
+    if (this.last) this.#parts?.add(this.last)
+  }
+
+  #write(part: Buffer): void | Promise<void> {
+    const { client } = this.generation
+    if (client.left && this.generation.isAbandoned()) this.#left_bytes += part.length
+    if (this.#left_bytes > LEFT_MAX_BYTES) throw new ClientLeft('the client left')
+    this.#keep(part)
+    const { asking } = this.late
+    return asking ? asking.then(() => (this.late.isWaived ? undefined : client.write(part))) : client.write(part)
+  }
+
+  /** R77: what is to be kept lies in memory until it ends. */
+  #keep(part: Buffer): void {
+    this.#parts?.add(part)
+    if (this.#parts && this.#parts.bytes > KEPT_STREAM_MAX_BYTES) throw new UpstreamError('too_large')
+  }
+
+  /** All that was sent, where it is needed afterwards. */
+  body(): Buffer {
+    return this.#parts ? Buffer.concat(this.#parts.take()) : Buffer.alloc(0)
+  }
+
+  /** What the headers could not say yet (R82), or said and was not kept (R71). */
+  trailers(): Headers {
+    const { generation, outcome, late } = this
+    const trailers: Headers = {}
+    outcome.ttft_ms = generation.ttft_ms
+    outcome.target_met = targetMet(generation.call.hints, generation.ttft_ms)
+    if (generation.is_target_open) trailers[TARGET_MET] = String(outcome.target_met)
+    if (!late.isOutlived) return trailers
+    outcome.hints_at_end = withoutQos(outcome.hints_honored)
+    return Object.assign(trailers, outcome.hints_at_end && honoredHeader(outcome.hints_at_end))
+  }
+}
+
+/** The names of all that may come behind the body. */
+const trailersOf = ({ call, is_target_open }: Generation): string =>
+  [MONEY_TRAILERS, ...(is_target_open ? [TARGET_MET] : []), ...(call.deadline_at === undefined ? [] : [HONORED])].join(
+    ', ',
+  )
+
+async function endWell(forwarding: Forwarding): Promise<void> {
+  const { generation, stream, outcome, headers, last } = forwarding
+  const { call, path, target, reuse, client } = generation
+  const trailers = forwarding.trailers()
+  outcome.tokens = streamedTokens(call, stream.frames)
+  outcome.repeated_tokens_est = path.prompts.note(call, target, reuse?.chain)
+  const told = { 'content-type': EVENT_STREAM, ...headers, ...trailers }
+  const body = forwarding.body()
+  const said = await saidIn(call, body, path.gateway.full_fidelity)
+  const bill = billFor(generation, outcome, { headers: told, body, is_native: false, said })
+  const settled = await settleSurely(generation, bill)
+  client.end(Object.assign(settled ? moneyHeaders(settled) : {}, trailers), last)
+}
+
+/** R26, R47, R71: a client that left pays for what was produced; nobody pays for what we or the upstream broke off. */
+async function endEarly(forwarding: Forwarding, reason: unknown): Promise<void> {
+  const { generation, stream, outcome, late } = forwarding
+  const { call, path, target, reuse, client, request } = generation
+  const { frames } = stream
+  const has_left = reason instanceof ClientLeft
+  const is_late = reason instanceof Refusal && reason.kind === 'deadline_exceeded'
+  const ending: Ending = has_left ? 'client_left' : is_late ? 'deadline_exceeded' : 'upstream_failed'
+  const said = frames.failed()
+    ? await cleared(generation, target, (secret) => wordsIn(frames.error(), secret))
+    : undefined
+  const trailers = forwarding.trailers()
+  outcome.ending = ending
+  outcome.tokens = generation.ttft_ms === null ? NO_TOKENS : streamedTokens(call, frames)
+  outcome.repeated_tokens_est = path.prompts.note(call, target, reuse?.chain)
+  outcome.waived_micros = is_late ? late.waived_micros : 0
+  if (ending === 'upstream_failed') outcome.attempts = brokenAttempts(outcome.attempts, frames, reason, said)
+  // Nothing of it is kept: whoever asks again is served anew.
+  const bill: Bill = { ...billFor(generation, outcome, undefined), reservation: undefined }
+  const settled = await settleSurely(generation, bill)
+  await generation.giveBackKey()
+  if (has_left) return client.forget()
+  const told = Object.assign(settled ? moneyHeaders(settled) : {}, trailers)
+  const refusal = reason instanceof Refusal ? reason : brokenOff(target.provider, said, reason)
+  refusal.about = { said, has_event: true, ...aboutOf(target) }
+  tellTrouble(refusal, refusal, request)
+  if (stream.hasToldFailure()) return client.end(told) // the upstream has said so itself
+  client.fail(refusal, told)
+}
+
+/** The client already has these tokens: written later where the store is away, and then without a result. */
+async function settleSurely({ path, allowance }: Generation, bill: Bill): Promise<Settled | undefined> {
+  const { input, output } = bill.outcome.tokens
+  allowance.used(input + output)
+  // What has to wait keeps no answer in memory that nobody needs.
+  if (!bill.reservation) bill.answer = undefined
+  return path.deferred.surely(() => settleOrLetGo(path, bill))
+}
+
+/** What can never be written, because another process has taken over meanwhile, must not stay held either. */
+async function settleOrLetGo({ charges, deferred, slices, idempotency }: Generation['path'], bill: Bill) {
+  const { hold, reservation } = bill
+  try {
+    return await charges.settle(bill)
+  } catch (error) {
+    if (isAway(error)) throw error
+    await Promise.allSettled([
+      hold && deferred.surely(() => slices.release(hold)),
+      reservation && deferred.surely(() => idempotency.release(reservation)),
+    ])
+    throw error
+  }
+}

@@ -1,0 +1,75 @@
+// An answer that came whole: settled first, so that its headers say truly what it cost (R41, R42), then sent.
+
+import { whatWasRefused, withoutOtherCode } from '../answers/upstream-reason.ts'
+import { Refusal } from '../core/refusal.ts'
+import { type Bill, responseOf, saidIn, toldWith, turnOf } from './bill.ts'
+import { aboutOf } from './failed-attempt.ts'
+import type { Answered } from './first-answer.ts'
+import type { Generation } from './generation.ts'
+import { headersOf, type Outcome, outcomeOf } from './outcome.ts'
+import type { Settled } from './settle.ts'
+
+type Whole = Extract<Answered, { kind: 'whole' }>
+type ClientError = Extract<Answered, { kind: 'client_error' }>
+
+export async function sendWhole(generation: Generation, { content_type, body, tokens }: Whole): Promise<void> {
+  const { call, path, target, reuse } = generation
+  const outcome = outcomeOf(generation)
+  outcome.tokens = tokens
+  outcome.repeated_tokens_est = path.prompts.note(call, target, reuse?.chain)
+  const headers = headersOf(outcome)
+  headers['content-type'] = content_type || 'application/json'
+  const said = await saidIn(call, body, path.gateway.full_fidelity)
+  const answer = { headers, body, is_native: call.conversation?.surface === 'v2', said }
+  const settled = await settleNow(generation, billFor(generation, outcome, answer))
+  const { status, headers: told, body: sent } = settled.kept ?? toldWith(answer, outcome, settled)
+  generation.client.send(status, told, sent)
+}
+
+export function billFor(generation: Generation, outcome: Outcome, answer: Bill['answer']): Bill {
+  const { call, target, hold, reservation, path } = generation
+  const said = answer?.said
+  return {
+    spender: call.caller,
+    target,
+    hold,
+    outcome,
+    answer,
+    reservation,
+    turn: said && turnOf(call, said, outcome, path.gateway.full_fidelity),
+    response: said && responseOf(call, said),
+  }
+}
+
+/** Where the store is away, nobody is charged and the client is told so. */
+async function settleNow({ path, allowance }: Generation, bill: Bill): Promise<Settled> {
+  const { input, output } = bill.outcome.tokens
+  allowance.used(input + output)
+  try {
+    return await path.charges.settle(bill)
+  } catch (error) {
+    path.deferred.noteRefused(error)
+    throw error
+  }
+}
+
+/** An upstream's own 4xx, in its own words where clients know their form: never charged. */
+export async function sendUpstreamRefusal(generation: Generation, { status, body, said }: ClientError): Promise<void> {
+  await generation.giveBackHold()
+  await generation.giveBackKey()
+  const { envelope, reason } = whatWasRefused(body)
+  const refusal = upstreamRefused(status, reason)
+  const { target, attempts, request, client } = generation
+  refusal.about = { upstream_status: status, said, attempts, ...aboutOf(target) }
+  if (!envelope) throw refusal
+  const headers = headersOf(outcomeOf(generation))
+  request.noteRefused(refusal, { status, headers, ...envelope })
+  client.send(status, { 'content-type': 'application/json; charset=utf-8', ...headers }, withoutOtherCode(body))
+}
+
+const upstreamRefused = (status: number, reason: string | undefined) =>
+  new Refusal(
+    'invalid_request',
+    `The upstream refused this request with status ${status}${reason === undefined ? '.' : `: ${reason}`}`,
+    { by: 'upstream' },
+  )

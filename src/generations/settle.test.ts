@@ -1,0 +1,259 @@
+// R43, §8.2: charges that are written together are charges all the same: each once, each with its event, none undone by
+// a neighbour.
+import { expect, test } from 'vitest'
+import { NOON } from '../../test/support/clock.ts'
+import { ENGINE, withDb } from '../../test/support/databases.ts'
+import { projectIn } from '../../test/support/projects.ts'
+import { deferred, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
+import type { Hold } from '../budgets/budget.ts'
+import { budgetStore, type Spender } from '../budgets/budget-store.ts'
+import { slices } from '../budgets/slice-store.ts'
+import { newId } from '../core/ids.ts'
+import { sealing } from '../core/sealing.ts'
+import { holder, type IdempotencyStore, idempotencyStore, type Reservation } from '../idempotency/idempotency-store.ts'
+import { createKey } from '../keys/key.ts'
+import { keyStore } from '../keys/key-store.ts'
+import type { Target } from '../routing/target.ts'
+import { type Db, type Lasting, sql } from '../storage/db.ts'
+import { usageStore } from '../usage/usage-store.ts'
+import type { Bill } from './bill.ts'
+import { outcomeOf, type Went } from './outcome.ts'
+import { charges, type SettleNeeds } from './settle.ts'
+
+const SECRET = 'a secret for tests, 32 characters or more'
+const SEALS = sealing(SECRET)
+const ROUTE = { candidates: [], dropped: [], passed_over: [], alias_release_id: undefined }
+
+type Keep = ReturnType<SettleNeeds['idempotencyOn']>['keep']
+
+interface Owed {
+  trace_id?: string
+  hold?: Hold | undefined
+  reservation?: Reservation
+  bytes?: number
+}
+
+const reservationOf = (digest: string): Reservation => ({ digest, project_id: 'prj_1', key: digest, owner: 'one' })
+
+/** Of a target with a fee: what is owed is what we say. */
+function billOf(spender: Spender, micros: number, owed: Owed = {}): Bill {
+  const { trace_id = newId('trc'), hold, reservation, bytes } = owed
+  const caller = spender as Bill['spender']
+  const target = {
+    ...{ id: 'provider:up', provider: 'up', model: 'm', region: 'eu', profile: 'byoc_native' },
+    pricing: { kind: 'fee', micros },
+    dialling: {},
+  } as Target
+  const call = { caller, trace_id, endpoint: '/v1/chat/completions', model: 'm', received_at: NOON } as Went['call']
+  const outcome = outcomeOf({
+    ...{ call: { ...call, stream: false, is_keyed: false, ignored_fields: [] }, route: ROUTE, target, attempts: [] },
+    ...{ slot: undefined, clamped_to: undefined, ttft_ms: 1, reuse: undefined, is_target_open: false },
+  })
+  const answer =
+    bytes === undefined ? undefined : { headers: {}, body: Buffer.alloc(bytes), is_native: false, said: {} }
+  return { spender: caller, target, hold, outcome, answer, reservation, turn: undefined, response: undefined }
+}
+
+withDb((db) => {
+  const budgetsOn = (on: Db) => budgetStore(on, 'one')
+  function settling(on: Db = db(), keepOn: (tx: Db) => Keep = () => async () => true) {
+    const nobody = () => {}
+    const { settle } = charges({
+      ...{ db: on, now: () => NOON, seals: SEALS, slices: slices(on, 'one'), budgetsOn, usageOn: usageStore },
+      subscriptionsOn: () => ({ useTokens: async () => 0 }),
+      idempotencyOn: (tx) => ({ keep: keepOn(tx), ended: nobody }),
+      ...{ onWriteOff: nobody, onWaive: nobody },
+    })
+    return settle
+  }
+
+  async function spenderIn(project_id: string): Promise<Spender> {
+    const minted = createKey(project_id, { name: 'k' }, NOON)
+    await keyStore(db()).insert(minted, NOON)
+    return { project_id, key_id: minted.api_key.id }
+  }
+
+  /** What each transaction must outlive before its callers hear of it. */
+  function counting() {
+    const told: (Lasting | undefined)[] = []
+    const counted: Db = {
+      rows: (statement) => db().rows(statement),
+      transaction: (work, writing) => {
+        told.push(writing?.lasting)
+        return db().transaction(work, writing)
+      },
+    }
+    return { told, counted }
+  }
+
+  async function booksOf({ key_id, project_id }: Spender) {
+    const [row] = await db().rows(sql`
+      SELECT k.spent_micros AS key_spent, k.held_micros AS key_held, p.spent_micros AS spent, p.held_micros AS held,
+        (SELECT COUNT(*) FROM usage_event u WHERE u.key_id = k.id) AS events,
+        (SELECT CAST(COALESCE(SUM(u.charged_micros), 0) AS BIGINT) FROM usage_event u WHERE u.key_id = k.id) AS charged
+      FROM api_key k JOIN project p ON p.id = k.project_id WHERE k.id = ${key_id} AND p.id = ${project_id}`)
+    return row
+  }
+
+  test('R43 of fifty at once each is charged once, with its own event and its own settlement', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const settle = settling()
+    const settled = await Promise.all(Array.from({ length: 50 }, (_, n) => settle(billOf(spender, n))))
+    expect(settled.map((one) => one.charged_micros)).toEqual(Array.from({ length: 50 }, (_, n) => n))
+    const sum = (50 * 49) / 2
+    expect(await booksOf(spender)).toEqual({
+      key_spent: sum,
+      key_held: 0,
+      spent: sum,
+      held: 0,
+      events: 50,
+      charged: sum,
+    })
+  })
+
+  test('R43 they share transactions, and holds go with their charges', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const holds = await Promise.all(Array.from({ length: 20 }, () => budgetsOn(db()).hold(spender, 100, NOON)))
+    const { told, counted } = counting()
+    const settle = settling(counted)
+    await Promise.all(
+      holds.map((outcome) =>
+        settle(billOf(spender, 130, { hold: outcome.kind === 'held' ? outcome.hold : undefined })),
+      ),
+    )
+    expect(told.length).toBeLessThan(3)
+    expect(await booksOf(spender)).toEqual({
+      ...{ key_spent: 2_000, key_held: 0, spent: 2_000, held: 0, events: 20, charged: 2_000 },
+    })
+    expect(await db().rows(sql`SELECT id FROM budget_hold WHERE key_id = ${spender.key_id}`)).toEqual([])
+  })
+
+  test('R43 what a limit counts is on the disk before it is told; a charge without one is committed', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const outcome = await budgetsOn(db()).hold(spender, 100, NOON)
+    const { told, counted } = counting()
+    const settle = settling(counted)
+    await settle(billOf(spender, 5))
+    await settle(billOf(spender, 5, { hold: outcome.kind === 'held' ? outcome.hold : undefined }))
+    expect(told).toEqual(['committed', 'flushed'])
+  })
+
+  test('§8.2 one that cannot be written fails alone', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const settle = settling()
+    await settle(billOf(spender, 5, { trace_id: 'trc_twice' }))
+    const outcomes = await Promise.allSettled([
+      settle(billOf(spender, 7)),
+      settle(billOf(spender, 1_000, { trace_id: 'trc_twice' })),
+      settle(billOf(spender, 11)),
+    ])
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await booksOf(spender)).toMatchObject({ key_spent: 23, spent: 23, events: 3, charged: 23 })
+  })
+
+  test('§11 answers are kept together with their charges, and on the disk before they are told', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const { told, counted } = counting()
+    const settle = settling(counted, (tx) => async ({ digest }, { headers }) => {
+      await tx.rows(sql`INSERT INTO idempotency (digest, state, owner, process, expires_at)
+        VALUES (${digest}, 'kept', ${headers['agent-charged-micros'] ?? ''}, 'one', ${NOON})`)
+      return true
+    })
+    const keyed = (n: number) => billOf(spender, n, { reservation: reservationOf(`d${n}`), bytes: 10 })
+    await Promise.all(Array.from({ length: 20 }, (_, n) => settle(keyed(n))))
+    expect(told).toEqual(['flushed'])
+    expect(await booksOf(spender)).toMatchObject({ key_spent: 190, spent: 190, events: 20, charged: 190 })
+    const kept = await db().rows(sql`SELECT COUNT(*) AS kept FROM idempotency WHERE digest = 'd' || owner`)
+    expect(kept).toEqual([{ kept: 20 }])
+  })
+
+  test('§11 an answer that may not be kept is not charged, and its neighbours are', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const settle = settling(db(), () => async () => false) // another has kept its own meanwhile
+    const outcomes = await Promise.allSettled([
+      settle(billOf(spender, 7)),
+      settle(billOf(spender, 1_000, { reservation: reservationOf('e'), bytes: 10 })),
+      settle(billOf(spender, 11)),
+    ])
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await booksOf(spender)).toMatchObject({ key_spent: 18, spent: 18, events: 2, charged: 18 })
+  })
+
+  test('§11 what there is to seal and to send at once is bounded, and small answers do not wait for large', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const told_apart: Db = {
+      rows: (statement) => db().rows(statement),
+      transaction: (work, writing) => db().transaction((tx) => work({ ...tx }), writing),
+    }
+    const batches = new Map<Db, number[]>()
+    const settle = settling(told_apart, (tx) => async (_reservation, { body }) => {
+      batches.set(tx, [...(batches.get(tx) ?? []), body.length])
+      return true
+    })
+    const sizes = [16_000_000, 3_000_000, 900_000, 200_000, 600_000, 10]
+    const keyed = (bytes: number, n: number) => billOf(spender, 1, { reservation: reservationOf(`f${n}`), bytes })
+    await Promise.all(sizes.map((bytes, n) => settle(keyed(bytes, n))))
+    const found = [...batches.values()].sort(([a = 0], [b = 0]) => a - b)
+    expect(found).toEqual([[200_000, 10], [600_000], [3_000_000, 900_000], [16_000_000]])
+    expect(await booksOf(spender)).toMatchObject({ key_spent: 6, events: 6 })
+  })
+
+  /** Two reservations, told in the order opposite to that of their rows. */
+  async function reserveTwo(store: IdempotencyStore): Promise<Reservation[]> {
+    const taken: Reservation[] = []
+    for (const id of ['a', 'z']) {
+      const outcome = await store.reserve({ digest: `${id} ${newId('hld')}`, project_id: 'prj_1', key: id }, NOON)
+      if (outcome.kind === 'taken') taken.push(outcome.reservation)
+    }
+    return taken.reverse()
+  }
+
+  if (ENGINE === 'postgres')
+    test('R22 keeping and renewing the same rows at the same moment wait for each other, never both', async () => {
+      const [tampering, spender]: [Tampering, Spender] = [{}, await spenderIn(await projectIn(db()))]
+      const handlers = holder('one')
+      const on = (on: Db) => idempotencyStore(on, SEALS, handlers)
+      const reservations = await reserveTwo(on(db()))
+      const [first, go] = [deferred(), deferred()]
+      const written: string[] = []
+      const settle = settling(db(), (tx) => async (one, answer, now) => {
+        if (written.push('keep') > 1) await go.promise
+        const kept = await on(tx).keep(one, answer, now)
+        first.resolve()
+        return kept
+      })
+      const bills = reservations.map((reservation) => billOf(spender, 1, { reservation, bytes: 10 }))
+      const settled = Promise.all(bills.map(settle))
+      await first.promise
+      tampering.rows = (statement, run) => {
+        written.push('renew')
+        return run(statement)
+      }
+      const renewed = on(tamperedDb(db(), tampering)).renewAll(NOON)
+      await expect.poll(waiting).toBe(1)
+      go.resolve()
+      await Promise.all([settled, renewed])
+      expect(written).toEqual(['keep', 'keep', 'renew', 'renew']) // none of them twice: no deadlock undid any
+    })
+
+  /** How many transactions wait for somebody else's row of this table. */
+  async function waiting(): Promise<number> {
+    const [row] = await db().rows<{ waiting: number }>(sql`
+      SELECT COUNT(DISTINCT w.pid) AS waiting FROM pg_locks w JOIN pg_locks r ON r.pid = w.pid
+      WHERE NOT w.granted AND r.relation = 'idempotency'::regclass`)
+    return row?.waiting ?? 0
+  }
+
+  test('§8.2 planted: neighbours that are written again although the batch was not undone are found', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    // Every statement for itself: what was written before the failure stays.
+    const torn: Db = {
+      rows: (statement) => db().rows(statement),
+      transaction: (work) => work({ ...torn, tryLock: async () => true }),
+    }
+    const settle = settling(torn)
+    await settle(billOf(spender, 5, { trace_id: 'trc_torn' }))
+    await Promise.allSettled([settle(billOf(spender, 7)), settle(billOf(spender, 1_000, { trace_id: 'trc_torn' }))])
+    expect(await booksOf(spender)).not.toMatchObject({ key_spent: 12, spent: 12, events: 2, charged: 12 })
+  })
+})

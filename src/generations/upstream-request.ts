@@ -1,0 +1,55 @@
+// What goes out to a target: the client's bytes with only those fields changed that must be, and headers that tell the
+// data plane what the caller asked for, in both spellings (§10.1; the endpoint picker renamed its headers).
+import { hash } from 'node:crypto'
+import { spliceFields } from '../core/json-splice.ts'
+import type { Target } from '../routing/target.ts'
+import type { Call } from './call.ts'
+
+export function bodyFor(call: Call, target: Target, clamp_output_to: number | undefined): Buffer {
+  const fields: Record<string, unknown> = {}
+  if (target.model !== call.model) fields.model = target.model
+  if (clamp_output_to !== undefined) fields[limitName(call, target)] = clamp_output_to
+  // Without it a stream would not say what it cost. What only we asked for is taken out again.
+  const { stream_options = null } = call.json
+  const isAsked = call.stream && call.kind !== 'responses' && !call.wants_usage
+  if (isAsked && typeof stream_options === 'object' && !Array.isArray(stream_options))
+    fields.stream_options = { ...stream_options, include_usage: true }
+  return spliceFields({ bytes: call.body, json: call.json }, fields)
+}
+
+function limitName({ kind }: Call, target: Target): string {
+  if (kind === 'responses') return 'max_output_tokens'
+  return kind === 'chat' ? chatLimitName(target) : 'max_tokens'
+}
+
+/** Models that reason before they speak, wherever they are served: o1, o3-mini, openai/gpt-5.4, ft:o4-mini:… */
+const REASONING = /(?:^|[/:])(?:o[1-9]\d*|gpt-[5-9]|gpt-[1-9]\d)(?![a-z0-9])/i
+
+/** R76: OpenAI's own API and its reasoning models refuse max_tokens; most others know nothing else. */
+export function chatLimitName({ model, dialling }: Target): 'max_tokens' | 'max_completion_tokens' {
+  const { output_limit_field, responses_native } = dialling
+  return output_limit_field ?? (responses_native || REASONING.test(model) ? 'max_completion_tokens' : 'max_tokens')
+}
+
+export function headersFor(call: Call, target: Target): Record<string, string> {
+  const headers: Record<string, string> = { 'x-request-id': call.trace_id }
+  if (target.profile !== 'byoc_epp' && target.profile !== 'byoc_native') return headers
+  if (call.session_id) headers['x-session-id'] = sendable(call.session_id)
+  if (target.profile === 'byoc_native') return headers
+  const qos = call.hints?.qos
+  inBothSpellings(headers, 'inference-objective', qos?.class ?? 'standard')
+  inBothSpellings(headers, 'inference-fairness-id', hash('sha256', call.caller.project_id, 'hex').slice(0, 16))
+  if (qos?.target_ttft_ms !== undefined) {
+    headers['x-llm-d-slo-ttft-ms'] = String(qos.target_ttft_ms)
+    headers['x-slo-ttft-ms'] = String(qos.target_ttft_ms)
+  }
+  return headers
+}
+
+/** Clients name their sessions as they like; what no header can hold goes along by its hash (T-87). */
+const sendable = (name: string) => (/^[!-~]+$/.test(name) ? name : hash('sha256', name, 'hex').slice(0, 32))
+
+function inBothSpellings(headers: Record<string, string>, name: string, value: string): void {
+  headers[`x-llm-d-${name}`] = value
+  headers[`x-gateway-${name}`] = value
+}

@@ -1,0 +1,207 @@
+// Backup and restore, on whichever engine this run is for.
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ENGINE } from '../../test/support/databases.ts'
+import { newSettings } from '../../test/support/settings.ts'
+import { systemClock } from '../core/clock.ts'
+import { hashKey } from '../keys/key.ts'
+import { keyStore } from '../keys/key-store.ts'
+import type { Config } from '../start/config.ts'
+import { openStore } from '../start/open-store.ts'
+import { lockFolder, storeFile } from '../storage/data-folder.ts'
+import { backUp, restore } from './backup.ts'
+import { createProject } from './operate.ts'
+
+const { env } = process
+// PostgreSQL's binaries from npm come without pg_dump; with any other installation the whole suite runs.
+const hasTools = ENGINE === 'sqlite' || !spawnSync('pg_dump', ['--version']).error
+
+let projects = 0
+const found = async (config: Config) =>
+  (await createProject(config, { name: 'home', owner_email: `a${++projects}@example.com`, verified: true })).key
+
+async function knows(config: Config, key: string): Promise<boolean> {
+  const { db } = await openStore(config, systemClock)
+  const holder = await keyStore(db).findHolder(hashKey(key), systemClock.now())
+  await db.close()
+  return holder !== undefined
+}
+
+/** Beside the data folder, in the test's own folder. */
+const beside = (config: Config, name: string) => join(dirname(config.data_dir), name)
+
+describe.skipIf(!hasTools)(ENGINE, () => {
+  test('§4 a backup holds what was there when it was taken, and nothing that came after', async () => {
+    const config = await newSettings()
+    const before = await found(config)
+    const file = beside(config, "monday's")
+    // Taken while somebody has the store open, as a server would.
+    const { db } = await openStore(config, systemClock)
+    expect(await backUp(config, file, false, env)).toBe(statSync(file).size)
+    await db.close()
+    const after = await found(config)
+
+    await restore(config, file, env)
+    expect([await knows(config, before), await knows(config, after)]).toEqual([true, false])
+    await restore(config, file, env)
+    expect(await knows(config, before)).toBe(true)
+  })
+
+  test('§4 a backup is restored into an empty place, and wants its secret there', async () => {
+    const config = await newSettings()
+    const key = await found(config)
+    const file = beside(config, 'b')
+    await backUp(config, file, false, env)
+    const elsewhere = await newSettings()
+    await restore(elsewhere, file, env)
+    await expect(knows(elsewhere, key)).rejects.toThrow('sealed with another secret')
+    const secret = readFileSync(join(config.data_dir, 'secret'), 'utf8')
+    expect(await knows({ ...elsewhere, secret }, key)).toBe(true)
+  })
+
+  test('§4 a backup is for its owner alone, and leaves nothing half written', async () => {
+    const config = await newSettings()
+    await found(config)
+    const file = beside(config, 'b')
+    await backUp(config, file, false, env)
+    expect((statSync(file).mode & 0o777).toString(8)).toBe('600')
+    expect(readdirSync(dirname(file)).sort()).toEqual(['b', 'data'])
+  })
+
+  test('§4 a file that is there is replaced only when told so', async () => {
+    const config = await newSettings()
+    await found(config)
+    const file = beside(config, 'mine')
+    writeFileSync(file, 'precious')
+    await expect(backUp(config, file, false, env)).rejects.toThrow(/mine exists\. Give --force/)
+    expect(readFileSync(file, 'utf8')).toBe('precious')
+    await backUp(config, file, true, env)
+    await restore(config, file, env)
+    await expect(backUp(config, beside(config, 'no/where'), false, env)).rejects.toThrow(/^There is no folder/)
+  })
+
+  test('§4 what is not a sound backup is refused, and the store stays as it was', async () => {
+    const config = await newSettings()
+    const key = await found(config)
+    const file = beside(config, 'wrong')
+    for (const contents of ['', 'garbage', randomBytes(20_000)]) {
+      writeFileSync(file, contents)
+      await expect(restore(config, file, env)).rejects.toMatchObject({ name: 'OperationError' })
+    }
+    expect(await knows(config, key)).toBe(true)
+    expect(readdirSync(config.data_dir).filter((name) => /^\.|before/.test(name))).toEqual([])
+  })
+
+  // Guards against a store that is replaced under a server which goes on with the old one.
+  test('§4 nothing is restored while somebody serves the store', async () => {
+    const config = await newSettings()
+    await found(config)
+    const file = beside(config, 'b')
+    await backUp(config, file, false, env)
+    const after = await found(config)
+    const { db } = await openStore(config, systemClock)
+    const { unlock } = lockFolder(config.data_dir)
+    await expect(restore(config, file, env)).rejects.toThrow(/^Another switchyard/)
+    unlock()
+    await db.close()
+    expect(await knows(config, after)).toBe(true)
+  })
+})
+
+if (ENGINE === 'postgres') {
+  test('§4 without its programs on PATH, PostgreSQL is neither backed up nor restored, and the message says why', async () => {
+    const config = await newSettings()
+    await found(config)
+    const file = beside(config, 'b')
+    const nowhere = { ...env, PATH: '/nowhere' }
+    await expect(backUp(config, file, false, nowhere)).rejects.toThrow(
+      /^pg_dump was not found on PATH.*postgresql-client/,
+    )
+    expect(existsSync(file)).toBe(false)
+    writeFileSync(file, 'x')
+    await expect(restore(config, file, nowhere)).rejects.toThrow(/^pg_restore was not found on PATH/)
+  })
+
+  test('§4 a database without a store is not backed up', async () => {
+    const config = await newSettings()
+    await expect(backUp(config, beside(config, 'b'), false, env)).rejects.toThrow(/^There is no Switchyard store/)
+    expect(readdirSync(dirname(config.data_dir))).toEqual([])
+  })
+
+  // Guards against a password that anybody on the machine could read in the list of processes.
+  test('§4 the password goes to pg_dump in its environment, not among its arguments', async () => {
+    const config = await newSettings()
+    await found(config)
+    const url = new URL(config.database_url ?? '')
+    url.password ||= 'pass word'
+    const bin = beside(config, 'bin')
+    const seen = beside(config, 'seen')
+    mkdirSync(bin)
+    writeFileSync(join(bin, 'pg_dump'), `#!/bin/sh\necho "$PGPASSWORD | $*" > ${seen}\n`, { mode: 0o755 })
+    const tools = { ...env, PATH: `${bin}:${env.PATH}` }
+    await backUp({ ...config, database_url: url.href }, beside(config, 'b'), false, tools)
+    const [password, args] = readFileSync(seen, 'utf8').split(' | ')
+    expect(password).toBe(decodeURIComponent(url.password))
+    expect(args).toMatch(/^--dbname=postgres\S+ --no-password --format=custom/)
+    expect(args).not.toContain(url.password)
+  })
+}
+
+if (ENGINE === 'sqlite') {
+  test('§4 the store that was there before is kept beside', async () => {
+    const config = await newSettings()
+    await found(config)
+    const file = beside(config, 'b')
+    await backUp(config, file, false, env)
+    const after = await found(config)
+    const { kept = '' } = await restore(config, file, env)
+    // The way back is the same command.
+    await restore(config, kept, env)
+    expect(await knows(config, after)).toBe(true)
+  })
+
+  test('§4 one damaged page is found before anything is replaced', async () => {
+    const config = await newSettings()
+    const key = await found(config)
+    const file = beside(config, 'b')
+    await backUp(config, file, false, env)
+    const damaged = readFileSync(file)
+    randomBytes(4_096).copy(damaged, 4_096 * 3)
+    writeFileSync(file, damaged)
+    await expect(restore(config, file, env)).rejects.toThrow(
+      /b is not a sound backup of a Switchyard store: .*Nothing was/,
+    )
+    expect(await knows(config, key)).toBe(true)
+  })
+
+  test('§4 a damaged store, with a journal left behind, does not stand in the way of a good backup', async () => {
+    const config = await newSettings()
+    const key = await found(config)
+    const file = beside(config, 'b')
+    await backUp(config, file, false, env)
+    for (const part of ['', '-wal']) writeFileSync(storeFile(config.data_dir) + part, randomBytes(20_000))
+    await restore(config, file, env)
+    expect(await knows(config, key)).toBe(true)
+  })
+
+  // Such a copy looks whole, but its last transactions are in the other file.
+  test('§4 the bare copy of a store in use is refused', async () => {
+    const config = await newSettings()
+    await found(config)
+    const { db } = await openStore(config, systemClock)
+    const file = beside(config, 'copy')
+    cpSync(storeFile(config.data_dir), file)
+    writeFileSync(`${file}-wal`, 'frames')
+    await db.close()
+    await expect(restore(config, file, env)).rejects.toThrow(/copy is a store in use/)
+  })
+
+  test('§4 a folder without a store is not made one by backing it up', async () => {
+    const config = await newSettings()
+    await expect(backUp(config, beside(config, 'b'), false, env)).rejects.toThrow(/^There is no store in /)
+    expect(existsSync(config.data_dir)).toBe(false)
+  })
+}

@@ -1,0 +1,65 @@
+// A /v1/responses or /v2/responses request with what came before it: read, chained, and ready for any upstream.
+import { newId } from '../core/ids.ts'
+import type { JsonBody } from '../core/json-bytes.ts'
+import { jsonBytes } from '../core/json-writing.ts'
+import { keptInput } from './response-items.ts'
+import type { ResponseIds, ResponseObject } from './response-object.ts'
+import { type Item, isObject, type ResponseRequest, readResponseRequest } from './response-request.ts'
+import type { MayUse, ResponseStore } from './response-store.ts'
+
+export interface Conversation {
+  surface: 'v1' | 'v2'
+  request: ResponseRequest
+  /** What previous_response_id leads to, oldest first. */
+  history: readonly Item[]
+  ids: ResponseIds
+}
+
+/** Where in the store a chain is found. */
+export interface Chains extends Pick<ResponseStore, 'history' | 'resolved'> {
+  /** R78: rejects where the project has as many as it may. */
+  mayStore(project_id: string, now: number): Promise<void>
+}
+
+interface Asking {
+  surface: Conversation['surface']
+  project_id: string
+  now: number
+  /** R74: what another key made is no conversation of the caller's to go on with. */
+  mayUse: MayUse
+}
+
+export async function readConversation(json: unknown, chains: Chains, asking: Asking): Promise<Conversation> {
+  const { surface, project_id, now, mayUse } = asking
+  const asked = readResponseRequest(json, surface)
+  if (asked.store) await chains.mayStore(project_id, now)
+  const { previous_response_id } = asked
+  const history = previous_response_id === null ? [] : await chains.history(project_id, previous_response_id, mayUse)
+  const request = { ...asked, input: await chains.resolved(project_id, asked.input, mayUse) }
+  return { surface, request, history, ids: { response_id: newId('resp'), created_at_s: Math.floor(now / 1_000) } }
+}
+
+/** The chain lives with us, so an upstream gets all of it at once. Without one, the bytes go on as they came. */
+export function selfContained({ bytes, json }: JsonBody, conversation: Conversation): JsonBody | Promise<JsonBody> {
+  const { request, history } = conversation
+  return request.previous_response_id === null ? { bytes, json } : written()
+
+  async function written(): Promise<JsonBody> {
+    const { previous_response_id: _ours, ...rest } = json as Record<string, unknown>
+    const whole = { ...rest, input: [...history, ...request.input] }
+    return { bytes: await jsonBytes(whole, bytes.length + history.length * ITEM_BYTES), json: whole }
+  }
+}
+
+/** An item is a few hundred bytes, or many: where there are several, nobody knows before they are written. */
+const ITEM_BYTES = 32 * 1024
+
+/** As it is kept: under the caller's chain, which an upstream that got everything at once knows nothing of. */
+export function keptForm(
+  answered: unknown,
+  { request }: Conversation,
+): { response: ResponseObject; input: Item[] } | undefined {
+  if (!isObject(answered) || typeof answered.id !== 'string') return undefined
+  const response = { ...answered, previous_response_id: request.previous_response_id } as unknown as ResponseObject
+  return { response, input: keptInput(request.input, answered.id) }
+}

@@ -1,0 +1,204 @@
+// switchyard.yaml: providers, prices, limits. Checked as a whole; what is wrong is told with its line and its field.
+import { readFileSync } from 'node:fs'
+import { type Static, Type } from 'typebox'
+import { Check, Clean, Default, Errors } from 'typebox/value'
+import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import { type Patience, USUAL_PATIENCE } from '../answers/stream-patience.ts'
+import { MICROS_OF_A_DAY, PCT_OF_A_DAY } from '../budgets/waiver.ts'
+import { type Shares, SharesShape } from '../capacity/slot-share.ts'
+import { parseCidr } from '../core/ip-address.ts'
+import { describeInvalid } from '../http/validation-messages.ts'
+import { type Limits, LimitsShape } from '../limits/policy.ts'
+import { type Quotas, QuotasShape } from '../limits/quota.ts'
+import { type OperatorAlias, OperatorAliasShape, operatorAlias } from '../models/operator-alias.ts'
+import { type ProviderSettings, ProviderShape, providerSettings } from '../providers/provider-config.ts'
+import { SettingError, secretOf } from './config.ts'
+
+const closed = { additionalProperties: false, default: {} }
+const Micros = Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 })
+
+const PAUSE_MAX_MS = 600_000
+const Pause = (minimum: number, name: keyof Patience) =>
+  Type.Integer({ minimum, maximum: PAUSE_MAX_MS, default: USUAL_PATIENCE[name] })
+
+const FileShape = Type.Object(
+  {
+    providers: Type.Array(ProviderShape, { default: [], maxItems: 100 }),
+    aliases: Type.Array(OperatorAliasShape, { default: [], maxItems: 1_000 }),
+    limits: LimitsShape,
+    quotas: QuotasShape,
+    shares: SharesShape,
+    fees: Type.Object({ byok_micros: Micros, byoc_micros: Micros }, closed),
+    deadlines: Type.Object(
+      {
+        waiver_micros: Type.Integer({ minimum: 0, maximum: 1_000_000_000_000, default: MICROS_OF_A_DAY }),
+        waiver_pct: Type.Integer({ minimum: 0, maximum: 100, default: PCT_OF_A_DAY }),
+      },
+      closed,
+    ),
+    retention: Type.Object({ full_fidelity: Type.Boolean({ default: false }) }, closed),
+    streams: Type.Object(
+      {
+        headers_after_ms: Pause(0, 'headers_after_ms'),
+        headers_latest_ms: Pause(1, 'headers_latest_ms'),
+        comment_every_ms: Pause(10, 'comment_every_ms'),
+      },
+      closed,
+    ),
+    networks: Type.Object({ allow: Type.Array(Type.String(), { default: [], maxItems: 100 }) }, closed),
+  },
+  closed,
+)
+type FileShape = Static<typeof FileShape>
+
+export interface FileSettings {
+  /** Listed order is the order of preference for a model. */
+  providers: readonly ProviderSettings[]
+  /** R83: for all projects. */
+  aliases: readonly OperatorAlias[]
+  limits: Limits
+  /** R70: how many of a thing a project may have. */
+  quotas: Quotas
+  /** R78: what projects are to have of a target's slots beside others. */
+  shares: Shares
+  /** R42: what a generation costs on paths that the customer pays for. */
+  fees: FileShape['fees']
+  /** Whether input items and session contents are kept for reading back. */
+  full_fidelity: boolean
+  /** R82: how long a stream may be silent towards its client. */
+  streams: Patience
+  /** R71: how much deadlines may make free of charge, for each project and day. */
+  deadlines: FileShape['deadlines']
+  /** R12: private networks in which customers' clusters may be dialled. */
+  allow_cidrs: readonly string[]
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+export function readConfigFile(path: string, env: Env): FileSettings {
+  return parseConfig(readFileSync(path, 'utf8'), path, env)
+}
+
+/** What stands without a file: every default, and no provider. */
+export const noConfigFile = (): FileSettings => parseConfig('{}', 'the defaults', {})
+
+export function parseConfig(text: string, path: string, env: Env): FileSettings {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const problems: Problem[] = []
+  const tell = (line: number, message: string) => void problems.push({ line, message })
+  for (const { pos, message } of document.errors) tell(lines.linePos(pos[0]).line, `${message}.`)
+  refuseWith(problems, path) // what is no YAML has no fields to look at
+
+  const unset = new Set<string>() // of a field whose variable is missing, nothing more is known
+  const wrong = (pointer: string, message: string) =>
+    unset.has(pointer) || tell(lines.linePos(offsetOf(document, pointer)).line, `${message}.`)
+  const values = substituted(document.toJS() ?? {}, '', (pointer, name) => {
+    const value = secretOf(env, name)
+    if (value !== undefined) return value
+    wrong(pointer, `the variable ${name} is not set`)
+    unset.add(pointer)
+    return ''
+  })
+  const filled = Default(FileShape, values) as FileShape
+  for (const finding of findingsOf(filled)) wrong(finding.instancePath, describeInvalid([finding]).slice(0, -1))
+  const settings = settingsOf(filled, wrong)
+  refuseWith(problems, path)
+  return settings as FileSettings
+}
+
+interface Problem {
+  line: number
+  message: string
+}
+
+/** All of them at once, in the order of the file: who mends one after the other runs this as often. */
+function refuseWith(problems: readonly Problem[], path: string): void {
+  if (problems.length === 0) return
+  const inOrder = [...problems].sort((a, b) => a.line - b.line)
+  const told = new Set(inOrder.map(({ line, message }) => `${path}:${line}: ${message}`))
+  throw new SettingError([...told].join('\n'))
+}
+
+/** Where a field stands: its name where it has one, for a value may begin lines below. */
+function offsetOf(document: Document, pointer: string): number {
+  let node: unknown = document.contents
+  let offset = isNode(node) ? (node.range?.[0] ?? 0) : 0
+  for (const part of pointer.split('/').slice(1)) {
+    const pair = isMap(node) ? node.items.find(({ key }) => isScalar(key) && String(key.value) === part) : undefined
+    const named: unknown = isSeq(node) ? node.items[Number(part)] : pair?.key
+    node = isSeq(node) ? named : pair?.value
+    if (isNode(named)) offset = named.range?.[0] ?? offset
+  }
+  return offset
+}
+
+/** A name that nobody knows is most often the misspelling of one that is missing: then only the first is told. */
+function findingsOf(filled: unknown): Finding[] {
+  if (Check(FileShape, filled)) return []
+  const findings = [...Errors(FileShape, filled)].filter(({ keyword }) => keyword !== 'additionalProperties')
+  const misspelled = new Set(findings.filter(({ keyword }) => keyword === 'boolean').map(parentOf))
+  return findings.filter((one) => one.keyword !== 'required' || !misspelled.has(one.instancePath))
+}
+
+type Finding = ReturnType<typeof Errors>[number]
+
+const parentOf = ({ instancePath }: Finding) => instancePath.slice(0, instancePath.lastIndexOf('/'))
+
+const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+
+/** ${NAME} in any text, so that no secret need stand in the file. */
+function substituted(value: unknown, pointer: string, variable: (pointer: string, name: string) => string): unknown {
+  if (typeof value === 'string') return value.replace(VARIABLE, (_whole, name) => variable(pointer, name))
+  if (Array.isArray(value)) return value.map((one, index) => substituted(one, `${pointer}/${index}`, variable))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, substituted(one, `${pointer}/${key}`, variable)]),
+  )
+}
+
+type Wrong = (pointer: string, message: string) => void
+
+/** What no shape can say. Parts whose shape is wrong are left out; of them something has been told already. */
+function settingsOf(file: FileShape, wrong: Wrong): FileSettings | undefined {
+  const { limits, fees, deadlines, retention, streams, networks } = file
+  const providers = Array.isArray(file.providers) ? file.providers : []
+  for (const [index, provider] of providers.entries())
+    if (providers.findIndex((one) => one?.id === provider?.id) !== index)
+      wrong(`/providers/${index}/id`, `'${provider?.id}' is there twice`)
+  const settings = providers.flatMap((provider, index) => {
+    const known = Clean(ProviderShape, structuredClone(provider)) // a misspelled field hides no other mistake
+    if (!Check(ProviderShape, known)) return []
+    return providerSettings(known, (field, message) =>
+      wrong(`/providers/${index}${field}`, `providers[${index}]: ${message}`),
+    )
+  })
+  for (const [index, network] of (Array.isArray(networks?.allow) ? networks.allow : []).entries())
+    if (!parseCidr(String(network)))
+      wrong(`/networks/allow/${index}`, `'networks.allow[${index}]' must be like 10.0.0.0/8 or fd00::/8`)
+  if (!Check(FileShape, file)) return undefined
+  return {
+    providers: settings,
+    aliases: aliasesOf(file, settings, wrong),
+    limits,
+    quotas: file.quotas,
+    shares: file.shares,
+    fees,
+    full_fidelity: retention.full_fidelity,
+    streams,
+    deadlines,
+    allow_cidrs: networks.allow,
+  }
+}
+
+function aliasesOf({ aliases }: FileShape, providers: readonly ProviderSettings[], wrong: Wrong): OperatorAlias[] {
+  return aliases.map((alias, index) => {
+    const at = (field: string, message: string) =>
+      wrong(
+        `/aliases/${index}/${field}`,
+        `'aliases[${index}].${field.replace(/\/(\d+)/, '[$1]').replaceAll('/', '.')}': ${message}`,
+      )
+    if (aliases.findIndex((one) => one.name === alias.name) !== index) at('name', `'${alias.name}' is there twice`)
+    return operatorAlias(alias, providers, at)
+  })
+}

@@ -1,0 +1,299 @@
+// Every setting: its name, what it means, its default and its bounds. A bad one stops the start with one line that
+// names it and what it must be. The table in docs/OPERATIONS.md is checked against SETTINGS.
+import { existsSync, readFileSync } from 'node:fs'
+import { type Cidr, parseCidr } from '../core/ip-address.ts'
+import { isOperatorForm } from '../keys/key.ts'
+import { parseNoProxy } from '../providers/outbound-proxy.ts'
+
+export class SettingError extends Error {
+  override readonly name = 'SettingError'
+}
+
+interface Setting<T> {
+  meaning: string
+  default: string
+  /** It holds a secret: NAME_FILE may name a file that has it instead. */
+  secret?: true
+  /** The value for a text that was given, or for undefined where it was not. */
+  read(text: string | undefined): T
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+const SECRET_LENGTH_MIN = 32
+const SIGN_UP_MODES = ['open', 'invited'] as const
+
+export const SETTINGS = {
+  HOST: {
+    meaning: 'Address to listen on.',
+    default: '127.0.0.1',
+    read: (text = '127.0.0.1') => text,
+  },
+  PORT: {
+    meaning: 'Port to listen on; 0 takes a free one.',
+    default: '8080',
+    read: (text = '8080') => integer(text, 0, 65_535),
+  },
+  SWITCHYARD_DATA_DIR: {
+    meaning: 'Folder of the embedded store and of the server secret.',
+    default: './data',
+    read: (text = './data') => text,
+  },
+  DATABASE_URL: {
+    secret: true,
+    meaning: 'A PostgreSQL, 15 or later, instead of the embedded store: `postgres://user:password@host/database`.',
+    default: 'unset',
+    read: (text) => {
+      if (text !== undefined && !/^postgres(ql)?:\/\//.test(text))
+        throw mustBe('begin with postgres:// or postgresql://')
+      return text
+    },
+  },
+  REDIS_URL: {
+    secret: true,
+    meaning:
+      'A Redis, 7 or later, or a Valkey, in which the replicas of one PostgreSQL count rates together: ' +
+      '`redis://user:password@host:6379/0`, or `rediss://` for TLS.',
+    default: 'unset: each process counts by itself',
+    read: (text) => {
+      if (text !== undefined && !isRedisUrl(text))
+        throw mustBe('have the form redis://user:password@host:6379/0, or rediss:// for TLS')
+      return text
+    },
+  },
+  SWITCHYARD_SECRET: {
+    secret: true,
+    meaning: 'Seals kept responses and credentials; the same on every replica. At least 32 characters.',
+    default: 'made once, kept in the data folder with mode 0600',
+    read: (text) => {
+      if (text !== undefined && text.length < SECRET_LENGTH_MIN)
+        throw mustBe(`have at least ${SECRET_LENGTH_MIN} characters`)
+      return text
+    },
+  },
+  SWITCHYARD_BOOTSTRAP_KEY: {
+    secret: true,
+    meaning: 'The admin key that the first start gives the first project, for automation.',
+    default: 'made, printed once',
+    read: (text) => {
+      if (text !== undefined && !isOperatorForm(text))
+        throw mustBe('begin with svc_live_, followed by at least 32 visible ASCII characters')
+      return text
+    },
+  },
+  SWITCHYARD_TRUSTED_PROXIES: {
+    meaning: 'Proxies in front, as CIDRs: `10.0.0.0/8,fd00::/8`. Only they are believed for whom they forward.',
+    default: 'none',
+    read: (text = '') => cidrs(text),
+  },
+  SWITCHYARD_CONFIG: {
+    meaning: 'A YAML file for providers, prices and limits.',
+    default: '`./switchyard.yaml` if there',
+    read: (text) => {
+      if (text !== undefined && !existsSync(text)) throw mustBe('name a file that exists')
+      return text ?? (existsSync('./switchyard.yaml') ? './switchyard.yaml' : undefined)
+    },
+  },
+  OPENAI_API_KEY: {
+    secret: true,
+    meaning: 'Without a file, this alone makes a live gateway to OpenAI.',
+    default: 'unset',
+    read: (text) => text,
+  },
+  OPENAI_BASE_URL: {
+    meaning: 'Where that gateway goes instead: anything that speaks the OpenAI protocol.',
+    default: '`https://api.openai.com/v1`',
+    read: (text) => {
+      if (text !== undefined && !/^https?:\/\//.test(text)) throw mustBe('be an http or https address')
+      return text
+    },
+  },
+  HTTPS_PROXY: {
+    meaning:
+      'A proxy that upstreams over https are reached through: `http://user:password@proxy:3128`. Also in small letters.',
+    default: 'none: they are dialled directly',
+    read: (text) => {
+      const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
+      if (text !== undefined && !(url && /^https?:$/.test(url.protocol))) throw mustBe('be an http or https address')
+      return url
+    },
+  },
+  NO_PROXY: {
+    meaning:
+      'Whom to dial directly all the same: names, `.domains`, addresses, CIDRs, with commas between them; `*` is all.',
+    default: 'nobody',
+    read: (text = '') => parseNoProxy(text),
+  },
+  SWITCHYARD_PUBLIC_URL: {
+    meaning: 'Where people reach this server: links in mails begin with it, and over https cookies are bound to TLS.',
+    default: 'the address it listens on',
+    read: (text) => {
+      const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
+      if (text !== undefined && !(url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search))
+        throw mustBe('be an http or https address without a path')
+      return url?.origin
+    },
+  },
+  SWITCHYARD_SIGN_UP: {
+    meaning: 'Who may make an account: anybody (`open`), or only who was invited into a project (`invited`).',
+    default: '`open` on a loopback `HOST` without a public address, else `invited`',
+    read: (text) => {
+      const mode = SIGN_UP_MODES.find((known) => known === text)
+      if (text !== undefined && !mode) throw mustBe(`be one of ${SIGN_UP_MODES.join(', ')}`)
+      return mode
+    },
+  },
+  SMTP_URL: {
+    secret: true,
+    meaning: 'Where mails go: `smtps://user:password@host?from=no-reply@example.com`.',
+    default: 'files in `outbox` in the data folder, and their links in the log',
+    read: (text) => {
+      if (text !== undefined && !(/^smtps?:\/\/./.test(text) && URL.canParse(text)))
+        throw mustBe('begin with smtp:// or smtps://')
+      return text
+    },
+  },
+  SWITCHYARD_USAGE_RETENTION_DAYS: {
+    meaning:
+      'Days that single usage events are kept at least, 1 to 36500. What they add up to, and what was spent, stays.',
+    default: 'for ever',
+    read: (text) => (text === undefined ? undefined : integer(text, 1, 36_500)),
+  },
+  SWITCHYARD_DRAIN_MS: {
+    meaning:
+      'After SIGTERM, how long to go on answering at least, with readiness at 503, so that load balancers notice.',
+    default: '500',
+    read: (text = '500') => integer(text, 0, 60_000),
+  },
+  SWITCHYARD_STOP_MS: {
+    meaning: 'After that, how long requests and streams under way may take to end before they are cut off.',
+    default: '30000',
+    read: (text = '30000') => integer(text, 0, 3_600_000),
+  },
+  LOG_LEVEL: {
+    meaning: 'How much is logged, as JSON lines on standard output: `fatal` to `trace`, or `silent`.',
+    default: 'info',
+    read: (text = 'info') => {
+      const level = LOG_LEVELS.find((known) => known === text)
+      if (!level) throw mustBe(`be one of ${LOG_LEVELS.join(', ')}`)
+      return level
+    },
+  },
+} satisfies Record<string, Setting<unknown>>
+
+export interface Config {
+  host: string
+  port: number
+  data_dir: string
+  database_url: string | undefined
+  redis_url: string | undefined
+  secret: string | undefined
+  bootstrap_key: string | undefined
+  /** §8.1: whose X-Forwarded-For is believed. */
+  trusted_proxies: readonly Cidr[]
+  config_file: string | undefined
+  openai: { api_key: string | undefined; base_url: string | undefined }
+  /** What upstreams over https are reached through, and which of them are not. */
+  https_proxy: URL | undefined
+  no_proxy: ReturnType<typeof parseNoProxy>
+  public_url: string | undefined
+  /** Undefined where nobody said so: then it depends on who can reach the server. */
+  sign_up: (typeof SIGN_UP_MODES)[number] | undefined
+  smtp_url: string | undefined
+  usage_retention_days: number | undefined
+  drain_ms: number
+  stop_ms: number
+  /** What ${NAME} in the file stands for. */
+  variables: Readonly<Record<string, string | undefined>>
+  log_level: (typeof LOG_LEVELS)[number]
+}
+
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  return {
+    host: read(env, 'HOST'),
+    port: read(env, 'PORT'),
+    data_dir: read(env, 'SWITCHYARD_DATA_DIR'),
+    database_url: read(env, 'DATABASE_URL'),
+    redis_url: read(env, 'REDIS_URL'),
+    secret: read(env, 'SWITCHYARD_SECRET'),
+    bootstrap_key: read(env, 'SWITCHYARD_BOOTSTRAP_KEY'),
+    trusted_proxies: read(env, 'SWITCHYARD_TRUSTED_PROXIES'),
+    config_file: read(env, 'SWITCHYARD_CONFIG'),
+    openai: { api_key: read(env, 'OPENAI_API_KEY'), base_url: read(env, 'OPENAI_BASE_URL') },
+    https_proxy: read(withSmall(env, 'HTTPS_PROXY'), 'HTTPS_PROXY'),
+    no_proxy: read(withSmall(env, 'NO_PROXY'), 'NO_PROXY'),
+    public_url: read(env, 'SWITCHYARD_PUBLIC_URL'),
+    sign_up: read(env, 'SWITCHYARD_SIGN_UP'),
+    smtp_url: read(env, 'SMTP_URL'),
+    usage_retention_days: read(env, 'SWITCHYARD_USAGE_RETENTION_DAYS'),
+    drain_ms: read(env, 'SWITCHYARD_DRAIN_MS'),
+    stop_ms: read(env, 'SWITCHYARD_STOP_MS'),
+    variables: env,
+    log_level: read(env, 'LOG_LEVEL'),
+  }
+}
+
+/** Programs spell it either way; small letters go first, as in curl. */
+const withSmall = (env: NodeJS.ProcessEnv, name: string) => ({ [name]: env[name.toLowerCase()] || env[name] })
+
+type Settings = typeof SETTINGS
+
+/** Every variable that the server reads by itself. */
+export const VARIABLES: readonly string[] = Object.entries<Setting<unknown>>(SETTINGS).flatMap(([name, { secret }]) =>
+  secret ? [name, `${name}_FILE`] : [name],
+)
+
+/**
+ * What a variable holds, or the file that NAME_FILE names, without the line break at its end. An empty value counts as
+ * not given: that is what an unset variable in a compose file becomes.
+ */
+export function secretOf(env: Config['variables'], name: string): string | undefined {
+  const [text, file] = [env[name] || undefined, env[`${name}_FILE`] || undefined]
+  if (file === undefined) return text
+  if (text !== undefined) throw new SettingError(`${name} and ${name}_FILE are both set: keep one of them.`)
+  const held = contentsOf(file)?.replace(/\r?\n$/, '')
+  if (!held) throw new SettingError(`${name}_FILE must name a file that can be read and is not empty.`)
+  return held
+}
+
+function contentsOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function read<Name extends keyof Settings>(env: NodeJS.ProcessEnv, name: Name): ReturnType<Settings[Name]['read']> {
+  const setting = SETTINGS[name] as Setting<ReturnType<Settings[Name]['read']>>
+  const text = setting.secret ? secretOf(env, name) : env[name] || undefined
+  try {
+    return setting.read(text)
+  } catch (error) {
+    if (error instanceof SettingError) throw new SettingError(`${name} ${error.message}.`)
+    throw error
+  }
+}
+
+const mustBe = (what: string) => new SettingError(`must ${what}`)
+
+function integer(text: string, minimum: number, maximum: number): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= minimum && value <= maximum)) throw mustBe(`be a whole number from ${minimum} to ${maximum}`)
+  return value
+}
+
+function isRedisUrl(text: string): boolean {
+  if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) return false
+  const { hostname, pathname, search } = new URL(text)
+  return hostname !== '' && /^\/?\d*$/.test(pathname) && search === ''
+}
+
+/** A number of hops or `true` is refused: either would believe whatever a client writes. */
+function cidrs(text: string): Cidr[] {
+  if (text === '') return []
+  return text.split(',').map((one) => {
+    const cidr = parseCidr(one.trim())
+    if (!cidr) throw mustBe('list CIDRs such as 10.0.0.0/8 or 192.0.2.7/32, with commas between them')
+    return cidr
+  })
+}

@@ -1,0 +1,34 @@
+// R78: what may be kept and sent for a project, put together: answers for idempotency keys, stored responses, mails.
+import { keptFor } from '../idempotency/idempotency-store.ts'
+import { keptQuota } from '../limits/kept-quota.ts'
+import type { Quotas } from '../limits/quota.ts'
+import { quotaStore } from '../limits/quota-store.ts'
+import { storedFor } from '../responses/response-store.ts'
+import type { Db } from '../storage/db.ts'
+
+export function keptQuotas(db: Db, quotas: Quotas) {
+  const { own } = quotaStore(db)
+  const answers = keptQuota({
+    kinds: { items: 'kept_answers', mib: 'kept_answers_mib' },
+    quotas,
+    own,
+    count: (project_id, most) => keptFor(db, project_id, most),
+  })
+  const responses = keptQuota({
+    kinds: { items: 'responses', mib: 'responses_mib' },
+    quotas,
+    own,
+    count: (project_id, most) => storedFor(db, project_id, most),
+  })
+  return {
+    answers,
+    async mailsPerDay(on: Db, project_id: string): Promise<number> {
+      return (await quotaStore(on).own(project_id)).mails_per_day ?? quotas.mails_per_day
+    },
+    /** Whoever is let in is taken to store one. */
+    async mayStore(project_id: string, now: number): Promise<void> {
+      await responses.check(project_id, now)
+      responses.addedOne(project_id)
+    },
+  }
+}

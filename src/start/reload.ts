@@ -1,0 +1,70 @@
+// R83: all of switchyard.yaml takes effect without a restart. The settings are replaced in place, in one turn of the
+// event loop: whoever reads them next reads the new ones, and calls under way end with the old.
+
+import type { ProviderSettings } from '../providers/provider-config.ts'
+import type { GatewaySettings } from './gateway-settings.ts'
+
+export function replaceSettings(current: GatewaySettings, next: GatewaySettings): void {
+  Object.assign(current.gateway, next.gateway)
+  Object.assign(current.policy, next.policy)
+  Object.assign(current.limits, next.limits)
+  Object.assign(current.quotas, next.quotas)
+  Object.assign(current.shares, next.shares)
+  Object.assign(current.streams, next.streams)
+}
+
+/** What is different, for the log. Secrets are named, never shown. */
+export function settingsChanges(before: GatewaySettings, after: GatewaySettings): string[] {
+  const { providers: old, ...gateway } = before.gateway
+  const { providers: now, ...nextGateway } = after.gateway
+  return [
+    ...providerChanges(old, now),
+    ...changesIn('', { ...gateway, ...restOf(before) }, { ...nextGateway, ...restOf(after) }),
+  ]
+}
+
+const restOf = ({ policy, limits, quotas, shares, streams }: GatewaySettings) => ({
+  networks: policy,
+  limits,
+  quotas,
+  shares,
+  streams,
+})
+
+function providerChanges(old: readonly ProviderSettings[], now: readonly ProviderSettings[]): string[] {
+  const known = new Map(old.map((provider) => [provider.id, provider]))
+  const changes = now.flatMap((provider) => {
+    const before = known.get(provider.id)
+    if (!before) return [`provider '${provider.id}' is new`]
+    const fields = fieldsThatDiffer(before, provider)
+    return fields.length > 0 ? [`provider '${provider.id}': ${fields.join(', ')} changed`] : []
+  })
+  const gone = old.filter(({ id }) => !now.some((provider) => provider.id === id))
+  const inOrder = (providers: readonly ProviderSettings[], others: readonly ProviderSettings[]) =>
+    providers.filter(({ id }) => others.some((other) => other.id === id)).map(({ id }) => id)
+  const is_reordered = String(inOrder(old, now)) !== String(inOrder(now, old))
+  return [
+    ...changes,
+    ...gone.map(({ id }) => `provider '${id}' is gone`),
+    ...(is_reordered ? ['the order of providers changed'] : []),
+  ]
+}
+
+const fieldsThatDiffer = (before: object, after: object) =>
+  Object.keys({ ...before, ...after }).filter(
+    (name) => JSON.stringify(before[name as never]) !== JSON.stringify(after[name as never]),
+  )
+
+/** Value by value: `limits.key.requests_per_minute: 60000 → 100`. */
+function changesIn(path: string, before: object, after: object): string[] {
+  return fieldsThatDiffer(before, after).flatMap((name) => {
+    const [was, is]: unknown[] = [before[name as never], after[name as never]]
+    const at = path === '' ? name : `${path}.${name}`
+    return isPlain(was) && isPlain(is)
+      ? changesIn(at, was, is)
+      : [`${at}: ${JSON.stringify(was)} → ${JSON.stringify(is)}`]
+  })
+}
+
+const isPlain = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
