@@ -4,7 +4,7 @@ import { type Db, sql } from '../storage/db.ts'
 
 export function operatorStore(db: Db) {
   return {
-    /** The oldest becomes it, where none is written down: the one being founded, or that of a version before this. */
+    /** The oldest becomes it, where none is written down: the one being founded. */
     async appoint(): Promise<void> {
       await db.rows(sql`
         INSERT INTO setting (name, value)

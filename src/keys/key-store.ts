@@ -258,7 +258,7 @@ function spentSince(start_ms: number, end_ms: number, { project_id, id }: { proj
     { text: ['(', ...days.slice(1).map(() => ', '), ')'], values: days },
     sql` AND r.key_id IN `,
     family,
-    sql`) + (SELECT CAST(COALESCE(SUM(w.charged_micros), 0) AS BIGINT) FROM usage_to_roll_of w
+    sql`) + (SELECT CAST(COALESCE(SUM(w.charged_micros), 0) AS BIGINT) FROM usage_to_roll w
          WHERE w.waiting_of = ${project_id} AND w.created_ms >= ${start_ms} AND w.created_ms < ${end_ms}
            AND w.key_id IN `,
     family,

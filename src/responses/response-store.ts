@@ -154,10 +154,7 @@ export async function storedFor(db: Db, project_id: string, most: number): Promi
   const [row] = await db.rows<Kept>(
     joined(sql`
       SELECT COUNT(*) AS items, CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM (
-        SELECT bytes FROM stored_response WHERE project_id = ${project_id} AND bytes IS NOT NULL
-        UNION ALL
-        SELECT LENGTH(sealed) FROM stored_response WHERE project_id = ${project_id} AND bytes IS NULL
-        LIMIT ${most}) AS counted`),
+        SELECT bytes FROM stored_response WHERE project_id = ${project_id} LIMIT ${most}) AS counted`),
   )
   return row ?? { items: 0, bytes: 0 }
 }

@@ -38,10 +38,7 @@ export async function foundFirstProject(
 ): Promise<FirstFounded | 'exists' | 'busy'> {
   return db.transaction(async (tx) => {
     if (!(await tx.tryLock('switchyard bootstrap'))) return 'busy'
-    if (await accountStore(tx).hasProjects()) {
-      await operatorStore(tx).appoint() // where a version before this founded it
-      return 'exists'
-    }
+    if (await accountStore(tx).hasProjects()) return 'exists'
     const founded = await found(tx, { ...FIRST, raw_key }, now)
     return { ...founded, owner_link: await ownerLinkStore(tx).mint(founded.project.id, now) }
   })

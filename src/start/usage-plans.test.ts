@@ -150,7 +150,7 @@ test.runIf(ENGINE === 'postgres')(
       JSON.stringify(
         await db.rows({ text: [`EXPLAIN SELECT SUM(e.charged_micros) FROM ${from}`], values: [], once: true }),
       )
-    for (const view of ['usage_to_roll e', `usage_to_roll_of e WHERE waiting_of = '${project_id}'`])
+    for (const view of ['usage_to_roll e', `usage_to_roll e WHERE waiting_of = '${project_id}'`])
       expect(await planOf(view)).toMatch(/Nested Loop.*Index Scan using \w+_pkey/)
     expect(await planOf('usage_unrolled u CROSS JOIN usage_event e WHERE e.trace_id = u.trace_id')).toMatch(/Hash Join/)
   },

@@ -84,7 +84,7 @@ const SUMMED = fixed(`
     COALESCE(cluster_id, '') AS cluster_id, status, duration_ms, ttft_ms, input_tokens, cached_tokens,
     written_tokens, output_tokens, reasoning_tokens, repeated_tokens_est, missed_reuse_tokens, charged_micros,
     direct_cost_micros, savings_micros, written_off_micros, overage_micros, waived_micros
-  FROM usage_to_roll_of `)
+  FROM usage_to_roll `)
 
 /** Planned each time: kept from when nothing waited, PostgreSQL's plan looks up all events to sort them for a page. */
 const pageOf = (after: string, limit: number): Sql =>

@@ -53,7 +53,7 @@ function fromRollups({ rollup, event }: Reading, { project_id, filter, cube }: A
         only,
       ),
     ),
-    joined(eventsIn(sql`usage_to_roll_of`, cuts.rolled), sql` AND e.waiting_of = ${project_id}`),
+    joined(eventsIn(sql`usage_to_roll`, cuts.rolled), sql` AND e.waiting_of = ${project_id}`),
     ...cuts.ends.map((span) => eventsIn(sql`usage_event`, span)),
   ]
   return joined(...parts.flatMap((part, at) => (at === 0 ? [part] : [sql` UNION ALL `, part])))
