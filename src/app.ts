@@ -8,6 +8,10 @@ import { operatorProjectRoutes } from './accounts/operator-project-routes.ts'
 import { operatorProject } from './accounts/operator-store.ts'
 import type { PasswordHashing } from './accounts/password.ts'
 import { projectRoutes } from './accounts/project-routes.ts'
+import { artifactRoutes } from './artifacts/artifact-routes.ts'
+import type { ContentPlaces } from './artifacts/content.ts'
+import { keptArtifacts } from './artifacts/kept-artifact-store.ts'
+import { memoryRoom, UPLOADS } from './artifacts/memory-room.ts'
 import { attentionRoutes } from './attention/attention-routes.ts'
 import { auditChanges } from './audit/audit-hooks.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
@@ -57,6 +61,7 @@ import { sessionRoutes } from './sessions/session-routes.ts'
 import { foundProject } from './start/bootstrap.ts'
 import { type GatewaySettings, noGateway } from './start/gateway-settings.ts'
 import { keptQuotas } from './start/kept-quotas.ts'
+import { inDatabase } from './start/open-contents.ts'
 import { peopleOf } from './start/people.ts'
 import { rateLimits } from './start/rate-limits.ts'
 import { replaceSettings } from './start/reload.ts'
@@ -98,6 +103,8 @@ export interface Parts {
   passwordHashing?: PasswordHashing
   /** How long bodies may take to arrive, where that is not as usual. */
   arrival?: ArrivalLimits
+  /** Where contents of artifacts lie; without it, in the database. */
+  contents?: ContentPlaces
   /** The pages for people; without them, only the API. */
   console?: ConsoleFiles | undefined
 }
@@ -125,6 +132,9 @@ export async function buildService(parts: Parts) {
   const kept = keptQuotas(db, settings.quotas)
   const handlers = holder(process_id, kept.answers)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, handlers)
+  const places = parts.contents ?? inDatabase(db)
+  const artifacts = keptArtifacts({ db, clock, seals, places, quota: kept.artifacts })
+  const uploads = memoryRoom(UPLOADS, 'uploads')
   const { gateway, policy, proxy } = settings
   const inference = inferencePath({
     db,
@@ -142,7 +152,7 @@ export async function buildService(parts: Parts) {
     idempotencyOn,
   })
   const { path, snapshots } = inference
-  const places = servedPlaces(gateway)
+  const served = servedPlaces(gateway)
 
   const app = buildFastify(logger, { trusted_proxies: settings.trusted_proxies, clock, arrival: parts.arrival })
   measureRequests(app, counts)
@@ -188,14 +198,15 @@ export async function buildService(parts: Parts) {
     await api.register(clusterRoutes, { clock })
     await api.register(cachePlanRoutes)
     await api.register(hintsRoutes, { clock })
-    await api.register(projectRoutes, { places })
+    await api.register(projectRoutes, { places: served })
     await api.register(memberRoutes, { ...people.needs, clock, mailsPerDay: kept.mailsPerDay })
     await api.register(auditRoutes)
-    await api.register(aliasRoutes, { clock, providerProblem: places.providerProblem })
+    await api.register(aliasRoutes, { clock, providerProblem: served.providerProblem })
     const verify = parts.verifyCredential ?? inference.verifyCredential
-    await api.register(credentialRoutes, { clock, seals, verify, hasAddress: places.hasAddress })
+    await api.register(credentialRoutes, { clock, seals, verify, hasAddress: served.hasAddress })
     await api.register(subscriptionRoutes, { clock })
     await api.register(sessionRoutes, { clock, seals })
+    await api.register(artifactRoutes, { clock, artifacts, room: uploads, limits: settings.artifacts })
     await api.register(usageRoutes)
     await api.register(traceRoutes, { refusedOn })
     await api.register(refusalRoutes, { clock, tally: refusals })
@@ -223,6 +234,8 @@ export async function buildService(parts: Parts) {
     refused,
     inference,
     people,
+    artifacts,
+    uploads,
     counters,
     idempotency: idempotencyOn(db),
     idempotencyOn,
