@@ -150,6 +150,7 @@ export async function buildService(parts: Parts) {
     proxy,
     metrics: counts,
     idempotencyOn,
+    artifacts,
   })
   const { path, snapshots } = inference
   const served = servedPlaces(gateway)

@@ -34,6 +34,8 @@ const CONTENT_ID_LENGTH = 32
 const TRIES = 5 // against others who delete what we find
 const USES_MAX = 10_000
 const SWEPT_AT_ONCE = 100
+const RECENT_BYTES = 32 * 2 ** 20
+const RECENT_EACH_BYTES = RECENT_BYTES / 4
 const USE_WRITTEN_AFTER_MS = MINUTE_MS
 
 export type KeptArtifacts = ReturnType<typeof keptArtifacts>
@@ -42,6 +44,7 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
   const loose = looseContents(places, clock)
   const uses = new Map<string, { project_id: string; id: string; used_at: string }>()
   const written = new Map<string, number>()
+  const recent = recentContents()
   const nowText = () => rfc3339(clock.now())
 
   /** The artifact that the project has already, noted as uploaded by this maker too; undefined where it is gone. */
@@ -129,6 +132,17 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
       return openedContent(seals, { project_id, content_id, bytes }, loose.at(place).read(content_id))
     },
 
+    /** All of them; what is asked for often is remembered. It never changes, so it cannot be out of date. */
+    async bytesOf(stored: StoredArtifact): Promise<Buffer> {
+      const known = recent.get(stored.content_id)
+      if (known) return known
+      const parts: Buffer[] = []
+      for await (const part of this.contentOf(stored)) parts.push(part)
+      const content = Buffer.concat(parts)
+      recent.set(stored.content_id, content)
+      return content
+    },
+
     /** False where there is none. */
     async remove(project_id: string, id: string): Promise<boolean> {
       const removed = await db.transaction(async (tx) => {
@@ -165,6 +179,29 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
     },
 
     nobodyWrites: () => loose.nobodyWrites(db),
+  }
+}
+
+/** Those used last, up to a bound in bytes. */
+function recentContents() {
+  const contents = new Map<string, Buffer>()
+  let bytes = 0
+  return {
+    get(content_id: string): Buffer | undefined {
+      const content = contents.get(content_id)
+      if (content && contents.delete(content_id)) contents.set(content_id, content)
+      return content
+    },
+    set(content_id: string, content: Buffer): void {
+      if (content.length > RECENT_EACH_BYTES || contents.has(content_id)) return
+      contents.set(content_id, content)
+      bytes += content.length
+      for (const [oldest, { length }] of contents) {
+        if (bytes <= RECENT_BYTES) return
+        contents.delete(oldest)
+        bytes -= length
+      }
+    },
   }
 }
 

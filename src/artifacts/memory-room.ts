@@ -11,6 +11,9 @@ export interface Room {
 const MIB = 2 ** 20
 export const UPLOADS: Room = { bytes: 64 * MIB, bytes_of_one: 48 * MIB }
 
+/** Bodies with what they refer to in them: a call of a few bytes may become one of megabytes. */
+export const EXPANSIONS: Room = { bytes: 512 * MIB, bytes_of_one: 256 * MIB }
+
 export type MemoryRoom = ReturnType<typeof memoryRoom>
 
 export function memoryRoom({ bytes: room, bytes_of_one }: Room, what: string) {

@@ -40,6 +40,8 @@ export interface Call extends Asked {
   deadline_at: number | undefined
   /** Of a Responses request: what it continues, and what it will be called. */
   conversation: Conversation | undefined
+  /** What the client sent, where the call says more: contents of artifacts are kept nowhere else. */
+  client_json?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** Natural text has four bytes a token, dense text three, and hardly any fewer than two. */

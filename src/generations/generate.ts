@@ -51,6 +51,7 @@ async function callIn(path: Path, kind: CallKind, request: FastifyRequest, reply
     kind,
     request,
     isClosed: (session_id) => path.isClosed(caller.project_id, session_id),
+    expand: (asked, prompt) => path.expansion.expand(asked, prompt, { request, reply }),
     readConversation: (json) =>
       readConversation(json, path.responses, {
         surface: route.url?.startsWith('/v2') ? 'v2' : 'v1',
