@@ -8,10 +8,6 @@ import { operatorProjectRoutes } from './accounts/operator-project-routes.ts'
 import { operatorProject } from './accounts/operator-store.ts'
 import type { PasswordHashing } from './accounts/password.ts'
 import { projectRoutes } from './accounts/project-routes.ts'
-import { artifactRoutes } from './artifacts/artifact-routes.ts'
-import type { ContentPlaces } from './artifacts/content.ts'
-import { keptArtifacts } from './artifacts/kept-artifact-store.ts'
-import { memoryRoom, UPLOADS } from './artifacts/memory-room.ts'
 import { attentionRoutes } from './attention/attention-routes.ts'
 import { auditChanges } from './audit/audit-hooks.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
@@ -27,6 +23,7 @@ import type { VerifyCredential } from './credentials/credential.ts'
 import { credentialRoutes } from './credentials/credential-routes.ts'
 import { inferencePath } from './generations/assembly.ts'
 import { explainRoutes } from './generations/explain-routes.ts'
+import { messagesRoutes } from './generations/messages-routes.ts'
 import { responseRoutes } from './generations/response-routes.ts'
 import { v1Routes } from './generations/v1-routes.ts'
 import { tellIgnoredFields } from './headers/ignored-fields-hooks.ts'
@@ -54,14 +51,14 @@ import { refusalStore } from './refusals/refusal-store.ts'
 import { refusalTally } from './refusals/refusal-tally.ts'
 import { refusedCallStore } from './refusals/refused-call-store.ts'
 import { refusedCalls } from './refusals/refused-calls.ts'
+import { anthropicModelRoutes } from './routing/anthropic-model-routes.ts'
 import { gatewayRoutes } from './routing/gateway-routes.ts'
-import { modelRoutes } from './routing/model-routes.ts'
+import { modelRoutes, modelsOfCaller } from './routing/model-routes.ts'
 import { servedPlaces } from './routing/served-places.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import { foundProject } from './start/bootstrap.ts'
 import { type GatewaySettings, noGateway } from './start/gateway-settings.ts'
 import { keptQuotas } from './start/kept-quotas.ts'
-import { inDatabase } from './start/open-contents.ts'
 import { peopleOf } from './start/people.ts'
 import { rateLimits } from './start/rate-limits.ts'
 import { replaceSettings } from './start/reload.ts'
@@ -103,8 +100,6 @@ export interface Parts {
   passwordHashing?: PasswordHashing
   /** How long bodies may take to arrive, where that is not as usual. */
   arrival?: ArrivalLimits
-  /** Where contents of artifacts lie; without it, in the database. */
-  contents?: ContentPlaces
   /** The pages for people; without them, only the API. */
   console?: ConsoleFiles | undefined
 }
@@ -132,9 +127,6 @@ export async function buildService(parts: Parts) {
   const kept = keptQuotas(db, settings.quotas)
   const handlers = holder(process_id, kept.answers)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, handlers)
-  const places = parts.contents ?? inDatabase(db)
-  const artifacts = keptArtifacts({ db, clock, seals, places, quota: kept.artifacts })
-  const uploads = memoryRoom(UPLOADS, 'uploads')
   const { gateway, policy, proxy } = settings
   const inference = inferencePath({
     db,
@@ -150,10 +142,9 @@ export async function buildService(parts: Parts) {
     proxy,
     metrics: counts,
     idempotencyOn,
-    artifacts,
   })
   const { path, snapshots } = inference
-  const served = servedPlaces(gateway)
+  const places = servedPlaces(gateway)
 
   const app = buildFastify(logger, { trusted_proxies: settings.trusted_proxies, clock, arrival: parts.arrival })
   measureRequests(app, counts)
@@ -199,21 +190,22 @@ export async function buildService(parts: Parts) {
     await api.register(clusterRoutes, { clock })
     await api.register(cachePlanRoutes)
     await api.register(hintsRoutes, { clock })
-    await api.register(projectRoutes, { places: served })
+    await api.register(projectRoutes, { places })
     await api.register(memberRoutes, { ...people.needs, clock, mailsPerDay: kept.mailsPerDay })
     await api.register(auditRoutes)
-    await api.register(aliasRoutes, { clock, providerProblem: served.providerProblem })
+    await api.register(aliasRoutes, { clock, providerProblem: places.providerProblem })
     const verify = parts.verifyCredential ?? inference.verifyCredential
-    await api.register(credentialRoutes, { clock, seals, verify, hasAddress: served.hasAddress })
+    await api.register(credentialRoutes, { clock, seals, verify, hasAddress: places.hasAddress })
     await api.register(subscriptionRoutes, { clock })
     await api.register(sessionRoutes, { clock, seals })
-    await api.register(artifactRoutes, { clock, artifacts, room: uploads, limits: settings.artifacts })
     await api.register(usageRoutes)
     await api.register(traceRoutes, { refusedOn })
     await api.register(refusalRoutes, { clock, tally: refusals })
     await api.register(attentionRoutes, { clock, leftAlone: inference.leftAlone, departuresOf: inference.departuresOf })
     await api.register(gatewayRoutes, { version, store: db.engine, sign_up, gateway, limits: settings.limits })
-    await api.register(modelRoutes, { snapshots, listedAt: inference.listedAt })
+    const modelsFor = modelsOfCaller({ snapshots, listedAt: inference.listedAt })
+    await api.register(modelRoutes, { modelsFor })
+    await api.register(anthropicModelRoutes, { modelsFor })
     await api.register(explainRoutes, { path })
     await api.register(async (operator) => {
       projectsMustExist(operator)
@@ -223,6 +215,7 @@ export async function buildService(parts: Parts) {
       await operator.register(operatorUsageRoutes)
     })
     await api.register(v1Routes, { path })
+    await api.register(messagesRoutes, { path })
     await api.register(responseRoutes, { path, seals, gateway })
   })
 
@@ -235,8 +228,6 @@ export async function buildService(parts: Parts) {
     refused,
     inference,
     people,
-    artifacts,
-    uploads,
     counters,
     idempotency: idempotencyOn(db),
     idempotencyOn,

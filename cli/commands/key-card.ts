@@ -20,6 +20,7 @@ export function describe(key: ApiKey): string {
     ...(allowed_models && { Models: allowed_models.join(' ') }),
     ...(allowed_cidrs && { Networks: allowed_cidrs.join(' ') }),
     ...(allowed_clusters && { Clusters: allowed_clusters.join(' ') }),
+    ...(key.clamp_output && { Output: 'as much as the budget buys' }),
   })
 }
 

@@ -9,13 +9,15 @@ export interface KeyTerms {
   models?: string[]
   cidrs?: string[]
   allowedCluster?: string[]
+  clampOutput?: boolean
 }
 
-export const termsOf = ({ expires, models, cidrs, allowedCluster }: KeyTerms) => ({
+export const termsOf = ({ expires, models, cidrs, allowedCluster, clampOutput }: KeyTerms) => ({
   ...(expires !== undefined && { expires_at: expires }),
   ...(models && { allowed_models: models }),
   ...(cidrs && { allowed_cidrs: cidrs }),
   ...(allowedCluster && { allowed_clusters: allowedCluster }),
+  ...(clampOutput !== undefined && { clamp_output: clampOutput }),
 })
 
 export function addKeyLifecycle(key: Command): void {
@@ -27,6 +29,8 @@ export function addKeyLifecycle(key: Command): void {
     .option('--models <name...>', 'the only models it may name')
     .option('--cidrs <network...>', 'the only networks it works from')
     .option('--allowed-cluster <id...>', 'the only clusters it reports for, each begins byc_')
+    .option('--clamp-output', 'where the budget does not buy the output a call allows, give what it buys')
+    .option('--no-clamp-output', 'refuse such a call')
     .addOption(new Option('--never-expires', 'it has no end').conflicts('expires'))
     .addOption(new Option('--any-model', 'it may name any').conflicts('models'))
     .addOption(new Option('--any-network', 'it works from anywhere').conflicts('cidrs'))

@@ -21,6 +21,7 @@ export function addKey(program: Command): void {
     .option('--models <name...>', 'the only models it may name; gpt-4o* stands for all that begin so')
     .option('--cidrs <network...>', 'the only networks it works from, such as 203.0.113.0/24')
     .option('--allowed-cluster <id...>', 'the only clusters it reports for, each begins byc_')
+    .option('--clamp-output', 'where the budget does not buy the output a call allows, give what it buys')
     .option('--project <id or name>', 'a project of the store, as its operator: needs no key, and no running service')
     .action(create)
   withExample(

@@ -6,7 +6,7 @@ import { systemTimers, type Timers } from '../capacity/waiting-room.ts'
 import { GatheredParts } from '../core/gathered-parts.ts'
 import { type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
 import type { SseFrames } from './sse-frames.ts'
-import { COMMENT, HeadersWait, LifeSigns, type Patience, USUAL_PATIENCE, type Write } from './stream-patience.ts'
+import { HeadersWait, LifeSigns, type Patience, USUAL_PATIENCE, type Write } from './stream-patience.ts'
 
 /**
  * How much may wait for the first content. A response that repeats long instructions before it begins says more; from
@@ -144,7 +144,8 @@ class AnswerStream implements OpenedStream {
   #noteContent(): void {
     if (this.#has_content) return
     this.#has_content = true
-    this.#life?.end()
+    if (this.frames.keeps_signing) this.#life?.easeOff()
+    else this.#life?.end()
     this.#watch?.onContent()
   }
 
@@ -156,9 +157,11 @@ class AnswerStream implements OpenedStream {
 
   async forward(write: Write): Promise<Buffer | undefined> {
     await this.#handOverEarly(write)
-    if (this.#has_content) this.#write = write
+    if (this.#has_content && !this.frames.keeps_signing) this.#write = write
     else {
-      const life = new LifeSigns(this.#opening.patience, this.#opening.timers, write)
+      const { patience, timers } = this.#opening
+      const life = new LifeSigns(patience, timers, { to: write, sign: this.frames.sign })
+      if (this.#has_content) life.easeOff()
       this.#life = life
       this.#write = (part) => life.write(part)
     }
@@ -172,7 +175,8 @@ class AnswerStream implements OpenedStream {
   }
 
   async #handOverEarly(write: Write): Promise<void> {
-    if (!this.#has_content && this.#early.bytes === 0) this.#early.add(COMMENT) // headers leave with what follows them
+    // Headers leave with what follows them.
+    if (!this.#has_content && this.#early.bytes === 0) this.#early.add(this.frames.sign)
     for (let parts = this.#early.take(); parts.length > 0; parts = this.#early.take())
       for (const part of parts) {
         const taken = write(part)

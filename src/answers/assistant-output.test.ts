@@ -10,6 +10,7 @@ const PATHS: Record<CallKind, string> = {
   completions: '/v1/completions',
   embeddings: '/v1/embeddings',
   responses: '/v1/responses',
+  messages: '/v1/messages',
 }
 
 function bytesOf(kind: CallKind, stream: boolean, saying: Saying = {}): Buffer {

@@ -2,12 +2,14 @@
 // turn, where contents are kept at all. Read in steps (R77); what cannot be read says nothing.
 import { BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { nextTurn } from '../core/turns.ts'
+import { MessageJoin } from '../messages/message-join.ts'
 import type { CallKind } from '../providers/provider.ts'
 import { EventReader } from '../providers/sse.ts'
 import { isObject, type Json } from '../responses/response-request.ts'
 
 export async function assistantOutput(kind: CallKind, streamed: boolean, body: Buffer): Promise<unknown> {
   if (kind === 'responses') return (await answeredResponse(streamed, body))?.output
+  if (kind === 'messages') return streamed ? joinedMessage(body) : (await objectIn(body))?.content
   if (streamed) return joined(body)
   const choice = firstChoice(await objectIn(body))
   return choice?.message ?? choice?.text
@@ -103,4 +105,16 @@ function addChoice(choice: Json | undefined, said: { content: string; calls: Map
     if (typeof given === 'string') call.function.arguments += given
     said.calls.set(index, call)
   }
+}
+
+/** R81: the blocks of a streamed message, as a whole one has them. */
+async function joinedMessage(body: Buffer): Promise<unknown> {
+  const reader = new EventReader()
+  const message = new MessageJoin()
+  for (let at = 0; at < body.length; at += SLICE_BYTES) {
+    for (const { data } of reader.read(body.subarray(at, at + SLICE_BYTES)))
+      message.add((await objectIn(Buffer.from(data))) ?? {})
+    if (at > 0) await nextTurn()
+  }
+  return message.content()
 }

@@ -2,6 +2,7 @@
 // Every text here has one character for each byte, so that a place in one is a place in the other.
 import { AT_ONCE_BYTES } from '../core/foreign.ts'
 import { jsonOrNone } from '../core/json-bytes.ts'
+import { type MessageUsage, mergeUsage } from '../messages/message-usage.ts'
 import type { CallKind } from '../providers/provider.ts'
 import { addGenerated, addWithin, nothingGenerated, valueAfter } from './generated-text.ts'
 import { readLargeEvent } from './large-event.ts'
@@ -13,7 +14,13 @@ const LETTER_N = 0x6e
 /** Keys by what they end in: see valueAfter. */
 const USAGE = 'usage"'
 const ERROR = 'rror"'
-const CONTENT = { chat: 'delta"', responses: 'delta"', completions: 'text"', embeddings: 'delta"' } as const
+const CONTENT = {
+  chat: 'delta"',
+  responses: 'delta"',
+  completions: 'text"',
+  embeddings: 'delta"',
+  messages: 'delta"',
+} as const
 const DONE = '[DONE]'
 const NOWHERE = 2 ** 30 - 2 // beyond every event; V8 keeps it as a small integer, and the one behind it too
 
@@ -24,6 +31,8 @@ interface Told {
   data: boolean
   done: boolean
   usage: unknown
+  /** What was told of the output is the last word. */
+  usage_final: boolean
   error: unknown
 }
 
@@ -31,7 +40,7 @@ interface Told {
 export function eventWatch(kind: CallKind) {
   const key = CONTENT[kind]
   const generated = nothingGenerated()
-  const told: Told = { data: false, done: false, usage: undefined, error: undefined }
+  const told: Told = { data: false, done: false, usage: undefined, usage_final: false, error: undefined }
   let bytes: Buffer = Buffer.alloc(0)
   let text = ''
   // Where each of these stands next. Searched for once over a whole part, not once an event.
@@ -122,6 +131,10 @@ export function eventWatch(kind: CallKind) {
           generated.content = learnOfResponse(parsed(bytes, start, end), told) || generated.content
         return false
       }
+      if (kind === 'messages' && (tells || counted === 0)) {
+        generated.content = learnOfMessage(parsed(bytes, start, end), told) || generated.content
+        return false
+      }
       if (tells) return learn(parsed(bytes, start, end), told)
       if (generated.strings === 1 && start === 0 && end === text.length) {
         head = text.slice(0, generated.from)
@@ -150,6 +163,19 @@ function learnOfResponse({ type, response, item, ...more }: Fields, told: Told):
   else if (type === 'error' || more.error) told.error = more.error ?? more
   const kind = (item as Fields | undefined)?.type
   return type === 'response.output_item.added' && typeof kind === 'string' && kind.endsWith('_call')
+}
+
+/** R81: true where a block begins: thinking may show no text for minutes, and is an answer all the same. */
+function learnOfMessage({ type, message, usage, error, ...more }: Fields, told: Told): boolean {
+  const begun = (message as Fields | undefined)?.usage
+  if (begun) told.usage = mergeUsage((told.usage ?? {}) as MessageUsage, begun)
+  if (usage) {
+    told.usage = mergeUsage((told.usage ?? {}) as MessageUsage, usage)
+    told.usage_final ||= type === 'message_delta'
+  }
+  if (type === 'message_stop') told.done = true
+  else if (type === 'error' || error) told.error = error ?? more
+  return type === 'content_block_start'
 }
 
 /** The slow way. What is no JSON tells nothing: it is the client's to judge, as it came. */

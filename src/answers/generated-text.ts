@@ -25,6 +25,7 @@ export const GENERATED: ReadonlySet<string> = new Set([
   'refusal',
   'reasoning',
   'reasoning_content',
+  'thinking',
 ])
 
 /** What was found: added up in one object, because a new one for every chunk would be the dearest thing here. */
@@ -71,6 +72,8 @@ export function addWithin(text: string, from: number, to: number, sum: Generated
   return true
 }
 
+const PLAIN: ReadonlySet<string> = new Set(['content', 'arguments', 'refusal', 'thinking', 'partial_json'])
+
 function addOfDelta(text: string, at: number, end: number, sum: Generated): number {
   let plain = 0
   let doubled = 0 // some upstreams say the same thing under several of these names, so only the longest counts
@@ -86,8 +89,7 @@ function addOfDelta(text: string, at: number, end: number, sum: Generated): numb
       const next = skipSpace(text, close + 1)
       const isKey = text.charCodeAt(next) === COLON
       if (isKey) key = text.slice(i + 1, close)
-      else if (key === 'content' || key === 'arguments' || key === 'refusal')
-        plain += countString(text, i + 1, close, sum)
+      else if (PLAIN.has(key)) plain += countString(text, i + 1, close, sum)
       else if (key === 'reasoning' || key === 'reasoning_content' || key === 'text')
         doubled = Math.max(doubled, countString(text, i + 1, close, sum))
       else if (depth === sound_depth && (key === 'data' || key === 'transcript')) sum.content ||= close > i + 1

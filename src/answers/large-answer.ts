@@ -8,7 +8,7 @@ import { UpstreamError } from '../providers/provider.ts'
 import { GENERATED, quarterTokensIn } from './generated-text.ts'
 
 const OPEN_BRACE = 0x7b
-const FIELDS = new Set(['choices', 'output', 'data', 'usage', 'error'])
+const FIELDS = new Set(['choices', 'output', 'data', 'content', 'usage', 'error'])
 
 export interface LargeAnswer {
   /** The list that was asked for. */
@@ -32,6 +32,8 @@ export function* readLargeAnswer(json: Buffer, result: string): Generator<void, 
   }
 }
 
+const GENERATED_IN: ReadonlySet<string> = new Set(['choices', 'output', 'content'])
+
 class GeneratedOutline extends Outline {
   /** By depth: the name that a text there goes by, which in an array is that of the array. */
   readonly #names: string[] = ['']
@@ -46,7 +48,7 @@ class GeneratedOutline extends Outline {
     const name = this.name(start, end, depth)
     if (name !== undefined) {
       this.#names[depth] = name
-      if (depth === 1) this.#is_generated = name === 'choices' || name === 'output'
+      if (depth === 1) this.#is_generated = GENERATED_IN.has(name)
     } else if (this.#is_generated && GENERATED.has(this.#names[depth] as string))
       this.quarter_tokens += quarterTokensIn(this.json.subarray(start + 1, end - 1))
   }

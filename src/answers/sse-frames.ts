@@ -5,6 +5,7 @@ import { BUDGETS } from '../core/foreign.ts'
 import { GatheredParts } from '../core/gathered-parts.ts'
 import { type CallKind, UpstreamError } from '../providers/provider.ts'
 import { eventWatch } from './event-watch.ts'
+import { COMMENT, PING } from './stream-patience.ts'
 
 export interface FrameOptions {
   kind: CallKind
@@ -33,7 +34,15 @@ export interface SseFrames {
   usage(): unknown
   /** Generated so far, in quarters of a token, to charge by where the usage never comes. */
   quarterTokens(): number
+  /** What was told of the output is the last word. */
+  isUsageFinal(): boolean
+  /** What a client of this protocol takes for a sign of life. */
+  sign: Buffer
+  /** It is to come in any silence, and not only before the first content. */
+  keeps_signing: boolean
 }
+
+const LAST_WORD = /^data: ?\[DONE\]\s*$|^event: ?message_stop\r?\ndata: ?\{.*\}\s*$/
 
 const { bytes: EVENT_MAX_BYTES } = BUDGETS.event
 const LF = 0x0a
@@ -99,12 +108,14 @@ export function sseFrames({ kind, drop_usage }: FrameOptions): SseFrames {
     hasData: () => watch.told.data,
     hasContent: () => watch.generated.content,
     isDone: () => watch.told.done,
-    isComplete: () =>
-      watch.told.done || /^data: ?\[DONE\]\s*$/.test(rest.bytes > 32 ? '' : String(Buffer.concat(rest.parts()))),
+    isComplete: () => watch.told.done || LAST_WORD.test(rest.bytes > 64 ? '' : String(Buffer.concat(rest.parts()))),
     failed: () => watch.told.error !== undefined,
     error: () => watch.told.error,
     usage: () => watch.told.usage,
     quarterTokens: () => watch.generated.quarter_tokens,
+    isUsageFinal: () => watch.told.usage_final,
+    sign: kind === 'messages' ? PING : COMMENT,
+    keeps_signing: kind === 'messages',
   }
 }
 

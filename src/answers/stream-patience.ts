@@ -21,6 +21,8 @@ export const USUAL_PATIENCE: Patience = {
 
 /** Clients skip it, as the rules of event streams have it. */
 export const COMMENT = Buffer.from(': waiting for the first token\n\n')
+/** R81: clients of Messages give up after five minutes without an event. */
+export const PING = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n')
 
 export type Write = (part: Buffer) => void | Promise<void>
 
@@ -58,27 +60,46 @@ export class HeadersWait {
   }
 }
 
+export interface Signing {
+  to: Write
+  /** What is sent in silence. */
+  sign: Buffer
+}
+
 /** Hands on what the upstream says, and a comment in its place whenever it was silent for too long. */
 export class LifeSigns {
   readonly #patience: Patience
   readonly #timers: Timers
   readonly #to: Write
+  readonly #sign: Buffer
   #callOff: (() => void) | undefined
   /** The client has not taken the last part yet. */
   #is_busy = false
+  /** Content has come, and silence is still ours to fill. Then parts come by the hundred, and set no alarm each. */
+  #is_easy = false
+  #has_spoken = false
 
-  constructor(patience: Patience, timers: Timers, to: Write) {
+  constructor(patience: Patience, timers: Timers, { to, sign }: Signing) {
     this.#patience = patience
     this.#timers = timers
     this.#to = to
+    this.#sign = sign
     this.#setAlarm()
   }
 
   write(part: Buffer): void | Promise<void> {
     if (!this.#callOff) return this.#to(part)
-    this.#callOff()
-    this.#setAlarm()
+    this.#has_spoken = true
+    if (!this.#is_easy) {
+      this.#callOff()
+      this.#setAlarm()
+    }
     return this.#hand(part)
+  }
+
+  /** Signs go on, and may come up to twice as late. */
+  easeOff(): void {
+    this.#is_easy = true
   }
 
   /** There is content, or nothing more comes: silence is no longer ours to fill. */
@@ -90,7 +111,9 @@ export class LifeSigns {
   #setAlarm(): void {
     this.#callOff = this.#timers.after(this.#patience.comment_every_ms, () => {
       this.#setAlarm()
-      if (!this.#is_busy) this.#hand(COMMENT)
+      const is_silent = !(this.#is_easy && this.#has_spoken)
+      this.#has_spoken = false
+      if (is_silent && !this.#is_busy) this.#hand(this.#sign)
     })
   }
 

@@ -1,6 +1,8 @@
 // Usage as providers report it, in one form (§6.4 of their many). `cached` and `written` are parts of `input`. What
 // cannot be is not used (R77): then we count ourselves.
+import { type MessageUsage, mergeUsage, messageCounts } from '../messages/message-usage.ts'
 import { isTokenCount, type Tokens } from '../models/price.ts'
+import type { CallKind } from '../providers/provider.ts'
 import { outputTokens } from '../responses/response-object.ts'
 import { GENERATED } from './generated-text.ts'
 
@@ -39,6 +41,20 @@ export function readUsage(usage: unknown): TokenCounts | undefined {
   return counts
 }
 
+/** The same in the words of the call's own protocol. */
+export const readUsageOf = (kind: CallKind, usage: unknown): TokenCounts | undefined =>
+  kind === 'messages' ? ofMessage(mergeUsage({}, usage)) : readUsage(usage)
+
+function ofMessage(usage: MessageUsage): TokenCounts | undefined {
+  const counted = messageCounts(usage)
+  if (!counted) return undefined
+  const { input, cached, written, written_1h, output, reasoning, searches } = counted
+  const counts: TokenCounts = { input, cached, written, output, reasoning, estimated: false }
+  if (written_1h > 0) counts.written_1h = written_1h
+  if (searches > 0) counts.searches = searches
+  return counts
+}
+
 /** What need not be said; null says the same as leaving it out. */
 const part = (value: unknown): unknown => value ?? 0
 
@@ -50,16 +66,36 @@ export function estimateUsage(input_estimate: number, quarter_tokens: number): T
 
 interface Streamed {
   usage(): unknown
+  /** False where what was told of the output so far is not the last word. */
+  isUsageFinal?(): boolean
   quarterTokens(): number
 }
 
 /** Of a stream: as the upstream last told it, or else by what has come. */
-export const streamedTokens = ({ input_estimate }: { input_estimate: number }, frames: Streamed): TokenCounts =>
-  readUsage(frames.usage()) ?? estimateUsage(input_estimate, frames.quarterTokens())
+export function streamedTokens(call: { kind: CallKind; input_estimate: number }, frames: Streamed): TokenCounts {
+  const told = readUsageOf(call.kind, frames.usage())
+  if (!told) return estimateUsage(call.input_estimate, frames.quarterTokens())
+  if (call.kind !== 'messages' || (frames.isUsageFinal?.() && told.output > 0)) return told
+  // A message tells its input at the start and its output at the end: one that was cut has told only the first.
+  const output = Math.ceil(frames.quarterTokens() / 4)
+  return output > told.output ? Object.assign(told, { output, estimated: true }) : told
+}
 
 /** How much of a whole answer was generated, in quarters of a token: what clients show, and not the JSON around it. */
 export const generatedIn = (answer: Fields | undefined): number =>
-  quartersWithin(answer?.choices, '') + quartersWithin(answer?.output, '')
+  quartersWithin(answer?.choices, '') + quartersWithin(answer?.output, '') + quartersOfBlocks(answer?.content)
+
+/** Of a message. What goes into a tool is written as JSON. */
+function quartersOfBlocks(content: unknown): number {
+  if (!Array.isArray(content)) return 0
+  let sum = 0
+  for (const { text, thinking, input } of content as Fields[]) {
+    if (typeof text === 'string') sum += quartersIn(text)
+    if (typeof thinking === 'string') sum += quartersIn(thinking)
+    if (input !== undefined) sum += quartersIn(JSON.stringify(input))
+  }
+  return sum
+}
 
 function quartersWithin(value: unknown, name: string): number {
   if (typeof value === 'string') return GENERATED.has(name) ? quartersIn(value) : 0

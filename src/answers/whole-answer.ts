@@ -8,12 +8,18 @@ import type { MaybePromise } from '../core/maybe-promise.ts'
 import { inTurns } from '../core/turns.ts'
 import { type CallKind, UpstreamError } from '../providers/provider.ts'
 import { readLargeAnswer } from './large-answer.ts'
-import { estimateUsage, generatedIn, readUsage, type TokenCounts } from './token-counts.ts'
+import { estimateUsage, generatedIn, readUsageOf, type TokenCounts } from './token-counts.ts'
 
 const OPEN_BRACE = 0x7b
 
 /** Where each kind of answer has what was asked for. */
-const RESULT = { chat: 'choices', completions: 'choices', embeddings: 'data', responses: 'output' } as const
+const RESULT = {
+  chat: 'choices',
+  completions: 'choices',
+  embeddings: 'data',
+  responses: 'output',
+  messages: 'content',
+} as const
 
 interface Asking {
   kind: CallKind
@@ -23,7 +29,7 @@ interface Asking {
 /** What the answer says or, where it does not, has probably taken. A promise where it is large, and searched. */
 export function tokensOf(asked: Asking, body: Buffer): MaybePromise<TokenCounts> {
   if (asked.kind === 'responses') return isLarge(body) ? tokensOfResponse(asked, body) : tokensOfSmall(asked, body)
-  const told = readUsage(fieldFromEnd(body, 'usage', AT_ONCE_BYTES))
+  const told = readUsageOf(asked.kind, fieldFromEnd(body, 'usage', AT_ONCE_BYTES))
   if (told && isOrdinary(body, RESULT[asked.kind])) return told
   return isLarge(body) ? tokensOfLarge(asked, body) : tokensOfSmall(asked, body)
 }
@@ -33,7 +39,7 @@ function tokensOfSmall({ kind, input_estimate }: Asking, body: Buffer): TokenCou
   const answer = jsonOrNone(body)
   const result: unknown = answer?.[RESULT[kind]]
   if (!Array.isArray(result) || answer.error) throw noAnswer()
-  const late = readUsage(answer.usage)
+  const late = readUsageOf(kind, answer.usage)
   if (!late && result.length === 0) throw noAnswer()
   return late ?? estimateUsage(input_estimate, generatedIn(answer))
 }
@@ -52,7 +58,7 @@ async function tokensOfResponse(asked: Asking, body: Buffer): Promise<TokenCount
 async function tokensOfLarge({ kind, input_estimate }: Asking, body: Buffer): Promise<TokenCounts> {
   const answer = await inTurns(readLargeAnswer(body, RESULT[kind]))
   if (!answer || answer.result === 'none' || answer.has_error) throw noAnswer()
-  const late = readUsage(answer.usage)
+  const late = readUsageOf(kind, answer.usage)
   if (!late && answer.result === 'empty') throw noAnswer()
   return late ?? estimateUsage(input_estimate, answer.quarter_tokens)
 }

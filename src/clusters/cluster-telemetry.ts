@@ -7,6 +7,7 @@ import { ReportedStatus } from './cluster.ts'
 
 const MODELS_MAX = 1_000
 const LORAS_MAX = 256
+const PROTOCOLS_MAX = 16
 const TIERS_MAX = 16 // §8: as many as a plan may weigh
 
 const maybe = Type.Optional
@@ -68,6 +69,7 @@ const Report = Type.Object({
   load: maybe(Load),
   cache_tiers: maybe(Type.Array(CacheTier, { maxItems: TIERS_MAX })),
   epp: maybe(EndpointPicker),
+  protocols: maybe(Type.Array(text(), { maxItems: PROTOCOLS_MAX })),
 })
 
 /** What a cluster said last, and when we heard it. */
@@ -93,6 +95,7 @@ export const Heartbeat = Type.Object(
     capacity: told('`replicas_ready`, `replicas_desired`, `max_concurrency`, `gpu_type`, `gpu_count`.'),
     load: told('`running`, `waiting`, `kv_utilization` (0 to 1), `ttft_p95_ms` and the like.'),
     cache_tiers: told('`[{"name": "host_ram", "read_gbps": 38.2, "lookup_ms": 0.4}]`, at most 16.'),
+    protocols: told('What its endpoint speaks beside chat: `["messages", "responses"]`. Such calls go on as they are.'),
     epp: told('The endpoint picker in front of it: `{"address": "epp.example:9002", "healthy": true}`.'),
   },
   {

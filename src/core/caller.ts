@@ -22,6 +22,8 @@ export interface Caller {
   share?: number
   /** R65: undefined without a limit by the calendar. */
   window_limit_micros?: number
+  /** R76: where a budget does not buy the output that a call allows, it gets what it does buy. */
+  clamp_output?: true
   /** R64: only of a child key. */
   parent_id?: string
   /** R62, R63: what the key, and its parent where it has one, may name and come from; absent where anything goes. */

@@ -55,6 +55,12 @@ export interface About {
   has_event?: boolean
 }
 
+export interface InItsWords {
+  status: number
+  headers: Readonly<Record<string, string>>
+  body: Buffer
+}
+
 /** A refusal the caller is meant to see. `message` is public; private detail goes in `cause`. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
@@ -65,6 +71,8 @@ export class Refusal extends Error {
   readonly by: RefusedBy | undefined
   /** Filled in on its way up, by whoever knows more. */
   about: About | undefined
+  /** R81: an upstream's own words, which clients of its protocol get in the place of ours. */
+  in_its_words: InItsWords | undefined
 
   constructor(kind: RefusalName, message: string, { cause, headers = {}, by, about }: Detail = {}) {
     super(message, { cause })

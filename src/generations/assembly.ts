@@ -2,8 +2,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Patience } from '../answers/stream-patience.ts'
-import type { KeptArtifacts } from '../artifacts/kept-artifact-store.ts'
-import { EXPANSIONS, memoryRoom } from '../artifacts/memory-room.ts'
 import { budgetStore } from '../budgets/budget-store.ts'
 import { slices as slicesOf } from '../budgets/slice-store.ts'
 import { waivers } from '../budgets/waiver-store.ts'
@@ -36,7 +34,6 @@ import { alikeEvents } from '../usage/alike-events.ts'
 import { usageStore } from '../usage/usage-store.ts'
 import { chainSizes } from './chain-sizes.ts'
 import { deferredWrites } from './deferred-writes.ts'
-import { promptExpansion } from './prompt-expansion.ts'
 import { promptMemory } from './prompt-memory.ts'
 import { running } from './running.ts'
 import { charges } from './settle.ts'
@@ -56,7 +53,6 @@ export interface PathParts {
   /** R78: rejects where a project has as many stored responses as it may. */
   mayStore(project_id: string, now: number): Promise<void>
   idempotencyOn(db: Db): IdempotencyStore
-  artifacts: KeptArtifacts
 }
 
 export type InferencePath = ReturnType<typeof inferencePath>
@@ -131,7 +127,6 @@ export function inferencePath(parts: PathParts) {
     responses: { ...responseStore(db, seals), mayStore },
     chains: chainSizes(),
     isClosed: sessionStore(db, seals).isClosed,
-    expansion: promptExpansion({ artifacts: parts.artifacts, room: memoryRoom(EXPANSIONS, 'large prompts') }),
     opening: { patience, timers: systemTimers },
   })
   return {

@@ -95,7 +95,7 @@ export const hasTurn = ({ session_id }: Call) => session_id !== undefined && isO
 /** §11: once, however many attempts ran. Contents are kept under full fidelity alone. */
 export function turnOf(call: Call, said: Said, outcome: Outcome, full_fidelity: boolean): Turn | undefined {
   if (!hasTurn(call)) return undefined
-  const { caller, session_id, trace_id, conversation, client_json: json = call.json } = call
+  const { caller, session_id, trace_id, json, conversation } = call
   const { tokens } = outcome
   return {
     session_id: session_id as string,

@@ -8,8 +8,8 @@ import { hintsStore } from '../hints/hints-store.ts'
 import type { CallKind } from '../providers/provider.ts'
 import { type Conversation, selfContained } from '../responses/conversation.ts'
 import { type Call, readAsked } from './call.ts'
+import { askedOfMessages } from './messages-asked.ts'
 import { checkMoneyFields } from './money-fields.ts'
-import { type Expanded, isExpandable, type Prompt } from './prompt-expansion.ts'
 import { deadlineAt } from './qos.ts'
 
 const SESSION_HEADERS = ['x-session-id', 'x-claude-code-session-id', 'x-dynamo-session-id', 'thread-id'] as const
@@ -23,18 +23,14 @@ export interface Reading {
   readConversation(json: unknown): Promise<Conversation>
   /** R84: a session that takes no more turns. */
   isClosed(session_id: string): Promise<boolean>
-  /** Puts what the body refers to into it, before anything of it is counted. */
-  expand(kind: CallKind, prompt: Prompt): Promise<Expanded>
 }
 
-export async function readCall({ kind, request, readConversation, isClosed, expand }: Reading): Promise<Call> {
+export async function readCall({ kind, request, readConversation, isClosed }: Reading): Promise<Call> {
   const { received_at } = request
   const body = (request.body as JsonBody | undefined) ?? { bytes: Buffer.alloc(0), json: undefined }
-  checkMoneyFields(body)
+  checkMoneyFields(body, kind)
   const conversation = kind === 'responses' ? await readConversation(body.json) : undefined
-  const whole = conversation ? await selfContained(body, conversation) : body
-  const expanded = isExpandable(request, whole) ? await expand(kind, { body: whole, conversation }) : undefined
-  const asked = readAsked(kind, expanded?.body ?? whole)
+  const asked = readAsked(kind, conversation ? await selfContained(body, conversation) : body)
   const reference = request.headers['agent-hints-ref']
   const ignored: string[] = []
   const hints =
@@ -52,8 +48,8 @@ export async function readCall({ kind, request, readConversation, isClosed, expa
     session_id: is_closed ? undefined : session?.id,
     ignored_fields: ignored,
     deadline_at: deadlineAt(hints, received_at),
-    conversation: expanded?.conversation ?? conversation,
-    client_json: expanded && (body.json as Call['json']),
+    conversation,
+    messages: kind === 'messages' ? askedOfMessages(request) : undefined,
     ...asked, // last: a literal that begins with a spread and goes on costs V8 ten times as much
   }
 }

@@ -4,6 +4,7 @@ import type { Caller } from '../core/caller.ts'
 import type { JsonBody } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Hints } from '../hints/hints.ts'
+import { grownBound, type MessageContent, messageContent } from '../messages/message-content.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { Conversation } from '../responses/conversation.ts'
 
@@ -23,6 +24,10 @@ export interface Asked {
   /** R43: no prompt has more tokens than this, but for text made to have them. */
   input_bound: number
   input_estimate: number
+  /** How often the upstream may search the web for it; absent where it may not. */
+  searches?: number
+  /** Of Messages: where thinking stands that only its own vendor can read. */
+  signed_at?: string | undefined
 }
 
 export interface Call extends Asked {
@@ -38,10 +43,18 @@ export interface Call extends Asked {
   ignored_fields: readonly string[]
   /** R44: from arrival. */
   deadline_at: number | undefined
+  /** Of a Messages request (R81). */
+  messages: AskedOfMessages | undefined
   /** Of a Responses request: what it continues, and what it will be called. */
   conversation: Conversation | undefined
-  /** What the client sent, where the call says more: contents of artifacts are kept nowhere else. */
-  client_json?: Readonly<Record<string, unknown>> | undefined
+}
+
+export interface AskedOfMessages {
+  /** The client's `anthropic-*`, which go along. */
+  headers: Readonly<Record<string, string>>
+  query: string
+  agent_id: string | undefined
+  parent_agent_id: string | undefined
 }
 
 /** Natural text has four bytes a token, dense text three, and hardly any fewer than two. */
@@ -65,8 +78,12 @@ export function readAsked(kind: CallKind, { bytes, json }: JsonBody): Asked {
   checkPrompt(kind, fields)
   const choices = choicesOf(kind, fields)
   const limit = outputLimit(kind, fields)
-  const { images, linked, image_bytes, long_cache } = contentOf(fields)
+  const content = kind === 'messages' ? messageContent(fields) : contentOf(fields)
+  const { images, linked, image_bytes, long_cache } = content
   const text_bytes = bytes.length - image_bytes
+  const input_bound =
+    Math.ceil(text_bytes / BYTES_PER_TOKEN_LEAST) + images * IMAGE_TOKENS_MOST + linked * LINKED_TOKENS_MOST
+  const hosted = 'hosted_uses' in content ? (content as MessageContent) : undefined
   return {
     kind,
     body: bytes,
@@ -77,16 +94,17 @@ export function readAsked(kind: CallKind, { bytes, json }: JsonBody): Asked {
     output_limit: limit === undefined ? undefined : limit * choices,
     choices,
     long_cache,
-    input_bound:
-      Math.ceil(text_bytes / BYTES_PER_TOKEN_LEAST) + images * IMAGE_TOKENS_MOST + linked * LINKED_TOKENS_MOST,
+    input_bound: hosted ? grownBound(input_bound, hosted) : input_bound,
     input_estimate:
       Math.ceil(text_bytes / BYTES_PER_TOKEN_USUAL) + images * IMAGE_TOKENS_USUAL + linked * LINKED_TOKENS_USUAL,
+    ...(hosted && { searches: hosted.searches, signed_at: hosted.signed_at }),
   }
 }
 
 function checkPrompt(kind: CallKind, fields: Record<string, unknown>): void {
-  if (kind === 'chat' && !(Array.isArray(fields.messages) && fields.messages.length > 0))
+  if ((kind === 'chat' || kind === 'messages') && !(Array.isArray(fields.messages) && fields.messages.length > 0))
     throw invalid("'messages' must be a non-empty array")
+  if (kind === 'messages' && typeof fields.max_tokens !== 'number') throw invalid("'max_tokens' is required")
   if (kind === 'completions' && fields.prompt === undefined) throw invalid("'prompt' is required")
   if ((kind === 'embeddings' || kind === 'responses') && fields.input === undefined)
     throw invalid("'input' is required")
@@ -94,6 +112,7 @@ function checkPrompt(kind: CallKind, fields: Record<string, unknown>): void {
 
 function outputLimit(kind: CallKind, fields: Record<string, unknown>): number | undefined {
   if (kind === 'embeddings') return 0
+  if (kind === 'messages') return fields.max_tokens as number
   const own = LIMIT_NAMES[kind].some((name) => typeof fields[name] === 'number')
   // An upstream that knows another of the names may go by that: the largest counts.
   return own ? Math.max(...ALL_LIMIT_NAMES.map((name) => whole(fields[name]))) : undefined
@@ -111,6 +130,7 @@ const whole = (value: unknown) => (typeof value === 'number' ? value : 1)
 
 /** How many answers are generated: every prompt of a list has its own, and candidates that are not shown cost too. */
 function choicesOf(kind: CallKind, { n, best_of, prompt }: Record<string, unknown>): number {
+  if (kind === 'messages') return 1
   const answers = Math.max(whole(n), whole(best_of))
   if (kind !== 'completions') return answers
   const isList = Array.isArray(prompt) && prompt.length > 0 && typeof prompt[0] !== 'number' // numbers are tokens

@@ -4,6 +4,7 @@ import type { TokenCounts } from '../answers/token-counts.ts'
 import { costOf, outputFor, type Price, worstCase } from '../models/price.ts'
 import type { Target } from '../routing/target.ts'
 import type { Asked } from './call.ts'
+import { leastOutput } from './lowered-limit.ts'
 
 export interface Estimate {
   micros: number
@@ -15,8 +16,12 @@ export interface Estimate {
 export function worstCost(asked: Asked, { pricing, max_output_tokens }: Target): number {
   if (pricing.kind === 'fee') return pricing.micros
   if (pricing.kind === 'unpriced') return 0
-  return worstCase(dearest(asked, pricing.price), asked.input_bound, outputBound(asked, max_output_tokens))
+  const price = dearest(asked, pricing.price)
+  const micros = worstCase(price, asked.input_bound, outputBound(asked, max_output_tokens)) + searchCost(asked, price)
+  return Math.min(micros, Number.MAX_SAFE_INTEGER)
 }
+
+const searchCost = ({ searches = 0 }: Asked, { web_search = 0 }: Price) => searches * web_search
 
 /** R76: what is written for an hour costs more than what is written for five minutes. */
 const dearest = ({ long_cache }: Asked, price: Price): Price =>
@@ -25,15 +30,27 @@ const dearest = ({ long_cache }: Asked, price: Price): Price =>
 const outputBound = ({ output_limit, choices }: Asked, max_output_tokens: number) =>
   output_limit ?? max_output_tokens * choices
 
-/** R43: where the whole does not fit but a shorter answer would. Only for callers that set no limit themselves. */
-export function clampedTo(asked: Asked, target: Target, available_micros: number): Estimate | undefined {
+/**
+ * R43: where the whole does not fit but a shorter answer would. For callers that set no limit themselves, and for keys
+ * whose own limits may be lowered too (R76).
+ */
+export function clampedTo(
+  asked: Asked,
+  target: Target,
+  available_micros: number,
+  may_lower = false,
+): Estimate | undefined {
   const { pricing, max_output_tokens } = target
-  if (pricing.kind !== 'tokens' || asked.output_limit !== undefined || asked.kind === 'embeddings') return undefined
+  const { output_limit, choices } = asked
+  if (pricing.kind !== 'tokens' || asked.kind === 'embeddings') return undefined
+  if (output_limit !== undefined && !may_lower) return undefined
   const price = dearest(asked, pricing.price)
-  const affordable = Math.floor(outputFor(price, asked.input_bound, available_micros) / asked.choices)
-  const output = Math.min(affordable, max_output_tokens) // there may be money again by now, but no longer answers
-  if (output < 1) return undefined
-  const micros = worstCase(price, asked.input_bound, output * asked.choices)
+  const searched = searchCost(asked, price)
+  const affordable = Math.floor(outputFor(price, asked.input_bound, available_micros - searched) / choices)
+  const most = output_limit === undefined ? max_output_tokens : Math.floor(output_limit / choices)
+  const output = Math.min(affordable, most) // there may be money again by now, but no longer answers
+  if (output < leastOutput(asked)) return undefined
+  const micros = worstCase(price, asked.input_bound, output * choices) + searched
   return { micros, clamp_output_to: output }
 }
 

@@ -4,10 +4,13 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { Envelope, Refusal } from '../core/refusal.ts'
 import type { Headers } from '../headers/agent-headers.ts'
+import { messagesError } from '../http/messages-errors.ts'
 import type { CallKind } from '../providers/provider.ts'
 
 /** Each protocol has its own form of saying that it went wrong. */
-function errorEvent(kind: CallKind, { error }: Envelope): string {
+function errorEvent(kind: CallKind, refusal: Refusal, request_id: string): string {
+  const { error }: Envelope = refusal.body
+  if (kind === 'messages') return `event: error\ndata: ${JSON.stringify(messagesError(refusal, request_id).body)}\n\n`
   if (kind !== 'responses') return `data: ${JSON.stringify({ error })}\n\n`
   const { message, type, code = type } = error
   return `event: error\ndata: ${JSON.stringify({ type: 'error', code, message, param: null })}\n\n`
@@ -83,11 +86,11 @@ export class Client {
   }
 
   /** R47: an explicit error event; never a clean end that looks like the whole answer. */
-  fail({ body }: Refusal, trailers: Headers = {}): void {
+  fail(refusal: Refusal, trailers: Headers = {}): void {
     if (this.left) return
     const { raw } = this.#reply
     raw.addTrailers(trailers)
-    raw.end(errorEvent(this.#kind, body))
+    raw.end(errorEvent(this.#kind, refusal, this.#reply.request.id))
   }
 }
 

@@ -4,7 +4,8 @@ import type { SseFrames } from '../answers/sse-frames.ts'
 import { wordsOf } from '../answers/upstream-reason.ts'
 import type { Slot } from '../capacity/admission.ts'
 import { BUDGETS } from '../core/foreign.ts'
-import { type About, Refusal } from '../core/refusal.ts'
+import { type About, type InItsWords, Refusal } from '../core/refusal.ts'
+import { inItsWords } from '../messages/upstream-words.ts'
 import { soonRead } from '../providers/first-bytes.ts'
 import { type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
 import { kindOf } from '../refusals/refusal-kind.ts'
@@ -27,9 +28,11 @@ export async function saidOfFailure(
   generation: Generation,
   target: Target,
   answer: ProviderAnswer,
-): Promise<string | undefined> {
+): Promise<{ said: string | undefined; in_its_words: InItsWords | undefined }> {
   const bytes = await soonRead(BUDGETS.said.bytes, SAID_WITHIN_MS, answer)
-  return cleared(generation, target, (secret) => wordsOf(bytes, secret))
+  const said = await cleared(generation, target, (secret) => wordsOf(bytes, secret))
+  const is_told = generation.call.kind === 'messages' && said !== undefined
+  return { said, in_its_words: is_told ? inItsWords(answer, bytes, await generation.secretOf(target)) : undefined }
 }
 
 /** A failover does not wait for longer than this for what the target that failed has to say. */

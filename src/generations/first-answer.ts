@@ -2,7 +2,6 @@
 // reached the client, the next target. Whatever was taken for an attempt that failed is given back here.
 
 import { type OpenedStream, openStream } from '../answers/answer-stream.ts'
-import { chainedAnswer } from '../answers/chained-answer.ts'
 import { sseFrames } from '../answers/sse-frames.ts'
 import type { TokenCounts } from '../answers/token-counts.ts'
 import { wordsIn, wordsOf, wordsOfAnswer } from '../answers/upstream-reason.ts'
@@ -15,15 +14,15 @@ import { Refusal } from '../core/refusal.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
 import { isRefusal } from '../credentials/credential.ts'
 import { upTo } from '../providers/first-bytes.ts'
-import { type Provider, type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
+import { type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
 import { leftBehind } from '../routing/own-capacity.ts'
 import { type Attempt, isCustomers, type Target } from '../routing/target.ts'
 import type { Call } from './call.ts'
 import { aboutOf, cleared, noteFailed, saidOfFailure } from './failed-attempt.ts'
 import type { Generation } from './generation.ts'
 import { holdFor } from './hold.ts'
-import { responsesOverChat } from './responses-over-chat.ts'
-import { bodyFor, chatLimitName, headersFor } from './upstream-request.ts'
+import { providerFor } from './spoken-protocol.ts'
+import { bodyFor, headersFor } from './upstream-request.ts'
 
 export type Answered =
   | { kind: 'stream'; stream: OpenedStream }
@@ -41,6 +40,8 @@ interface Trial {
   hold: Hold | undefined
   clamped_to: number | undefined
   is_dialled: boolean
+  /** R81: headers of the upstream's that go on. */
+  told: ProviderAnswer['told']
 }
 
 interface Failure {
@@ -89,7 +90,8 @@ function trialOf(generation: Generation, target: Target): Trial {
     ttft_ms: undefined,
     times: { started_ms: generation.elapsedMs(), queue_ms: 0, dialled_ms: 0, ended_ms: 0 },
   }
-  return { generation, target, attempt, slot: undefined, hold: undefined, clamped_to: undefined, is_dialled: false }
+  const none = { slot: undefined, hold: undefined, clamped_to: undefined, told: undefined }
+  return { generation, target, attempt, is_dialled: false, ...none }
 }
 
 async function tryTarget(trial: Trial): Promise<Answered | Failure> {
@@ -101,12 +103,15 @@ async function tryTarget(trial: Trial): Promise<Answered | Failure> {
     trial.clamped_to = clamp_output_to
     const upstream = await dial(trial)
     trial.attempt.status = upstream.status
+    trial.told = upstream.told
     await noteCredential(trial, upstream.status)
     const verdict = verdictOn(upstream.status, upstream.retry_after_s)
     if (verdict.kind !== 'try_elsewhere') return await answerOf(trial, upstream, verdict)
-    const said = await saidOfFailure(trial.generation, trial.target, upstream)
+    const { said, in_its_words } = await saidOfFailure(trial.generation, trial.target, upstream)
     await giveBack(trial)
-    return failed(trial, verdict, said)
+    const failure = failed(trial, verdict, said)
+    if (failure.reason instanceof Refusal) failure.reason.in_its_words = in_its_words
+    return failure
   } catch (error) {
     await giveBack(trial)
     return failedWith(trial, error)
@@ -147,6 +152,7 @@ async function dial(trial: Trial): Promise<ProviderAnswer> {
   // The one probe of a target that failed is taken here, where it is dialled, and nowhere before.
   if (!path.breakers.allows(target.id, call)) throw new Refusal('unavailable', 'The target is left alone for a while.')
   trial.is_dialled = true
+  generation.left_out = []
   attempt.times.dialled_ms = generation.elapsedMs()
   const asked = {
     kind: call.kind,
@@ -154,28 +160,10 @@ async function dial(trial: Trial): Promise<ProviderAnswer> {
     stream: call.stream,
     headers: headersFor(call, target),
     timeouts: target.dialling.timeouts,
+    query: call.messages?.query ?? '',
   }
   return provider.call(asked, stop)
 }
-
-async function providerFor({ path, call }: Generation, target: Target): Promise<Provider> {
-  const { caller, kind, conversation } = call
-  const known = path.dialer.providerFor(target, caller.project_id)
-  const provider = known instanceof Promise ? await known : known
-  if (!provider.speaks(kind)) {
-    if (conversation) return responsesOverChat(provider, conversation, chatLimitName(target))
-    throw notSpoken(call, target)
-  }
-  const continued = conversation?.request.previous_response_id ?? null
-  return continued === null ? provider : chainedAnswer(provider, continued)
-}
-
-/** Said before anything is sent: the upstream would only complain of fields that its own protocol wants. */
-const notSpoken = ({ endpoint, model }: Call, { provider }: Target) =>
-  new Refusal(
-    'invalid_request',
-    `'${model}' cannot be asked on ${endpoint}: the protocol of its provider '${provider}' has no such endpoint.`,
-  )
 
 /** R73: a refusal is counted, and what is taken after one ends the row. Else there is nothing to note. */
 async function noteCredential({ generation, target }: Trial, status: number): Promise<void> {
@@ -224,6 +212,7 @@ function take(trial: Trial, answered: Answered): Answered {
   generation.slot = trial.slot
   generation.hold = trial.hold
   generation.clamped_to = trial.clamped_to
+  generation.told = trial.told
   generation.answered_ms = attempt.times.ended_ms
   if (answered.kind !== 'stream') noteContent(trial)
   else

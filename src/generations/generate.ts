@@ -22,6 +22,7 @@ import { targetMetSoFar } from './qos.ts'
 import { routeFor } from './route-for.ts'
 import { sendStream } from './send-stream.ts'
 import { sendUpstreamRefusal, sendWhole } from './send-whole.ts'
+import { keptToVendor } from './signed-thinking.ts'
 
 /** An upstream's whole answer, or its stream, or a refusal in the envelope: something always answers. */
 export async function generate(path: Path, kind: CallKind, request: FastifyRequest, reply: FastifyReply) {
@@ -32,6 +33,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   reply.headers({ 'agent-trace-id': call.trace_id, ...ignoredHeaders(call.ignored_fields) })
   try {
     generation.route = await routeFor(path, call) //              R40: alias, own clusters, own keys, managed
+    if (call.signed_at !== undefined) keepToVendor(generation) // R81: nobody else can read it
     await reserve(generation) //                                  §11: durable before anything is dialled; else 409
     await answer(generation) //                                   R43, R47, R41, R42: charged once, told truly
   } catch (error) {
@@ -44,6 +46,11 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   }
 }
 
+function keepToVendor(generation: Generation): void {
+  const { path, call, route } = generation
+  generation.route = keptToVendor(route, call, path.affinity.targetOf(call.caller.project_id, call.session_id))
+}
+
 async function callIn(path: Path, kind: CallKind, request: FastifyRequest, reply: FastifyReply): Promise<Call> {
   const { caller, route } = request
   if (kind === 'responses') await path.chains.assertMayContinue(request, reply)
@@ -51,7 +58,6 @@ async function callIn(path: Path, kind: CallKind, request: FastifyRequest, reply
     kind,
     request,
     isClosed: (session_id) => path.isClosed(caller.project_id, session_id),
-    expand: (asked, prompt) => path.expansion.expand(asked, prompt, { request, reply }),
     readConversation: (json) =>
       readConversation(json, path.responses, {
         surface: route.url?.startsWith('/v2') ? 'v2' : 'v1',

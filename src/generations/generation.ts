@@ -34,6 +34,10 @@ export class Generation {
   hold: Hold | undefined = undefined
   /** R43: the output limit that the upstream was told, where the budget bought no longer answer. */
   clamped_to: number | undefined = undefined
+  /** R81: headers of the upstream's that go on to the client. */
+  told: Readonly<Record<string, string>> | undefined = undefined
+  /** R81: fields that the target was not told of, because its protocol has no words for them. */
+  left_out: readonly string[] = []
   /** When it had answered: of a stream, when its headers could leave. */
   answered_ms = 0
   /** Null until the first content is there: headers may leave before it (R82). */

@@ -39,11 +39,15 @@ async function hold({ slices, clock }: Path, call: Call, target: Target): Promis
     const outcome = await slices.hold(call.caller, wanted.micros, clock.now())
     if (outcome.kind === 'held') return { hold: outcome.hold, clamp_output_to: wanted.clamp_output_to }
     if (outcome.kind === 'ended') throw invalidKey() // R64: between its request and this moment
-    const shorter = tries < CLAMP_TRIES ? clampedTo(call, target, outcome.available_micros) : undefined
+    const shorter = tries < CLAMP_TRIES ? shorterFor(call, target, outcome.available_micros) : undefined
     if (!shorter) throw quotaExceeded(outcome.limit, outcome.resets_at)
     wanted = { micros: shorter.micros, clamp_output_to: shorter.clamp_output_to }
   }
 }
+
+/** R76: a key may say that its own limits may be lowered too. */
+const shorterFor = (call: Call, target: Target, available_micros: number) =>
+  clampedTo(call, target, available_micros, call.caller.clamp_output)
 
 /** R43, R76: what nobody can price, nobody can hold for. */
 function refuseUnpriced(call: Call, { pricing, model }: Target): void {

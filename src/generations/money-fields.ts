@@ -4,6 +4,7 @@
 
 import { type Fields, type ParsedObject, valuesOf } from '../core/json-splice.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { CallKind } from '../providers/provider.ts'
 
 const CHOICES_MAX = 128 // R76; each costs what an answer costs
 const WHOLE = { least: 1, most: Number.MAX_SAFE_INTEGER }
@@ -16,19 +17,21 @@ const COUNTS: Readonly<Record<string, { least: number; most: number }>> = {
   max_completion_tokens: WHOLE,
   max_output_tokens: WHOLE,
 }
+/** A message of no tokens only fills the cache. */
+const FROM_NOTHING: typeof COUNTS = { ...COUNTS, max_tokens: { ...WHOLE, least: 0 } }
 const COUNT_NAMES = Object.keys(COUNTS)
 const ONCE: ReadonlySet<string> = new Set(['model', 'stream', 'stream_options', ...COUNT_NAMES])
 
 /** Throws the 400 that names the field. Null says the same as leaving it out. */
-export function checkMoneyFields({ bytes, json }: { bytes: Buffer; json: unknown }): void {
+export function checkMoneyFields({ bytes, json }: { bytes: Buffer; json: unknown }, kind?: CallKind): void {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return // which is told elsewhere
   const fields = json as Fields
-  checkTypes(fields)
+  checkTypes(fields, kind === 'messages' ? FROM_NOTHING : COUNTS)
   for (const name in fields) if (!ONCE.has(name) && ONCE.has(folded(name))) throw misspelled(name)
   if (mayRepeat({ bytes, json: fields })) refuseRepeated(bytes)
 }
 
-function checkTypes(json: Fields): void {
+function checkTypes(json: Fields, counts: typeof COUNTS): void {
   const { stream, stream_options } = json
   if (!isSwitch(stream)) throw wrong('stream', 'be true or false')
   if (stream_options !== undefined && stream_options !== null) {
@@ -40,7 +43,7 @@ function checkTypes(json: Fields): void {
   for (const name of COUNT_NAMES) {
     const value = json[name]
     if (value === undefined || value === null) continue
-    const { least, most } = COUNTS[name] as { least: number; most: number }
+    const { least, most } = counts[name] as { least: number; most: number }
     if (!Number.isInteger(value) || (value as number) < least || (value as number) > most)
       throw wrong(name, `be a whole number from ${least} ${most === WHOLE.most ? 'up' : `to ${most}`}`)
   }

@@ -41,6 +41,9 @@ export interface Outcome extends RouteFacts, QosFacts {
   repeated_tokens_est: number
   /** R71: what would have been charged, had its deadline not passed in mid-stream. */
   waived_micros: number
+  /** R81: which of a client's agents asked, and for whom it works. */
+  agent_id: string | undefined
+  parent_agent_id: string | undefined
 }
 
 /** A generation as far as its outcome needs it. */
@@ -54,6 +57,7 @@ export interface Went {
   ttft_ms: number | null
   reuse: ReuseBelief | undefined
   is_target_open: boolean
+  left_out?: readonly string[]
 }
 
 const NO_SLOT = { verdict: 'admitted', queue_ms: 0 } as const
@@ -78,7 +82,7 @@ export function outcomeOf(went: Went): Outcome {
     target_met: targetMet(call.hints, went.ttft_ms),
     fallback_used,
     hints_honored: hintsHonored(call.hints, went.reuse),
-    ignored_fields: call.ignored_fields,
+    ignored_fields: went.left_out?.length ? [...call.ignored_fields, ...went.left_out] : call.ignored_fields,
     project_id: caller.project_id,
     key_id: caller.key_id,
     endpoint: call.endpoint,
@@ -97,6 +101,8 @@ export function outcomeOf(went: Went): Outcome {
     tokens: NO_TOKENS,
     repeated_tokens_est: 0,
     waived_micros: 0,
+    agent_id: call.messages?.agent_id,
+    parent_agent_id: call.messages?.parent_agent_id,
   }
 }
 
@@ -188,4 +194,6 @@ export const traceOf = (outcome: Outcome): TraceFacts => ({
   hints_at_end: outcome.hints_at_end,
   input_discount_pct: outcome.subscription?.input_discount_pct,
   output_clamped_to: outcome.output_clamped_to,
+  agent_id: outcome.agent_id,
+  parent_agent_id: outcome.parent_agent_id,
 })

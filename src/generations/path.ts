@@ -17,7 +17,6 @@ import type { Snapshots } from '../routing/routing-snapshot.ts'
 import type { UsageStore } from '../usage/usage-store.ts'
 import type { ChainSizes } from './chain-sizes.ts'
 import type { DeferredWrites } from './deferred-writes.ts'
-import type { PromptExpansion } from './prompt-expansion.ts'
 import type { PromptMemory } from './prompt-memory.ts'
 import type { Charges } from './settle.ts'
 
@@ -43,8 +42,6 @@ export interface Path {
   chains: ChainSizes
   /** R84: a session that takes no more turns. */
   isClosed(project_id: string, session_id: string): Promise<boolean>
-  /** Contents that prompts refer to. */
-  expansion: PromptExpansion
   /** How long a stream may be silent towards its client (R82). */
   opening: Opening
 }

@@ -1,9 +1,10 @@
 // R76: fields that change what a call costs in a way that its price does not tell: a tier, a search, sound, a tool that
 // the upstream runs, state of the upstream's own. Where a limit is to be kept, nobody can hold for them. Pure.
+import { pricedApartInMessages } from '../messages/message-pricing.ts'
 import type { Price } from '../models/price.ts'
 import type { Asked } from './call.ts'
 
-const USUAL_TIERS: readonly unknown[] = ['auto', 'default']
+const USUAL_TIERS: readonly unknown[] = ['auto', 'default', 'standard_only']
 const NEVER = ['web_search_options', 'search_parameters', 'plugins', 'audio', 'prediction']
 /** A Responses request may continue what only the upstream knows, at any length. */
 const FOREIGN_STATE = ['conversation', 'prompt']
@@ -19,6 +20,7 @@ export function pricedApart({ kind, json, long_cache }: Asked, price: Price): st
   if (never) return never
   if (Array.isArray(modalities) && modalities.some((one) => one !== 'text')) return 'modalities'
   if (long_cache && price.cache_write_1h === undefined) return 'cache_control.ttl'
+  if (kind === 'messages') return pricedApartInMessages(json, price)
   return Array.isArray(tools) ? hostedTool(tools) : undefined
 }
 

@@ -18,8 +18,7 @@ export function responsesOverChat(
   conversation: Conversation,
   limit_field: 'max_tokens' | 'max_completion_tokens',
 ): Provider {
-  const { request, ids } = conversation
-  const sent = conversation.sent ?? conversation
+  const { request, history, ids } = conversation
   return {
     speaks: (kind) => kind === 'responses' || provider.speaks(kind),
 
@@ -27,8 +26,8 @@ export function responsesOverChat(
       if (call.kind !== 'responses') return provider.call(call, signal)
       // The path has set the target's model, and perhaps a lower limit, in the body.
       const { model, max_output_tokens = null } = fieldsOf(call.body, SET_BY_PATH) as SetByPath
-      const asked = { ...sent.request, model, max_output_tokens, stream: call.stream }
-      const body = await jsonBytes(chatRequestFrom(asked, sent.history, limit_field), call.body.length)
+      const asked = { ...request, model, max_output_tokens, stream: call.stream }
+      const body = await jsonBytes(chatRequestFrom(asked, history, limit_field), call.body.length)
       const answer = await provider.call({ ...call, kind: 'chat', body }, signal)
       if (answer.status !== 200) return answer
       return call.stream ? streamed(answer) : whole(answer)

@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CallKind } from '../providers/provider.ts'
 import type { Answer } from '../routing/choose-route.ts'
+import { countTokens } from './count-tokens.ts'
 import { generate } from './generate.ts'
 import type { Path } from './path.ts'
 import { type Asking, routeAnswer } from './route-for.ts'
@@ -30,6 +31,9 @@ export function running(path: Path) {
         : new Promise((resolve) => {
             onIdle = resolve
           }),
+
+    /** R81: nothing is generated. */
+    countTokens: (request: FastifyRequest) => countTokens(path, request),
 
     /** What would happen, without calling anyone. */
     explain: (asking: Asking): Promise<Answer> => routeAnswer(path, asking),

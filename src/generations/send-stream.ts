@@ -73,7 +73,7 @@ class Forwarding {
     this.late = new LateStream(generation, stream.frames)
     this.outcome = outcomeOf(generation)
     if (!this.late.is_promised) this.outcome.hints_honored = withoutQos(this.outcome.hints_honored)
-    this.headers = headersOf(this.outcome)
+    this.headers = Object.assign(headersOf(this.outcome), generation.told)
     const is_kept = reservation || isStored(call) || (path.gateway.full_fidelity && hasTurn(call))
     this.#parts = is_kept ? new GatheredParts() : undefined
   }

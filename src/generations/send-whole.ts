@@ -17,7 +17,7 @@ export async function sendWhole(generation: Generation, { content_type, body, to
   const outcome = outcomeOf(generation)
   outcome.tokens = tokens
   outcome.repeated_tokens_est = path.prompts.note(call, target, reuse?.chain)
-  const headers = headersOf(outcome)
+  const headers = Object.assign(headersOf(outcome), generation.told)
   headers['content-type'] = content_type || 'application/json'
   const said = await saidIn(call, body, path.gateway.full_fidelity)
   const answer = { headers, body, is_native: call.conversation?.surface === 'v2', said }
@@ -62,9 +62,10 @@ export async function sendUpstreamRefusal(generation: Generation, { status, body
   const { target, attempts, request, client } = generation
   refusal.about = { upstream_status: status, said, attempts, ...aboutOf(target) }
   if (!envelope) throw refusal
-  const headers = headersOf(outcomeOf(generation))
+  const headers = Object.assign(headersOf(outcomeOf(generation)), generation.told)
   request.noteRefused(refusal, { status, headers, ...envelope })
-  client.send(status, { 'content-type': 'application/json; charset=utf-8', ...headers }, withoutOtherCode(body))
+  const told = generation.call.kind === 'messages' ? body : withoutOtherCode(body)
+  client.send(status, { 'content-type': 'application/json; charset=utf-8', ...headers }, told)
 }
 
 const upstreamRefused = (status: number, reason: string | undefined) =>

@@ -4,14 +4,15 @@ import { hash } from 'node:crypto'
 import { spliceFields } from '../core/json-splice.ts'
 import type { Target } from '../routing/target.ts'
 import type { Call } from './call.ts'
+import { loweredLimit } from './lowered-limit.ts'
 
 export function bodyFor(call: Call, target: Target, clamp_output_to: number | undefined): Buffer {
   const fields: Record<string, unknown> = {}
   if (target.model !== call.model) fields.model = target.model
-  if (clamp_output_to !== undefined) fields[limitName(call, target)] = clamp_output_to
+  if (clamp_output_to !== undefined) Object.assign(fields, loweredLimit(call, limitName(call, target), clamp_output_to))
   // Without it a stream would not say what it cost. What only we asked for is taken out again.
   const { stream_options = null } = call.json
-  const isAsked = call.stream && call.kind !== 'responses' && !call.wants_usage
+  const isAsked = call.stream && call.kind !== 'responses' && call.kind !== 'messages' && !call.wants_usage
   if (isAsked && typeof stream_options === 'object' && !Array.isArray(stream_options))
     fields.stream_options = { ...stream_options, include_usage: true }
   return spliceFields({ bytes: call.body, json: call.json }, fields)
@@ -25,6 +26,9 @@ function limitName({ kind }: Call, target: Target): string {
 /** Models that reason before they speak, wherever they are served: o1, o3-mini, openai/gpt-5.4, ft:o4-mini:… */
 const REASONING = /(?:^|[/:])(?:o[1-9]\d*|gpt-[5-9]|gpt-[1-9]\d)(?![a-z0-9])/i
 
+/** Whether it takes `reasoning_effort`. */
+export const isReasoning = ({ model }: Target) => REASONING.test(model)
+
 /** R76: OpenAI's own API and its reasoning models refuse max_tokens; most others know nothing else. */
 export function chatLimitName({ model, dialling }: Target): 'max_tokens' | 'max_completion_tokens' {
   const { output_limit_field, responses_native } = dialling
@@ -32,7 +36,7 @@ export function chatLimitName({ model, dialling }: Target): 'max_tokens' | 'max_
 }
 
 export function headersFor(call: Call, target: Target): Record<string, string> {
-  const headers: Record<string, string> = { 'x-request-id': call.trace_id }
+  const headers: Record<string, string> = { 'x-request-id': call.trace_id, ...call.messages?.headers }
   if (target.profile !== 'byoc_epp' && target.profile !== 'byoc_native') return headers
   if (call.session_id) headers['x-session-id'] = sendable(call.session_id)
   if (target.profile === 'byoc_native') return headers

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type About, Refusal, type RefusalName, refusalNameFor } from '../core/refusal.ts'
 import { generationAsked } from './generation-asked.ts'
+import { messagesError, speaksMessages } from './messages-errors.ts'
 import { describeInvalid } from './validation-messages.ts'
 
 export const SECURITY_HEADERS = {
@@ -61,7 +62,17 @@ function causesOf({ cause }: Error): string | undefined {
 export function answerRefusal(refusal: Refusal, reply: FastifyReply): FastifyReply {
   // A body that was not read to its end would be taken for the next request.
   if (refusal.status === 413 || refusal.status === 408) reply.header('connection', 'close')
+  if (speaksMessages(reply.request.url)) return answerInMessages(refusal, reply)
   return reply.code(refusal.status).headers(refusal.headers).header('content-type', JSON_TYPE).send(refusal.body)
+}
+
+/** R81: in the shape that clients of that protocol know; an upstream's own error, as it came. */
+function answerInMessages(refusal: Refusal, reply: FastifyReply): FastifyReply {
+  const { in_its_words: words } = refusal
+  reply.headers(refusal.headers).header('content-type', JSON_TYPE).header('request-id', reply.request.id)
+  if (words) return reply.code(words.status).headers(words.headers).send(words.body)
+  const { status, body } = messagesError(refusal, reply.request.id)
+  return reply.code(status).send(body)
 }
 
 const FRAMEWORK_MESSAGES: { [Name in RefusalName]?: string } = {

@@ -25,9 +25,9 @@ export type AddressOf = (request: FastifyRequest) => Address | undefined
 
 export function authenticate(holders: Holders, browsers: Browsers, addressOf: AddressOf): onRequestHookHandler {
   return (request, reply, done) => {
-    const raw = bearer(request.raw.rawHeaders)
+    const raw = keyIn(request)
     const enter = (caller: Caller | undefined) => {
-      if (!caller) return done(unauthenticated(raw))
+      if (!caller) return done(unauthenticated(raw, request.route.config.x_api_key))
       request.caller = caller
       done()
     }
@@ -46,6 +46,17 @@ export function authenticate(holders: Holders, browsers: Browsers, addressOf: Ad
 const isBrowsers = ({ headers, route }: FastifyRequest) =>
   headers.cookie !== undefined && headers.authorization === undefined && (route.url ?? '').startsWith('/v2/')
 
+/** R81: clients of Anthropic's protocol say `x-api-key`, or Bearer, or both alike. Two that differ are none. */
+function keyIn({ raw: { rawHeaders }, route }: FastifyRequest): string | undefined {
+  if (!route.config.x_api_key) return bearer(rawHeaders)
+  const values = headerValues(rawHeaders, 'x-api-key')
+  if (values.length === 0) return bearer(rawHeaders)
+  const [key] = values
+  if (values.length > 1 || key === undefined || !/^\S+$/.test(key) || key.length > KEY_LENGTH_MAX) return undefined
+  const has_bearer = headerValues(rawHeaders, 'authorization').length > 0
+  return has_bearer && bearer(rawHeaders) !== key ? undefined : key
+}
+
 function bearer(rawHeaders: readonly string[]): string | undefined {
   const values = headerValues(rawHeaders, 'authorization')
   const [value] = values
@@ -53,8 +64,13 @@ function bearer(rawHeaders: readonly string[]): string | undefined {
   return BEARER.exec(value)?.[1]
 }
 
-const unauthenticated = (raw: string | undefined) =>
-  raw === undefined ? invalidKey('Send your API key as one header: Authorization: Bearer svc_live_…') : invalidKey()
+function unauthenticated(raw: string | undefined, x_api_key = false): Refusal {
+  if (raw !== undefined) return invalidKey()
+  if (!x_api_key) return invalidKey('Send your API key as one header: Authorization: Bearer svc_live_…')
+  return invalidKey(
+    'Send your API key as x-api-key or as Authorization: Bearer; where both are sent, the same in both.',
+  )
+}
 
 /** The same words for every key that does not work, so that none of them tells why (R60, R63). */
 export const invalidKey = (message = 'This API key is not valid: it is mistyped, unknown or revoked.') =>

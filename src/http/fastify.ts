@@ -1,6 +1,6 @@
 // A Fastify instance with the service's manners: strict JSON in, one error shape out, no undeclared route.
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { type Clock, SECOND_MS, systemClock } from '../core/clock.ts'
 import { BUDGETS } from '../core/foreign.ts'
 import { newRequestId } from '../core/ids.ts'
@@ -12,6 +12,7 @@ import { compilersFactory } from './compiled-shapes.ts'
 import { readEncodedBodies } from './encoded-bodies.ts'
 import { closeGracefully } from './graceful-close.ts'
 import { parseJsonBodies } from './json-body.ts'
+import { speaksMessages } from './messages-errors.ts'
 import { RequestLog } from './request-log.ts'
 import './routes.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
@@ -76,7 +77,7 @@ export function buildFastify(logger: FastifyBaseLogger, manners: Manners = {}) {
   app.addHook('onRequest', (request, reply, done) => {
     request.route = request.routeOptions
     reply.headers(SECURITY_HEADERS)
-    reply.header('x-request-id', request.id)
+    nameRequest(request, reply)
     done(misaddressed(request))
   })
   app.addHook('preValidation', (request, _reply, done) => done(unnameable(request)))
@@ -85,6 +86,12 @@ export function buildFastify(logger: FastifyBaseLogger, manners: Manners = {}) {
   app.setErrorHandler(answerError)
   answerUnknownRoutes(app)
   return app
+}
+
+/** R80, R81: under both names for who speaks Anthropic's protocol. */
+function nameRequest({ id, url }: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', id)
+  if (speaksMessages(url)) reply.header('request-id', id)
 }
 
 /** RFC 9112: exactly one Host. With two, a proxy in front may have gone by the other. */

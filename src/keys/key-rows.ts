@@ -28,6 +28,7 @@ export interface KeyRow {
   window_limit_micros: number | null
   window_spent_micros: number
   window_ends_at: number | null
+  clamp_output: number | null
 }
 
 export function keyOf(row: KeyRow): ApiKey {
@@ -58,6 +59,7 @@ function termsOf(row: KeyRow): Partial<ApiKey> {
     ...(allowed_models !== null && { allowed_models: JSON.parse(allowed_models) }),
     ...(allowed_cidrs !== null && { allowed_cidrs: JSON.parse(allowed_cidrs) }),
     ...(allowed_clusters !== null && { allowed_clusters: JSON.parse(allowed_clusters) }),
+    ...(row.clamp_output && { clamp_output: true as const }),
     ...(period !== null && {
       window: {
         period,
@@ -94,6 +96,7 @@ export interface HolderRow {
   parent_clusters: string | null
   expires_at: number | null
   previous_expires_at: number | null
+  clamp_output: number | null
 }
 
 /** `by` which of its two secrets (R61). */
@@ -114,6 +117,7 @@ export function holderOf(row: HolderRow, by: 'hash' | 'previous_hash'): Caller {
   if (row.window_limit_micros !== null) caller.window_limit_micros = row.window_limit_micros
   if (countsOverage(row)) caller.counts_overage = true
   if (row.suspended_at !== null) caller.is_suspended = true
+  if (row.clamp_output) caller.clamp_output = true
   if (row.share !== 1) caller.share = row.share
   if (row.parent_id !== null) caller.parent_id = row.parent_id
   const ends = by === 'hash' ? [row.expires_at] : [row.expires_at, row.previous_expires_at]

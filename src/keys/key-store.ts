@@ -30,7 +30,7 @@ export function keyStore(db: Db) {
         sql`
           SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
                  expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters,
-                 window_period, window_limit_micros, window_spent_micros, window_ends_at, sequence
+                 window_period, window_limit_micros, window_spent_micros, window_ends_at, clamp_output, sequence
           FROM api_key WHERE project_id = ${project_id}`,
         parent_id === undefined ? sql`` : sql` AND parent_id = ${parent_id}`,
         after ? sql` AND (sequence, id) < (${after.sequence}, ${after.id})` : sql``,
@@ -64,11 +64,13 @@ export function keyStore(db: Db) {
       await db.rows(sql`
         INSERT INTO api_key (id, project_id, name, masked, hash, origin, scopes, status,
                              created_at, sequence, spent_micros,
-                             budget_micros, parent_id, expires_at, allowed_models, allowed_cidrs, allowed_clusters)
+                             budget_micros, parent_id, expires_at, allowed_models, allowed_cidrs, allowed_clusters,
+                             clamp_output)
         VALUES (${k.id}, ${k.project_id}, ${k.name}, ${k.masked}, ${hash}, ${origin}, ${k.scopes.join(' ')},
                 ${k.status}, ${k.created_at}, ${nextSequence(now)}, ${k.spent_micros},
                 ${k.budget_micros ?? null}, ${k.parent_id ?? null}, ${k.expires_at ? Date.parse(k.expires_at) : null},
-                ${json(k.allowed_models)}, ${json(k.allowed_cidrs)}, ${json(k.allowed_clusters)})`)
+                ${json(k.allowed_models)}, ${json(k.allowed_cidrs)}, ${json(k.allowed_clusters)},
+                ${k.clamp_output ? 1 : null})`)
       return minted
     },
 
@@ -103,7 +105,7 @@ export function keyStore(db: Db) {
         WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL
         RETURNING id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
                   expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters,
-                  window_period, window_limit_micros, window_spent_micros, window_ends_at`)
+                  window_period, window_limit_micros, window_spent_micros, window_ends_at, clamp_output`)
       return row && keyOf(row)
     },
 
@@ -137,13 +139,17 @@ export function keyStore(db: Db) {
       const [row] = await db.rows<KeyRow>(sql`
         SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
                expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters,
-               window_period, window_limit_micros, window_spent_micros, window_ends_at
+               window_period, window_limit_micros, window_spent_micros, window_ends_at, clamp_output
         FROM api_key WHERE project_id = ${project_id} AND id = ${id}`)
       return row && keyOf(row)
     },
 
     /** An absent one stays as it is, null clears. No child outlives its parent. */
-    async edit(project_id: string, id: string, { name, expires_at, ...lists }: Edit): Promise<ApiKey | undefined> {
+    async edit(
+      project_id: string,
+      id: string,
+      { name, expires_at, clamp_output: clamp, ...lists }: Edit,
+    ): Promise<ApiKey | undefined> {
       const { allowed_models: models, allowed_cidrs: cidrs, allowed_clusters: clusters } = lists
       return db.transaction(async (tx) => {
         // The project's row first: so are those taken that settle what children have spent.
@@ -152,6 +158,7 @@ export function keyStore(db: Db) {
           UPDATE api_key SET
             name = CASE WHEN ${given(name)} = 1 THEN ${name ?? null} ELSE name END,
             expires_at = CASE WHEN ${given(expires_at)} = 1 THEN ${expires_at ?? null} ELSE expires_at END,
+            clamp_output = CASE WHEN ${given(clamp)} = 1 THEN ${clamp ? 1 : null} ELSE clamp_output END,
             allowed_models = CASE WHEN ${given(models)} = 1 THEN ${json(models)} ELSE allowed_models END,
             allowed_cidrs = CASE WHEN ${given(cidrs)} = 1 THEN ${json(cidrs)} ELSE allowed_cidrs END,
             allowed_clusters = CASE WHEN ${given(clusters)} = 1 THEN ${json(clusters)} ELSE allowed_clusters END
@@ -216,6 +223,7 @@ const HOLDER = `
          p.operator_cap_micros, p.suspended_at, p.share, p.routing_epoch, k.window_limit_micros, k.parent_id,
          k.allowed_models, k.allowed_cidrs, k.expires_at, k.previous_expires_at, f.allowed_models AS parent_models,
          f.allowed_cidrs AS parent_cidrs, k.allowed_clusters, f.allowed_clusters AS parent_clusters,
+         CASE WHEN f.id IS NULL THEN k.clamp_output ELSE f.clamp_output END AS clamp_output,
          CASE WHEN f.id IS NULL THEN k.requests_per_minute ELSE f.requests_per_minute END AS requests_per_minute,
          CASE WHEN f.id IS NULL THEN k.tokens_per_minute ELSE f.tokens_per_minute END AS tokens_per_minute,
          CASE WHEN f.id IS NULL THEN k.concurrent_streams ELSE f.concurrent_streams END AS concurrent_streams

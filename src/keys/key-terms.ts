@@ -31,6 +31,12 @@ export const AllowedClusters = Type.Array(Type.String({ minLength: 1, maxLength:
   description: 'The only clusters that the key may send heartbeats for, by id. Says nothing of where calls may go.',
 })
 
+export const ClampOutput = Type.Boolean({
+  description:
+    'Where a budget does not buy the output that a call allows, the call gets what it does buy, and is told ' +
+    '(`Agent-Output-Clamped`), in the place of 429. Else only calls that set no limit are shortened.',
+})
+
 const ExpiresAt = Type.String({ description: 'RFC 3339, in the future: from then on the key is as good as unknown.' })
 
 /** As a body may say them; null for none. */
@@ -39,6 +45,7 @@ export const KeyTerms = Type.Object({
   allowed_models: Type.Optional(orNull(AllowedModels)),
   allowed_cidrs: Type.Optional(orNull(AllowedCidrs)),
   allowed_clusters: Type.Optional(orNull(AllowedClusters)),
+  clamp_output: Type.Optional(orNull(ClampOutput)),
 })
 export type KeyTerms = Static<typeof KeyTerms>
 
@@ -48,15 +55,17 @@ export interface CheckedTerms {
   allowed_models: readonly string[] | null | undefined
   allowed_cidrs: readonly string[] | null | undefined
   allowed_clusters: readonly string[] | null | undefined
+  clamp_output: boolean | null | undefined
 }
 
 export function checkedTerms(terms: KeyTerms, now: number): CheckedTerms {
-  const { expires_at, allowed_models, allowed_cidrs, allowed_clusters } = terms
+  const { expires_at, allowed_models, allowed_cidrs, allowed_clusters, clamp_output } = terms
   return {
     expires_at: ifGiven(expires_at, (text) => expiry(text, now)),
     allowed_models: ifGiven(allowed_models, modelNames),
     allowed_cidrs: ifGiven(allowed_cidrs, networks),
     allowed_clusters: ifGiven(allowed_clusters, clusters),
+    clamp_output,
   }
 }
 

@@ -9,7 +9,7 @@ import { Refusal } from '../core/refusal.ts'
 import { Scope } from '../core/scopes.ts'
 import { Label, label, time } from '../core/shapes.ts'
 import { limitMicros, SpendingLimit } from '../core/spending-limit.ts'
-import { AllowedCidrs, AllowedClusters, AllowedModels, checkedTerms, KeyTerms } from './key-terms.ts'
+import { AllowedCidrs, AllowedClusters, AllowedModels, ClampOutput, checkedTerms, KeyTerms } from './key-terms.ts'
 
 export const KEY_PREFIX = 'svc_live_' // §5.2
 
@@ -34,6 +34,7 @@ export const ApiKey = Type.Object(
     allowed_models: Type.Optional(AllowedModels),
     allowed_cidrs: Type.Optional(AllowedCidrs),
     allowed_clusters: Type.Optional(AllowedClusters),
+    clamp_output: Type.Optional(ClampOutput),
     window: Type.Optional(BudgetWindow),
   },
   { title: 'ApiKey' },
@@ -96,7 +97,7 @@ export interface MintedKey {
 export function createKey(project_id: string, asked: NewKey, now: number): MintedKey {
   const { name, scopes = ['inference'] } = asked
   const minted = describe(mint(), { project_id, name, scopes, origin: 'minted', now })
-  const { expires_at, allowed_models, allowed_cidrs, allowed_clusters } = checkedTerms(asked, now)
+  const { expires_at, allowed_models, allowed_cidrs, allowed_clusters, clamp_output } = checkedTerms(asked, now)
   const budget_micros = limitMicros(asked) ?? undefined
   const terms = {
     ...(budget_micros !== undefined && { budget_micros }),
@@ -104,6 +105,7 @@ export function createKey(project_id: string, asked: NewKey, now: number): Minte
     ...(allowed_models && { allowed_models: [...allowed_models] }),
     ...(allowed_cidrs && { allowed_cidrs: [...allowed_cidrs] }),
     ...(allowed_clusters && { allowed_clusters: [...allowed_clusters] }),
+    ...(clamp_output && { clamp_output }),
   }
   return { ...minted, api_key: { ...minted.api_key, ...terms } }
 }

@@ -24,6 +24,7 @@ test.each([
       cache_write: 3_750_000,
       cache_write_1h: 6_000_000,
       output: 15_000_000,
+      web_search: 10_000,
     },
   ],
   ['deepseek-v4-flash', { input: 140_000, cached_input: 2_800, cache_write: 140_000, output: 280_000 }],

@@ -43,7 +43,10 @@ export const PRICE_BOOK: ReadonlyMap<string, BookedModel> = new Map(
       cache_write: pricePerMillion(cache_write, id),
       output: pricePerMillion(output, id),
     }
-    if (provider === 'anthropic') price.cache_write_1h = pricePerMillion(2 * input, id)
+    if (provider === 'anthropic') {
+      price.cache_write_1h = pricePerMillion(2 * input, id)
+      price.web_search = 10_000
+    }
     return [id, { id, provider, price, max_output_tokens }]
   }),
 )

@@ -10,6 +10,8 @@ export interface Price {
   /** The same for a whole hour, where it offers that; its price is then another (R76). */
   cache_write_1h?: number
   output: number
+  /** Micro-USD for one search of the web that the provider runs, where it offers that. */
+  web_search?: number
 }
 
 /** How much was worked: `cached` and `written` are parts of `input`, and `written_1h` is a part of `written`. */
@@ -19,6 +21,8 @@ export interface Tokens {
   written: number
   written_1h?: number
   output: number
+  /** Of the web, run by the provider. */
+  searches?: number
 }
 
 /** R77: nobody counts more in one generation; what says so has counted nothing. */
@@ -37,15 +41,20 @@ export interface Cost {
 const PER_MILLION = 1_000_000
 
 export function costOf(price: Price, tokens: Tokens): Cost {
-  const { input, cached, written, written_1h = 0, output } = tokens
-  const { cache_write, cache_write_1h = cache_write } = price
+  const { input, cached, written, written_1h = 0, output, searches = 0 } = tokens
+  const { cache_write, cache_write_1h = cache_write, web_search = 0 } = price
+  const searched = searches * web_search * PER_MILLION
   const uncached = Math.max(0, input - cached - written)
   const reused = cached * price.cached_input + (written - written_1h) * cache_write + written_1h * cache_write_1h
-  const actual = uncached * price.input + reused + output * price.output
-  const direct = input * price.input + output * price.output
+  const said = output * price.output + searched
+  const actual = uncached * price.input + reused + said
+  const direct = input * price.input + said
   if (Number.isSafeInteger(actual) && Number.isSafeInteger(direct))
     return { actual_micros: roundUp(actual), direct_micros: roundUp(direct) }
-  const plain: Part[] = [[output, price.output]]
+  const plain: Part[] = [
+    [output, price.output],
+    [searches * PER_MILLION, web_search],
+  ]
   const parts: Part[] = [
     [cached, price.cached_input],
     [written - written_1h, cache_write],

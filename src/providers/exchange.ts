@@ -7,7 +7,7 @@ import { GatheredParts } from '../core/gathered-parts.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
 import type { Connection, Connections, Holder, Waiter } from './connections.ts'
 import { Handover } from './handover.ts'
-import { type AnswerEvents, type AnswerHead, AnswerParser } from './http1-answer.ts'
+import { type AnswerEvents, type AnswerHead, AnswerParser, TOLD_PREFIX } from './http1-answer.ts'
 import { type ProviderAnswer, type Timeouts, UpstreamError, type UpstreamFailure } from './provider.ts'
 
 const COPY_MAX_BYTES = 16 * 1024
@@ -106,6 +106,7 @@ export class Exchange implements Waiter, Holder, AnswerEvents {
       status,
       content_type: headers.get('content-type') ?? '',
       retry_after_s: waitOf(headers),
+      told: toldIn(headers),
       each: (take) => this.#handover.each(take),
       whole: () => whole(this.#handover),
       cancel: () => this.#abandon(new UpstreamError('reset', new Error('cancelled'))),
@@ -221,6 +222,17 @@ function keepAlive(hint: string | undefined): number {
   const seconds = hint && /\btimeout=(\d{1,6})\b/.exec(hint)?.[1]
   if (!seconds) return KEEP_ALIVE_MS
   return Math.min(Number(seconds) * 1_000 - KEEP_ALIVE_MARGIN_MS, KEEP_ALIVE_MAX_MS)
+}
+
+/** R81. Most answers have none. */
+function toldIn(headers: ReadonlyMap<string, string>): Record<string, string> | undefined {
+  let told: Record<string, string> | undefined
+  for (const [name, value] of headers) {
+    if (!name.startsWith(TOLD_PREFIX)) continue
+    told ??= {}
+    told[name] = value
+  }
+  return told
 }
 
 /** Retry-After in seconds, or as a date, which is counted from the upstream's own clock. */

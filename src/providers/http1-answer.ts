@@ -31,7 +31,10 @@ const WANTED = new Set([
   'keep-alive',
   'retry-after',
   'transfer-encoding',
+  'x-should-retry',
 ])
+/** R81: they go on to clients of Anthropic's protocol, whatever they are called. */
+export const TOLD_PREFIX = 'anthropic-'
 
 type Stage = 'head' | 'length' | 'chunk_size' | 'chunk' | 'chunk_end' | 'trailers' | 'until_close' | 'ended'
 
@@ -230,7 +233,7 @@ function parseHead(text: string): { version: string; status: number; headers: Ma
     const line = HEADER_LINE.exec(text)
     if (!line) throw new WireError('a malformed header')
     const name = (line[1] as string).toLowerCase()
-    if (WANTED.has(name)) note(headers, name, (line[2] as string).trimEnd())
+    if (WANTED.has(name) || name.startsWith(TOLD_PREFIX)) note(headers, name, (line[2] as string).trimEnd())
   }
   return { version, status: Number(status), headers }
 }

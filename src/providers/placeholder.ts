@@ -18,7 +18,9 @@ export interface PlaceholderOptions {
 
 const ID_LENGTH = 24
 
-const WHOLE: Record<CallKind, (body: Body, identity: Identity) => unknown> = {
+type Spoken = Exclude<CallKind, 'messages'> // which is told by way of chat
+
+const WHOLE: Record<Spoken, (body: Body, identity: Identity) => unknown> = {
   chat: chatCompletion,
   completions: completion,
   embeddings,
@@ -33,9 +35,10 @@ const STREAMED: Partial<Record<CallKind, (body: Body, identity: Identity) => Buf
 
 export function placeholder({ clock, newId = randomId }: PlaceholderOptions): Provider {
   return {
-    speaks: () => true,
+    speaks: (kind) => kind !== 'messages',
 
     async call({ kind, body, stream }, signal) {
+      if (kind === 'messages') throw new Error('messages are translated before they get here')
       if (signal.aborted) throw signal.reason
       const asked = jsonIn(body) as Body
       const identity = { created: Math.floor(clock.now() / 1_000), newId }

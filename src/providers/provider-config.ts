@@ -25,6 +25,9 @@ const ModelShape = Type.Object(
     cache_write_1h_usd_per_million: UsdPerMillion(
       'The same for an hour. Default: keys with a limit cannot ask for it.',
     ),
+    web_search_usd_per_thousand: UsdPerMillion(
+      'A thousand searches that the provider runs. Default: keys with a limit cannot ask for them.',
+    ),
     output_usd_per_million: UsdPerMillion('List price; may be left out for a model of the price book.'),
     max_output_tokens: Tokens(0, 'The most it can say in one answer; what a budget is held for.'),
     context_length: Tokens(1, 'Prompt and answer together.'),
@@ -42,6 +45,9 @@ export const ProviderShape = Type.Object(
     region: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$', default: 'global' }),
     max_concurrency: Type.Integer({ minimum: 1, maximum: 100_000, default: 200, description: 'Calls at once.' }),
     responses: Type.Optional(Type.Boolean({ description: 'It has a Responses API. Default: only api.openai.com.' })),
+    messages: Type.Optional(
+      Type.Boolean({ description: 'It has a Messages API beside OpenAI’s, as vLLM and llama.cpp have.' }),
+    ),
     output_limit_field: Type.Optional(
       Type.Enum(['max_tokens', 'max_completion_tokens'], {
         description: 'Under which name chat takes an output limit from us. Default: by the name of the model.',
@@ -77,6 +83,8 @@ export interface ProviderSettings {
   region: string
   max_concurrency: number
   responses: boolean
+  /** It takes Messages as they are (R81). */
+  messages?: boolean
   /** Undefined: by the name of the model. */
   output_limit_field?: 'max_tokens' | 'max_completion_tokens' | undefined
   unlisted_models: boolean
@@ -117,6 +125,7 @@ export function providerSettings(shape: ProviderShape, wrong: Wrong): ProviderSe
     region,
     max_concurrency,
     responses: protocol === 'openai' && (shape.responses ?? url?.hostname === 'api.openai.com'),
+    ...(shape.messages !== undefined && { messages: shape.messages }),
     ...(output_limit_field !== undefined && { output_limit_field }),
     unlisted_models,
     byok,
@@ -161,11 +170,21 @@ function modelSettings(model: ModelShape, wrong: Wrong): ModelSettings {
   }
 }
 
+/** Micro-USD for one of them. */
+function searchPrice(usd_per_thousand: number, id: string, wrong: Wrong): number {
+  try {
+    return Math.ceil(pricePerMillion(usd_per_thousand, `models: '${id}': web_search_usd_per_thousand`) / 1_000)
+  } catch (error) {
+    wrong('/web_search_usd_per_thousand', (error as Error).message)
+    return 0
+  }
+}
+
 /** Stated wholly, or taken from the price book wholly: half a price is a mistake. */
 function priceOf(model: ModelShape, wrong: Wrong): Price | undefined {
   const { id, input_usd_per_million: input, output_usd_per_million: output } = model
   const { cached_input_usd_per_million: cached, cache_write_usd_per_million: write } = model
-  const { cache_write_1h_usd_per_million: hour } = model
+  const { cache_write_1h_usd_per_million: hour, web_search_usd_per_thousand: searches } = model
   if (input !== undefined && output !== undefined) {
     const price = (usd: number, field: string) => {
       try {
@@ -182,10 +201,12 @@ function priceOf(model: ModelShape, wrong: Wrong): Price | undefined {
       cache_write: write === undefined ? input_price : price(write, 'cache_write'),
       output: price(output, 'output'),
       ...(hour !== undefined && { cache_write_1h: price(hour, 'cache_write_1h') }),
+      ...(searches !== undefined && { web_search: searchPrice(searches, id, wrong) }),
     }
   }
   const booked = PRICE_BOOK.get(id)
-  if (booked && [input, output, cached, write, hour].every((stated) => stated === undefined)) return booked.price
+  if (booked && [input, output, cached, write, hour, searches].every((stated) => stated === undefined))
+    return booked.price
   wrong('', `models: '${id}' needs input_usd_per_million and output_usd_per_million`)
   return undefined
 }

@@ -1,8 +1,8 @@
-// THE PORT to whoever generates: one call out, one answer back, as bytes in the OpenAI protocol. An adapter speaks its
-// upstream's own protocol and translates; nothing above it knows the difference.
+// THE PORT to whoever generates: one call out, one answer back, as bytes in the protocol of the call: OpenAI's, and
+// Anthropic's for Messages. An adapter speaks its upstream's own and translates; nothing above it knows the difference.
 import type { StopSignal } from '../core/stop-signal.ts'
 
-export const CALL_KINDS = ['chat', 'completions', 'embeddings', 'responses'] as const
+export const CALL_KINDS = ['chat', 'completions', 'embeddings', 'responses', 'messages'] as const
 export type CallKind = (typeof CALL_KINDS)[number]
 
 export interface ProviderCall {
@@ -10,9 +10,13 @@ export interface ProviderCall {
   /** The body as it goes out, already for this target's model. */
   body: Buffer
   stream: boolean
-  /** Further headers for this target: objectives, session, trace. Never the client's own. */
+  /** Further headers for this target: objectives, session, trace; of the client's own, `anthropic-*` alone (R81). */
   headers: Readonly<Record<string, string>>
   timeouts: Timeouts
+  /** Of Messages: what stands behind the path, such as `?beta=true`. */
+  query?: string
+  /** Of Messages: only the prompt's tokens are wanted. */
+  counts_only?: true
 }
 
 /** Sending begins with the wait for a connection. */
@@ -32,11 +36,15 @@ export interface Provider {
   call(call: ProviderCall, signal: StopSignal): Promise<ProviderAnswer>
 }
 
+type Headers = Readonly<Record<string, string>>
+
 export interface ProviderAnswer {
   status: number
   content_type: string
   /** Seconds that the upstream asks callers to wait, where it does. */
   retry_after_s: number | undefined
+  /** R81: what goes on to the client as it came, such as `anthropic-ratelimit-…`. Absent where there is none. */
+  told?: Headers | undefined
   /**
    * Parts as they arrive. `take` may return a promise: nothing more is read until it resolves. An empty part says that
    * the upstream lives, where what it sent has no translation.

@@ -76,7 +76,7 @@ function requestHead({ pathname, search, host }: URL): (request: UpstreamRequest
   }
 
   return ({ method, path, headers, standing, body }) => {
-    const target = prefix + path + search
+    const target = prefix + path + (path.includes('?') ? search.replace('?', '&') : search)
     if (UNSAFE_PATH.test(target)) throw new TypeError(`'${path}' is no path that can be sent`)
     const lines = headerLines(headers) + (standing ? once(standing) : '')
     const length = body ? `content-length: ${body.length}\r\n` : ''

@@ -13,8 +13,6 @@ export interface Conversation {
   /** What previous_response_id leads to, oldest first. */
   history: readonly Item[]
   ids: ResponseIds
-  /** What goes out instead, where the request refers to what is kept elsewhere: it is not stored. */
-  sent?: Pick<Conversation, 'request' | 'history'>
 }
 
 /** Where in the store a chain is found. */

@@ -39,9 +39,10 @@ const MESSAGES_MAX = 8_192
 
 /** Keys stay in the order received: providers match the rendered prompt, and sorting would hide a real cache break. */
 export function promptPieces(json: Fields, body_bytes: number, take: Take): void {
-  const { tools, instructions, messages, input, prompt } = json
+  const { tools, system, instructions, messages, input, prompt } = json
   const write = writer(body_bytes)
   if (tools !== undefined && !take({ head: 'tools ', text: write(tools) })) return
+  if (system !== undefined && !takeMessage({ role: 'system', content: system }, write, take)) return
   if (typeof instructions === 'string' && !take({ head: 'instructions ', text: instructions })) return
   const said = messages ?? input ?? prompt
   if (typeof said === 'string') take({ head: 'user ', text: said })

@@ -18,6 +18,8 @@ export interface ClusterFacts {
   last_heartbeat_ms: number | undefined
   models: readonly string[]
   max_concurrency: number | undefined
+  /** What it says it speaks beside chat. */
+  protocols?: readonly string[] | undefined
   /** Telemetry names an endpoint picker. */
   has_picker: boolean
 }
@@ -53,7 +55,8 @@ export function clusterTarget(cluster: ClusterFacts, model: string, { fees }: Ga
       base_url: cluster.endpoint ?? '',
       secret: { kind: 'none' },
       customer_address: true,
-      responses_native: false,
+      responses_native: cluster.protocols?.includes('responses') ?? false,
+      messages_native: cluster.protocols?.includes('messages') ?? false,
       max_concurrency: Math.max(1, cluster.max_concurrency ?? DEFAULT_CONCURRENCY), // for none: one by one
       timeouts: TIMEOUTS,
     },

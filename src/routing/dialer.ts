@@ -40,7 +40,7 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
   }
 
   function opened({ id, dialling, max_output_tokens: max_tokens }: Target, api_key: string | undefined): Provider {
-    const { protocol, base_url, responses_native: responses } = dialling
+    const { protocol, base_url, responses_native: responses, messages_native: messages } = dialling
     const upstream = pools.poolFor({
       owner: id,
       stays: dialling.secret.kind === 'configured',
@@ -50,7 +50,7 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
       connect_ms: dialling.timeouts.connect_ms,
     })
     if (protocol === 'anthropic') return anthropic({ upstream, api_key, clock, max_tokens })
-    return openaiCompatible({ upstream, api_key, base_url, responses })
+    return openaiCompatible({ upstream, api_key, base_url, responses, messages })
   }
 
   function ask({ base_url, protocol, customer_address }: Asked, api_key: string | undefined): Promise<ModelList> {

@@ -27,6 +27,7 @@ const Price = Type.Object(
     cache_write: Type.Integer(),
     cache_write_1h: Type.Optional(Type.Integer({ description: 'Written for an hour, where that has a price.' })),
     output: Type.Integer(),
+    web_search: Type.Optional(Type.Integer({ description: 'Micro-USD for one search of the web.' })),
   },
   { description: 'Micro-USD per million tokens.' },
 )

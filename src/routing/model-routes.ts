@@ -31,14 +31,19 @@ interface Needs {
   listedAt(provider: ProviderSettings): Promise<readonly string[]>
 }
 
-export const modelRoutes: Routes<Needs> = async (app, { snapshots, listedAt }) => {
-  async function modelsFor(caller: Caller) {
+export type ModelsFor = ReturnType<typeof modelsOfCaller>
+
+/** What a caller may name. */
+export const modelsOfCaller =
+  ({ snapshots, listedAt }: Needs) =>
+  async (caller: Caller) => {
     const snapshot = await snapshots.of(caller)
     const { providers } = snapshot.gateway
     const listed = await Promise.all(providers.map((one) => (one.list_models ? listedAt(one) : [])))
     return modelsOf(snapshot, new Map(providers.map(({ id }, at) => [id, listed[at] ?? []])), caller)
   }
 
+export const modelRoutes: Routes<{ modelsFor: ModelsFor }> = async (app, { modelsFor }) => {
   for (const [url, tag] of [
     ['/v1/models', tags[0]],
     ['/v2/models', 'Routing'],

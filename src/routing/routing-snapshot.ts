@@ -58,6 +58,7 @@ export function routingSnapshots({ db, gateway, listed }: Needs) {
       last_heartbeat_ms: last_heartbeat_at === null ? undefined : Date.parse(last_heartbeat_at),
       models: await modelsOf({ cluster, telemetry, served_models }),
       max_concurrency: telemetry?.capacity?.max_concurrency,
+      protocols: telemetry?.protocols,
       has_picker: telemetry?.epp !== undefined,
     }
   }

@@ -13,6 +13,8 @@ export interface Dialling {
   /** The address was given by a customer, so it is checked on every dial (R12). */
   customer_address: boolean
   responses_native: boolean
+  /** Beside OpenAI's protocol it speaks Anthropic's Messages. */
+  messages_native?: boolean
   /** Undefined: by the name of the model. */
   output_limit_field?: 'max_tokens' | 'max_completion_tokens' | undefined
   max_concurrency: number
@@ -64,6 +66,10 @@ export interface Route {
   passed_over: readonly Dropped[]
   alias_release_id: string | undefined
 }
+
+/** R81: it takes Messages as they are. */
+export const speaksMessages = ({ dialling: { protocol, messages_native } }: Target) =>
+  protocol === 'anthropic' || messages_native === true
 
 export type Attempt = UsageAttempt
 

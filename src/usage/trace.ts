@@ -41,6 +41,9 @@ export interface TraceFacts {
   refusal?: ToldRefusal & { layer: RefusalKind }
   /** Undefined where the budget bought all that was asked for. */
   output_clamped_to?: number | undefined
+  /** R81: which of a client's agents asked, and for whom it works. */
+  agent_id?: string | undefined
+  parent_agent_id?: string | undefined
 }
 
 export interface TracedEvent {
@@ -90,6 +93,8 @@ export const Trace = Type.Object(
       { description: 'The Agent-* headers of the answer, each explained.' },
     ),
     attempts: Type.Unsafe<readonly UsageAttempt[]>(Type.Array(UsageAttempt)),
+    agent_id: Type.Optional(Type.String({ description: 'Which of a client’s agents asked, where it said so.' })),
+    parent_agent_id: Type.Optional(Type.String({ description: 'For whom that one works.' })),
     refusal: orNull(TracedRefusal),
     usage: orNull(UsageEvent),
   },
@@ -111,10 +116,16 @@ export function traceOf({ event, facts }: TracedEvent): Trace {
     ...lived(Date.parse(event.created_at), duration_ms, timelineOf(event)),
     headers: facts.refusal ? explained(refusedHeaders(trace_id, facts), 'header') : sentHeaders(event, facts),
     attempts,
+    ...agentIn(facts),
     refusal: refusalIn(event, facts),
     usage: event,
   }
 }
+
+const agentIn = ({ agent_id, parent_agent_id }: TraceFacts) => ({
+  ...(agent_id !== undefined && { agent_id }),
+  ...(parent_agent_id !== undefined && { parent_agent_id }),
+})
 
 export function refusedTrace(call: RefusedCall): Trace {
   const { trace_id, endpoint, key_id, kind: layer, model, target, attempts, count, headers } = call

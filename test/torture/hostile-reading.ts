@@ -132,7 +132,8 @@ async function streamed(upstream: ProviderAnswer, { route }: HostileAnswer, read
     if (frames.failed()) wordsIn(frames.error())
     throw error
   }
-  return { tokens: readers.streamedTokens({ input_estimate: INPUT_ESTIMATE }, frames), bytes: Buffer.concat(parts) }
+  const asked = { kind: ROUTES[route].kind, input_estimate: INPUT_ESTIMATE }
+  return { tokens: readers.streamedTokens(asked, frames), bytes: Buffer.concat(parts) }
 }
 
 /** One connection without a socket: its bytes come when they are taken. */

@@ -136,5 +136,6 @@ const Terms = ({ api_key, parent }: { api_key: ApiKey; parent: ApiKey | undefine
     {api_key.allowed_models && <Stat label="Allowed models">{api_key.allowed_models.join(', ')}</Stat>}
     {api_key.allowed_cidrs && <Stat label="Allowed networks">{api_key.allowed_cidrs.join(', ')}</Stat>}
     {api_key.allowed_clusters && <Stat label="Allowed clusters">{api_key.allowed_clusters.join(', ')}</Stat>}
+    {api_key.clamp_output && <Stat label="Output beyond the budget">as much as the budget buys</Stat>}
   </>
 )

@@ -1,21 +1,29 @@
 // What a key is bound to beyond its scope: until when (R60), for which models (R62), from which networks (R63),
-// and which clusters it reports for (R74).
+// which clusters it reports for (R74), and what a call gets that the budget does not buy (R76).
 import type { ApiError } from '../../api/api-client.ts'
 import type { ApiKey, KeyChanges } from '../../api/key-calls.ts'
 import { Field } from '../../parts/field.tsx'
+import { SelectField } from '../../parts/select-field.tsx'
 import { TextAreaField, typedLines } from '../../parts/text-area-field.tsx'
 import { localInput, typedInstant } from '../../parts/time-until.tsx'
 
-export const TERMS = ['expires_at', 'allowed_models', 'allowed_cidrs', 'allowed_clusters'] as const
+export const TERMS = ['expires_at', 'allowed_models', 'allowed_cidrs', 'allowed_clusters', 'clamp_output'] as const
 export type TermTexts = Record<(typeof TERMS)[number], string>
 
-export const NO_TERMS: TermTexts = { expires_at: '', allowed_models: '', allowed_cidrs: '', allowed_clusters: '' }
+export const NO_TERMS: TermTexts = {
+  expires_at: '',
+  allowed_models: '',
+  allowed_cidrs: '',
+  allowed_clusters: '',
+  clamp_output: '',
+}
 
-export const termTexts = ({ expires_at, allowed_models, allowed_cidrs, allowed_clusters }: ApiKey): TermTexts => ({
-  expires_at: localInput(expires_at),
-  allowed_models: allowed_models?.join('\n') ?? '',
-  allowed_cidrs: allowed_cidrs?.join('\n') ?? '',
-  allowed_clusters: allowed_clusters?.join('\n') ?? '',
+export const termTexts = (key: ApiKey): TermTexts => ({
+  expires_at: localInput(key.expires_at),
+  allowed_models: key.allowed_models?.join('\n') ?? '',
+  allowed_cidrs: key.allowed_cidrs?.join('\n') ?? '',
+  allowed_clusters: key.allowed_clusters?.join('\n') ?? '',
+  clamp_output: key.clamp_output ? CLAMPED : '',
 })
 
 /** Null lifts what nothing was typed for. */
@@ -24,7 +32,14 @@ export const typedTerms = (texts: TermTexts): Required<Pick<KeyChanges, (typeof 
   allowed_models: typedLines(texts.allowed_models),
   allowed_cidrs: typedLines(texts.allowed_cidrs),
   allowed_clusters: typedLines(texts.allowed_clusters),
+  clamp_output: texts.clamp_output === CLAMPED ? true : null,
 })
+
+const CLAMPED = 'clamped'
+const OUTPUT_CHOICES = [
+  { value: '', label: 'Refuse the call' },
+  { value: CLAMPED, label: 'Give what the budget buys' },
+]
 
 interface TermFieldsProps {
   texts: TermTexts
@@ -73,6 +88,15 @@ export const TermFields = ({ texts, onChange, error, fixed_end = false }: TermFi
       error={error}
       placeholder={'Those of the scope'}
       hint="Ids of clusters, one a line: the only ones that the key sends heartbeats for."
+    />
+    <SelectField
+      label="Output beyond the budget"
+      name="clamp_output"
+      value={texts.clamp_output}
+      options={OUTPUT_CHOICES}
+      onChange={(clamp_output) => onChange({ ...texts, clamp_output })}
+      error={error}
+      hint="Of a call that allows more than is left. One that sets no limit always gets what the budget buys."
     />
   </>
 )

@@ -1,4 +1,6 @@
-// Anthropic's Messages protocol, as far as it is spoken here.
+// Anthropic's Messages protocol, as far as chat is translated to it and back.
+import type { MessageUsage } from '../../messages/message-usage.ts'
+
 export type Block =
   | { type: 'text'; text: string; cache_control?: unknown }
   | { type: 'image'; source: ImageSource; cache_control?: unknown }
@@ -11,16 +13,6 @@ export type ImageSource = { type: 'base64'; media_type: string; data: string } |
 export interface Turn {
   role: 'user' | 'assistant'
   content: Block[]
-}
-
-export interface MessageUsage {
-  /** Without what was read from or written to the cache. */
-  input_tokens?: number
-  cache_read_input_tokens?: number | null
-  cache_creation_input_tokens?: number | null
-  /** How much of that was written for how long. */
-  cache_creation?: { ephemeral_1h_input_tokens?: number | null } | null
-  output_tokens?: number
 }
 
 export interface Message {

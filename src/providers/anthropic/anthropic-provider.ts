@@ -1,4 +1,5 @@
-// Anthropic's own protocol behind the same port: chat goes out as Messages, and comes back as chat.
+// Anthropic's own protocol behind the same port: chat goes out as Messages, and comes back as chat; Messages go out and
+// come back as they are (R81).
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { BeyondBudget, BUDGETS, jsonWithin, smallJsonOrNone } from '../../core/foreign.ts'
 import { jsonBytes } from '../../core/json-writing.ts'
@@ -11,6 +12,7 @@ import type { Message } from './anthropic-messages.ts'
 import { toMessages } from './anthropic-request.ts'
 import { toChatCompletion, toChatError } from './anthropic-response.ts'
 import { ChunkStream } from './anthropic-stream.ts'
+import { messagesRequest } from './messages-request.ts'
 
 const VERSION = '2023-06-01'
 
@@ -32,23 +34,26 @@ const MAX_TOKENS = 8_192
 
 export function anthropic(options: AnthropicOptions): AnthropicProvider {
   const { api_key, upstream, max_tokens = MAX_TOKENS, clock = systemClock } = options
-  const identity = {
+  const credential = {
     ...(api_key && { 'x-api-key': api_key }),
-    'anthropic-version': VERSION,
     'accept-encoding': 'identity',
     'user-agent': 'switchyard',
   }
+  const identity = { ...credential, 'anthropic-version': VERSION }
 
   return {
-    speaks: (kind) => kind === 'chat',
+    speaks: (kind) => kind === 'chat' || kind === 'messages',
 
     async call(call: ProviderCall, signal) {
+      if (call.kind === 'messages') {
+        const headers = { 'anthropic-version': VERSION, ...contentHeaders(call.stream), ...call.headers, ...credential }
+        return upstream.send(messagesRequest(call, headers), signal)
+      }
       const chat = (await jsonWithin(BUDGETS.own, call.body)) as Parameters<typeof toMessages>[0]
       const translated = toMessages(chat, max_tokens)
       if (translated.kind === 'refused')
         return jsonAnswer(400, errorBody(translated.message, 'invalid_request_error'), signal)
-      const accept = call.stream ? 'text/event-stream' : 'application/json'
-      const headers = { 'content-type': 'application/json', accept, ...call.headers, ...identity }
+      const headers = { ...contentHeaders(call.stream), ...call.headers, ...identity }
       const body = await jsonBytes(translated.body, call.body.length)
       const request = { method: 'POST', path: '/messages', headers, body, timeouts: call.timeouts } as const
       const answer = await upstream.send(request, signal)
@@ -65,6 +70,11 @@ export function anthropic(options: AnthropicOptions): AnthropicProvider {
     },
   }
 }
+
+const contentHeaders = (stream: boolean) => ({
+  'content-type': 'application/json',
+  accept: stream ? 'text/event-stream' : 'application/json',
+})
 
 function streamed(answer: ProviderAnswer, chunks: ChunkStream): ProviderAnswer {
   const each: ProviderAnswer['each'] = async (take) => {

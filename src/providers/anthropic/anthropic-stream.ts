@@ -1,16 +1,10 @@
 // From a Messages event stream to chat completion chunks: role first, then text and tool-call fragments as they come,
 // the reason it ended, the usage where it was asked for, and [DONE].
 import { AT_ONCE_BYTES, BUDGETS, jsonWithin } from '../../core/foreign.ts'
+import { type MessageUsage, mergeUsage } from '../../messages/message-usage.ts'
 import { EventReader, type ServerSentEvent } from '../sse.ts'
-import { chatId, chatUsage, finishReason, type MessageEvent, type MessageUsage } from './anthropic-messages.ts'
+import { chatId, chatUsage, finishReason, type MessageEvent } from './anthropic-messages.ts'
 import { toChatError } from './anthropic-response.ts'
-
-const FIGURES = [
-  'input_tokens',
-  'cache_read_input_tokens',
-  'cache_creation_input_tokens',
-  'output_tokens',
-] as const satisfies readonly (keyof MessageUsage)[]
 
 /** What every chunk repeats must be short, or an upstream could have us write a thousand times what it sends. */
 const NAMES_MAX_LENGTH = 2_048
@@ -78,7 +72,7 @@ export class ChunkStream {
         const { id, model, usage } = event.message
         if (JSON.stringify([id, model]).length > NAMES_MAX_LENGTH) throw new Error('names too long to be repeated')
         this.#base = { id: chatId(id), object: 'chat.completion.chunk', created: this.#created, model }
-        this.#note(usage)
+        mergeUsage(this.#usage, usage)
         return this.#delta({ role: 'assistant', content: '', refusal: null })
       }
       case 'content_block_start':
@@ -88,7 +82,7 @@ export class ChunkStream {
       case 'content_block_stop':
         return this.#blockStop(event.index)
       case 'message_delta':
-        this.#note(event.usage)
+        mergeUsage(this.#usage, event.usage)
         return this.#delta({}, finishReason(event.delta.stop_reason))
       case 'message_stop':
         this.is_complete = true
@@ -99,15 +93,6 @@ export class ChunkStream {
       default:
         return '' // pings, and whatever will be added
     }
-  }
-
-  /** Later figures are cumulative and may leave out what has not changed. */
-  #note(usage: MessageUsage | undefined): void {
-    for (const name of FIGURES) {
-      const value = usage?.[name]
-      if (typeof value === 'number') this.#usage[name] = value
-    }
-    if (usage?.cache_creation) this.#usage.cache_creation = usage.cache_creation
   }
 
   #blockStart(at: number, block: { type: string; id?: string; name?: string; text?: string; input?: unknown }): string {

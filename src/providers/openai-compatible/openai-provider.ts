@@ -1,5 +1,6 @@
 // Whoever speaks the OpenAI protocol. The body goes out and the answer comes back as bytes; only the address, the
 // credential and the headers are ours. Nothing of the client's own headers is known here (T-85).
+import { messagesRequest } from '../anthropic/messages-request.ts'
 import { LISTING_TIMEOUTS, type ModelList, readModelList } from '../model-list.ts'
 import type { CallKind, Provider } from '../provider.ts'
 import type { Upstream } from '../upstream.ts'
@@ -11,6 +12,8 @@ export interface OpenaiOptions {
   upstream: Upstream
   /** It has a Responses API of its own. */
   responses: boolean
+  /** It has a Messages API beside them, as vLLM and llama.cpp have. */
+  messages?: boolean | undefined
 }
 
 export interface OpenaiProvider extends Provider {
@@ -23,17 +26,20 @@ const PATHS: Record<CallKind, string> = {
   completions: '/completions',
   embeddings: '/embeddings',
   responses: '/responses',
+  messages: '/messages',
 }
 
-export function openaiCompatible({ base_url, api_key, upstream, responses }: OpenaiOptions): OpenaiProvider {
+export function openaiCompatible({ base_url, api_key, upstream, responses, messages }: OpenaiOptions): OpenaiProvider {
   const identity = { ...credential(base_url, api_key), 'accept-encoding': 'identity', 'user-agent': 'switchyard' }
   const plain = { ...identity, 'content-type': 'application/json', accept: 'application/json' }
   const streaming = { ...plain, accept: 'text/event-stream' }
   return {
-    speaks: (kind) => kind !== 'responses' || responses,
+    speaks: (kind) => (kind === 'messages' ? messages === true : kind !== 'responses' || responses),
 
-    call({ kind, body, stream, headers, timeouts }, signal) {
+    call(call, signal) {
+      const { kind, body, stream, headers, timeouts } = call
       const standing = stream ? streaming : plain
+      if (kind === 'messages') return upstream.send({ standing, ...messagesRequest(call, headers) }, signal)
       return upstream.send({ method: 'POST', path: PATHS[kind], headers, standing, body, timeouts }, signal)
     },
 

@@ -1,0 +1,96 @@
+// R81: how many tokens a prompt has, as its upstream counts them. Nothing is generated, charged or kept.
+import type { FastifyRequest } from 'fastify'
+import { BUDGETS } from '../core/foreign.ts'
+import { traceIdOf } from '../core/ids.ts'
+import type { JsonBody } from '../core/json-bytes.ts'
+import { spliceFields } from '../core/json-splice.ts'
+import { type InItsWords, Refusal } from '../core/refusal.ts'
+import { Stop } from '../core/stop-signal.ts'
+import { inItsWords } from '../messages/upstream-words.ts'
+import { upTo } from '../providers/first-bytes.ts'
+import { UpstreamError } from '../providers/provider.ts'
+import { speaksMessages, type Target } from '../routing/target.ts'
+import { askedOfMessages } from './messages-asked.ts'
+import type { Path } from './path.ts'
+import { routeFor } from './route-for.ts'
+
+const TIMEOUTS = { first_byte_ms: 15_000, idle_ms: 5_000, total_ms: 20_000 }
+
+export async function countTokens(path: Path, request: FastifyRequest): Promise<InItsWords> {
+  const { caller, body } = request
+  const { bytes, json } = (body as JsonBody | undefined) ?? { bytes: Buffer.alloc(0), json: undefined }
+  const fields = fieldsOf(json)
+  const trace_id = traceIdOf(request.id)
+  const asking = {
+    kind: 'messages',
+    model: fields.model,
+    trace_id,
+    session_id: undefined,
+    caller,
+    hints: undefined,
+  } as const
+  const { candidates } = await routeFor(path, asking)
+  const target = candidates.find(speaksMessages)
+  if (!target) throw new Refusal('not_found', `The upstream of '${fields.model}' counts no tokens ahead of an answer.`)
+  const spliced = target.model === fields.model ? bytes : spliceFields({ bytes, json: fields }, { model: target.model })
+  return ask(path, request, target, spliced)
+}
+
+function fieldsOf(json: unknown): Record<string, unknown> & { model: string } {
+  const fields = (typeof json === 'object' && json !== null && !Array.isArray(json) ? json : {}) as Record<
+    string,
+    unknown
+  >
+  const { model } = fields
+  if (typeof model !== 'string' || model === '')
+    throw new Refusal('invalid_request', "'model' must be a non-empty string.")
+  return fields as Record<string, unknown> & { model: string }
+}
+
+/** It takes a slot of the target like any call, since it takes a connection. */
+async function ask(path: Path, request: FastifyRequest, target: Target, body: Buffer): Promise<InItsWords> {
+  const { caller, received_at } = request
+  const { headers, query } = askedOfMessages(request)
+  const stop = new Stop()
+  const slot = await path.slots.admit({
+    target_id: target.id,
+    max_concurrency: target.dialling.max_concurrency,
+    is_shared: target.profile === 'managed_provider' || target.profile === 'subscription',
+    class: 'standard',
+    project_id: caller.project_id,
+    share: caller.share,
+    key_id: caller.key_id,
+    input_tokens_est: 0,
+    body_bytes: body.length,
+    arrived_at: received_at,
+    signal: stop,
+  })
+  try {
+    const provider = await path.dialer.providerFor(target, caller.project_id)
+    const asked = {
+      kind: 'messages',
+      body,
+      stream: false,
+      headers,
+      timeouts: TIMEOUTS,
+      query,
+      counts_only: true,
+    } as const
+    const answer = await provider.call(asked, stop)
+    const { bytes } = await upTo(BUDGETS.envelope.bytes, answer)
+    const { status, content_type, told } = answer
+    if (status === 200) return { status, headers: { ...told, 'content-type': content_type }, body: bytes }
+    const words = inItsWords(answer, bytes, await path.dialer.secretFor(target, caller.project_id))
+    if (words) return words
+    if (status === 404 || status === 405)
+      throw new Refusal('not_found', `The upstream '${target.provider}' counts no tokens.`)
+    throw failed(target, new Error(`upstream: status ${status}`))
+  } catch (error) {
+    throw error instanceof UpstreamError ? failed(target, error) : error
+  } finally {
+    slot.release()
+  }
+}
+
+const failed = ({ provider }: Target, cause: unknown) =>
+  new Refusal('upstream_failed', `The upstream '${provider}' could not count the tokens.`, { cause })

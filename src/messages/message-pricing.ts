@@ -1,0 +1,48 @@
+// R76: what of a Messages request costs something that its price does not tell, by the name of the field. Where a limit
+// is to be kept, nobody can hold for it.
+import type { Price } from '../models/price.ts'
+import { FETCH, SEARCH } from './message-content.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Run by the client, or at no charge beside their tokens. */
+const WITHOUT_CHARGE = /^(custom$|bash_|text_editor_|computer_|memory_|tool_search_tool_)/
+
+/** Containers by the hour, and other models or further calls at prices of their own. */
+const ELSEWHERE = ['container', 'fallbacks', 'fallback_credit_token', 'compaction']
+
+/** Undefined where the price tells all. */
+export function pricedApartInMessages(json: Fields, price: Price): string | undefined {
+  const { mcp_servers, inference_geo, speed, tools } = json
+  if (isGiven(mcp_servers) && !(Array.isArray(mcp_servers) && mcp_servers.length === 0)) return 'mcp_servers'
+  const elsewhere = ELSEWHERE.find((name) => isGiven(json[name]))
+  if (elsewhere) return elsewhere
+  if (isGiven(inference_geo) && inference_geo !== 'global') return 'inference_geo'
+  if (isGiven(speed) && speed !== 'standard') return 'speed'
+  const compacting = compactionIn(json.context_management)
+  if (compacting !== undefined || !Array.isArray(tools)) return compacting
+  for (const [at, tool] of (tools as (Fields | null)[]).entries()) {
+    const field = chargedTool(tool ?? {}, `tools[${at}]`, price)
+    if (field !== undefined) return field
+  }
+  return undefined
+}
+
+/** A summary that the upstream writes by itself, at any length. */
+function compactionIn(context_management: unknown): string | undefined {
+  const edits = (context_management as { edits?: unknown } | null | undefined)?.edits
+  if (!Array.isArray(edits)) return undefined
+  const at = edits.findIndex((edit: Fields | null) => String(edit?.type).startsWith('compact'))
+  return at < 0 ? undefined : `context_management.edits[${at}].type`
+}
+
+const isGiven = (value: unknown) => value !== undefined && value !== null
+
+function chargedTool({ type, max_uses }: Fields, at: string, { web_search }: Price): string | undefined {
+  if (!isGiven(type)) return undefined
+  if (typeof type !== 'string') return `${at}.type`
+  const is_search = SEARCH.test(type)
+  if (!is_search && !FETCH.test(type)) return WITHOUT_CHARGE.test(type) ? undefined : `${at}.type`
+  if (is_search && web_search === undefined) return `${at}.type`
+  return Number.isSafeInteger(max_uses) && (max_uses as number) >= 0 ? undefined : `${at} without max_uses`
+}

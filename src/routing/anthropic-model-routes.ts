@@ -1,0 +1,105 @@
+// R81: the models that a request may name, as clients of Anthropic's protocol list them.
+import { Type } from 'typebox'
+import type { Caller } from '../core/caller.ts'
+import { rfc3339 } from '../core/clock.ts'
+import { Refusal } from '../core/refusal.ts'
+import { orNull } from '../core/shapes.ts'
+import type { Routes } from '../http/routes.ts'
+import { unknownModel } from '../keys/key-terms.ts'
+import { PRICES_AS_OF } from '../models/price-book.ts'
+
+const ModelInfo = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.Literal('model'),
+    display_name: Type.String(),
+    created_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'ModelInfo' },
+)
+const ModelPage = Type.Object(
+  {
+    data: Type.Array(ModelInfo),
+    has_more: Type.Boolean(),
+    first_id: orNull(Type.String()),
+    last_id: orNull(Type.String()),
+  },
+  { title: 'ModelInfoPage' },
+)
+const Query = Type.Object({
+  limit: Type.Optional(Type.String({ description: '1 to 1000. Without one, all of them.' })),
+  after_id: Type.Optional(Type.String({ description: 'The id of a model; the page begins behind it.' })),
+  before_id: Type.Optional(Type.String({ description: 'The id of a model; the page ends before it.' })),
+})
+
+const config = { scope: 'read', class: 'read', x_api_key: true } as const
+const tags = ['Messages (Anthropic-compatible)']
+const CREATED_AT = rfc3339(Date.parse(PRICES_AS_OF))
+const PAGE_MAX = 1_000
+
+interface Needs {
+  modelsFor(caller: Caller): Promise<readonly { id: string }[]>
+}
+
+const told = ({ id }: { id: string }) => ({
+  id,
+  type: 'model' as const,
+  display_name: id,
+  created_at: CREATED_AT,
+})
+
+export const anthropicModelRoutes: Routes<Needs> = async (app, { modelsFor }) => {
+  app.get(
+    '/anthropic/v1/models',
+    { config, schema: { tags, summary: 'List models', querystring: Query, response: { 200: ModelPage } } },
+    async ({ caller, query }) => pageOf(await modelsFor(caller), query),
+  )
+
+  app.get(
+    '/anthropic/v1/models/*', // ids may contain slashes
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Retrieve a model',
+        params: Type.Object({ '*': Type.String() }),
+        response: { 200: ModelInfo },
+      },
+    },
+    async ({ caller, params }) => {
+      const model = (await modelsFor(caller)).find(({ id }) => id === params['*'])
+      if (!model) throw unknownModel(params['*'], caller)
+      return told(model)
+    },
+  )
+}
+
+interface Asked {
+  limit?: string
+  after_id?: string
+  before_id?: string
+}
+
+function pageOf(models: readonly { id: string }[], { limit, after_id, before_id }: Asked) {
+  if (limit !== undefined && !(/^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= PAGE_MAX))
+    throw new Refusal('invalid_request', "'limit' must be a whole number from 1 to 1000.")
+  const from = after_id === undefined ? 0 : placeOf(models, after_id, 'after_id') + 1
+  const to = before_id === undefined ? models.length : placeOf(models, before_id, 'before_id')
+  const most = limit === undefined ? models.length : Number(limit)
+  const between = models.slice(from, Math.max(from, to))
+  // Before an id, a page holds those that stand nearest to it.
+  const page = before_id === undefined ? between.slice(0, most) : between.slice(-most)
+  const data = page.map(told)
+  return {
+    data,
+    has_more: between.length > data.length,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  }
+}
+
+function placeOf(models: readonly { id: string }[], id: string, field: string): number {
+  const at = models.findIndex((model) => model.id === id)
+  if (at < 0) throw new Refusal('invalid_request', `'${field}' must be the id of a model in the list.`)
+  return at
+}
