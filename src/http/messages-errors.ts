@@ -1,4 +1,5 @@
 // R81: a refusal in the words of Anthropic's protocol, for everything below /anthropic.
+import { type Static, Type } from 'typebox'
 import type { Refusal, RefusalName } from '../core/refusal.ts'
 
 const PREFIX = '/anthropic/'
@@ -22,11 +23,16 @@ const TYPES: Readonly<Record<number, string>> = {
   504: 'timeout_error',
 }
 
-export interface MessagesError {
-  type: 'error'
-  error: { type: string; message: string }
-  request_id: string
-}
+/** An upstream's own may say more. */
+export const MessagesError = Type.Object(
+  {
+    type: Type.Literal('error'),
+    error: Type.Object({ type: Type.String(), message: Type.String() }, { additionalProperties: true }),
+    request_id: Type.Optional(Type.String()),
+  },
+  { title: 'MessagesError', additionalProperties: true },
+)
+type MessagesError = Static<typeof MessagesError>
 
 export function messagesError({ kind, status, message }: Refusal, request_id: string) {
   const { type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error'), status: other = status } =

@@ -1,7 +1,9 @@
 // GET /openapi.json (3.1, from the routes' own schemas) and GET /docs, a reference page that works offline.
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
+import type { TSchema } from 'typebox'
 import { ErrorEnvelope } from '../core/shapes.ts'
+import { MessagesError, speaksMessages } from './messages-errors.ts'
 import { serveReferenceFiles } from './reference-files.ts'
 import { withHeaders } from './reference-headers.ts'
 
@@ -9,11 +11,12 @@ const DESCRIPTION = `Keys with hard spending limits, your own GPU clusters, cach
 
 Send your key as \`Authorization: Bearer svc_live_…\`. Any \`POST\` may carry an \`Agent-Idempotency-Key\`: repeat it
 after a lost connection and you get the first answer again, byte for byte, for 24 hours. Every answer that is not
-2xx has the same shape: \`{"error": {"message", "type", "code"?}}\`.`
+2xx has the same shape: \`{"error": {"message", "type", "code"?}}\`; below \`/anthropic\`, that of Anthropic.`
 
 /** What people come for first stands first. */
 const TAGS = [
   'Inference (OpenAI-compatible)',
+  'Messages (Anthropic-compatible)',
   'Responses',
   'API keys',
   'BYOC clusters',
@@ -42,7 +45,7 @@ export async function serveReference(app: FastifyInstance, version: string): Pro
     },
     transform: ({ schema, url, route }) => {
       if (generates(route)) generating.add(url)
-      return withNamedRest(withCommonParts(schema, route), url)
+      return withNamedRest(withCommonParts(schema, route, speaksMessages(url) ? MessagesError : ErrorEnvelope), url)
     },
     transformObject: (document) => ('openapiObject' in document ? withHeaders(document.openapiObject, generating) : {}),
   })
@@ -84,7 +87,7 @@ function fromUpstream({ body }: NonNullable<Declared['schema']>) {
   }
 }
 
-function withCommonParts(schema: Declared['schema'], route: Declared['route']): Declared['schema'] {
+function withCommonParts(schema: Declared['schema'], route: Declared['route'], refusal: TSchema): Declared['schema'] {
   if (!schema || schema.hide) return schema
   const keyed = route.method === 'POST' && !route.config?.public
   return {
@@ -93,8 +96,8 @@ function withCommonParts(schema: Declared['schema'], route: Declared['route']): 
     response: {
       ...(generates(route) && { 200: fromUpstream(schema) }),
       ...(schema.response as object),
-      '4XX': ErrorEnvelope,
-      '5XX': ErrorEnvelope,
+      '4XX': refusal,
+      '5XX': refusal,
     },
   }
 }

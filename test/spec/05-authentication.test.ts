@@ -27,7 +27,10 @@ withService(
           const answer = await service().as(raw).send(method, url)
           expect(answer.status, `${method} ${url} with ${raw}`).toBe(401)
           expect(answer.headers['www-authenticate']).toBe('Bearer')
-          if (method !== 'HEAD') expect(identity(answer)).toEqual([401, 'invalid_api_key', 'invalid_api_key'])
+          const told = url.startsWith('/anthropic/')
+            ? ['authentication_error', undefined]
+            : ['invalid_api_key', 'invalid_api_key'] // R81
+          if (method !== 'HEAD') expect(identity(answer)).toEqual([401, ...told])
         }
       expect(await contentsOf(service().db)).toBe(before)
     })

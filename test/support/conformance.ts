@@ -44,7 +44,8 @@ export function conformanceWith({ paths }: OpenApi) {
   return (method: string, url: string, { status, headers, body }: Heard): string[] => {
     const found = [...headerFindings(headers)]
     const redirects = status > 299 && status < 400 && headers.location !== undefined // only the pages do
-    if ((status < 200 || status > 299) && !redirects) found.push(...envelopeFindings(headers, body, method))
+    if ((status < 200 || status > 299) && !redirects)
+      found.push(...refusalFindings(url, { status, headers, body }, method))
     const path = url.replace(/^https?:\/\/[^/]+/, '').replace(/\?.*$/, '')
     const operations = patterns.find(({ pattern }) => pattern.test(path))?.operations
     const operation = operations?.[method.toLowerCase()]
@@ -72,6 +73,17 @@ function undeclared(headers: Heard['headers'], declared: object = {}): string[] 
   const names = Object.keys(declared).map((name) => name.toLowerCase())
   const told = Object.keys(headers).filter((name) => TOLD.test(name) && !names.includes(name))
   return told.map((name) => `${name} is not documented`)
+}
+
+function refusalFindings(url: string, { headers, body }: Heard, method: string): string[] {
+  if (method === 'HEAD' || !/^(https?:\/\/[^/]+)?\/anthropic\//.test(url))
+    return envelopeFindings(headers, body, method)
+  const { type, error, request_id } = (body ?? {}) as Record<string, Record<string, unknown>>
+  const is_shaped =
+    (type as unknown) === 'error' && typeof error?.type === 'string' && typeof error.message === 'string'
+  return is_shaped && (request_id as unknown) === headers['x-request-id'] && headers['request-id'] === request_id
+    ? []
+    : [`not an error of Messages: ${JSON.stringify(body)}`]
 }
 
 /** {error: {message, type, code?}} and nothing else (§7). An answer to HEAD has no body to look at. */
