@@ -12,6 +12,8 @@ import { keepOffTheServersCore } from './processes.ts'
 import { profile } from './profile.ts'
 import { replicas } from './replicas.ts'
 import { circumstances, writeReport } from './report.ts'
+import { routing } from './routing.ts'
+import { routingCost } from './routing-cost.ts'
 import { soak } from './soak.ts'
 import { usage } from './usage.ts'
 import { writes } from './writes.ts'
@@ -37,6 +39,16 @@ const SCENARIOS: Record<string, Scenario> = {
       engine: values.engine === 'postgres' ? 'postgres' : 'sqlite',
       folder: values.folder,
     }),
+  routing: async () =>
+    routing({
+      trace: values.trace,
+      clusters: Number(values.clusters),
+      cache_tokens: Number(values['cache-tokens']),
+      load: Number(values.load),
+      seed: Number(values.seed),
+      out: values.out,
+    }),
+  'routing-cost': async () => routingCost(),
   latency,
   compare,
   growth,
@@ -56,6 +68,12 @@ const { values, positionals } = parseArgs({
     events: { type: 'string', default: '1000000' },
     engine: { type: 'string', default: 'sqlite' },
     folder: { type: 'string' },
+    trace: { type: 'string' },
+    clusters: { type: 'string', default: '4' },
+    'cache-tokens': { type: 'string', default: '4096000' },
+    load: { type: 'string', default: '0.9' },
+    seed: { type: 'string', default: '1' },
+    out: { type: 'string' },
   },
 })
 const conditions: Conditions = {

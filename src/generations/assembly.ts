@@ -24,6 +24,7 @@ import { dialer } from '../routing/dialer.ts'
 import type { Gateway } from '../routing/gateway.ts'
 import { listedModels } from '../routing/listed-models.ts'
 import { neighbours as neighboursOf } from '../routing/neighbours-store.ts'
+import { placement } from '../routing/placement.ts'
 import { credentialAddress } from '../routing/provider-targets.ts'
 import { routingSnapshots } from '../routing/routing-snapshot.ts'
 import { sessionStore } from '../sessions/session-store.ts'
@@ -34,6 +35,7 @@ import { alikeEvents } from '../usage/alike-events.ts'
 import { usageStore } from '../usage/usage-store.ts'
 import { chainSizes } from './chain-sizes.ts'
 import { deferredWrites } from './deferred-writes.ts'
+import { placing } from './placing.ts'
 import { promptMemory } from './prompt-memory.ts'
 import { running } from './running.ts'
 import { charges } from './settle.ts'
@@ -86,7 +88,10 @@ export function inferencePath(parts: PathParts) {
     },
     probe: () => budgetsOn(db).beat(clock.now()),
   })
-  const snapshots = routingSnapshots({ db, gateway, listed: listedModels(clock, dials.listModels) })
+  const prompts = promptMemory(clock, seals)
+  const places = placement()
+  const listed_at_clusters = listedModels(clock, dials.listModels)
+  const snapshots = routingSnapshots({ db, gateway, listed: listed_at_clusters, onRestart: places.forget })
   const listed = listedModels(clock, (id) => {
     const provider = gateway.providers.find((one) => one.id === id)
     return provider ? dials.listProviderModels(provider) : Promise.resolve([])
@@ -120,7 +125,8 @@ export function inferencePath(parts: PathParts) {
       onWaive: (micros) => metrics.waived.inc(micros),
     }),
     deferred,
-    prompts: promptMemory(clock, seals),
+    prompts,
+    placing: placing({ clock, prompts, slots, places }),
     idempotency: idempotencyOn(db),
     usage: usageOn(db),
     credentials,

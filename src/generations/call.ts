@@ -7,6 +7,7 @@ import type { Hints } from '../hints/hints.ts'
 import { grownBound, type MessageContent, messageContent } from '../messages/message-content.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { Conversation } from '../responses/conversation.ts'
+import type { Link } from '../reuse/prefix-chain.ts'
 
 export interface Asked {
   kind: CallKind
@@ -45,6 +46,8 @@ export interface Call extends Asked {
   deadline_at: number | undefined
   /** Of a Messages request (R81). */
   messages: AskedOfMessages | undefined
+  /** Its prompt by hashes, once somebody has asked for that. */
+  chain?: { model: string; links: readonly Link[] } | undefined
   /** Of a Responses request: what it continues, and what it will be called. */
   conversation: Conversation | undefined
 }

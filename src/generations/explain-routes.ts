@@ -1,12 +1,19 @@
 // POST /v2/route-explain: where a request would go and why not elsewhere. Calls nobody and stores nothing.
 import { type Static, Type } from 'typebox'
+import type { Caller } from '../core/caller.ts'
 import { newId } from '../core/ids.ts'
-import { Label } from '../core/shapes.ts'
+import { Label, orNull } from '../core/shapes.ts'
 import type { Routes } from '../http/routes.ts'
 import { unknownModel } from '../keys/key-terms.ts'
 import { CALL_KINDS } from '../providers/provider.ts'
+import type { Placing } from '../routing/placement.ts'
 import type { Target } from '../routing/target.ts'
+import { candidateShape } from '../usage/traced-placing.ts'
+import type { Asking } from './asking.ts'
+import { candidateOf } from './placing.ts'
 import type { Generations } from './running.ts'
+
+const BYTES_PER_TOKEN_USUAL = 4
 
 const Question = Type.Object(
   {
@@ -16,6 +23,16 @@ const Question = Type.Object(
     ),
     session_id: Type.Optional(Type.String({ maxLength: 256 })),
     trace_id: Type.Optional(Type.String({ maxLength: 64, description: 'Repeats the weighted pick of that trace.' })),
+    request: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: 'The body of the call (`messages`, `tools`, …): tells what clusters hold of its prompt.',
+      }),
+    ),
+    reuse_preference: Type.Optional(
+      Type.Enum(['prefer', 'require', 'avoid'], {
+        description: 'As `reuse.preference` of the hints. Default `prefer`.',
+      }),
+    ),
   },
   { title: 'RouteQuestion' },
 )
@@ -27,6 +44,13 @@ const Candidate = Type.Object({
   provider: Type.String(),
   model: Type.String(),
   region: Type.String(),
+  standing: orNull(
+    Type.Object(candidateShape, {
+      description:
+        'How it stands among clusters that serve the call alike: the least (in flight + 5 × uncached) ÷ rate comes ' +
+        'first. Null where nothing had to be chosen by it.',
+    }),
+  ),
 })
 
 const Explanation = Type.Object(
@@ -50,17 +74,16 @@ export const explainRoutes: Routes<{ path: Generations }> = async (app, { path }
       schema: { tags: ['Routing'], summary: 'Explain a route', body: Question, response: { 200: Explanation } },
     },
     async ({ caller, body }) => {
-      const { model, kind = 'chat', session_id, trace_id = newId('trc') } = body
-      const answer = await path.explain({ model, kind, session_id, trace_id, caller, hints: undefined })
+      const answer = await path.explain(askingOf(caller, body))
       const object = 'route_explanation' as const
-      if (answer.kind === 'unknown_model') throw unknownModel(model, caller)
+      if (answer.kind === 'unknown_model') throw unknownModel(body.model, caller)
       if (answer.kind === 'none_fit')
         return { object, decision: 'none_fit' as const, candidates: [], dropped: [...answer.dropped] }
-      const { candidates, dropped, alias_release_id } = answer.route
+      const { candidates, dropped, alias_release_id, placing } = answer.route
       return {
         object,
         decision: 'route' as const,
-        candidates: candidates.map(shown),
+        candidates: candidates.map((target) => shown(target, placing)),
         dropped: [...dropped],
         ...(alias_release_id && { alias_release_id }),
       }
@@ -68,4 +91,19 @@ export const explainRoutes: Routes<{ path: Generations }> = async (app, { path }
   )
 }
 
-const shown = ({ id, profile, provider, model, region }: Target) => ({ target: id, profile, provider, model, region })
+/** As a call would ask. Its size is that of the request as JSON. */
+function askingOf(caller: Caller, body: RouteQuestion): Asking {
+  const { model, kind = 'chat', session_id, trace_id = newId('trc'), request, reuse_preference } = body
+  const hints = reuse_preference && { reuse: { preference: reuse_preference } }
+  const asking: Asking = { model, kind, session_id, trace_id, caller, hints }
+  if (!request) return asking
+  const bytes = Buffer.from(JSON.stringify(request))
+  return { ...asking, json: request, body: bytes, input_estimate: Math.ceil(bytes.length / BYTES_PER_TOKEN_USUAL) }
+}
+
+function shown({ id, profile, provider, model, region }: Target, placing: Placing | undefined) {
+  const standing = placing?.standings.find(({ target_id }) => target_id === id)
+  if (!standing) return { target: id, profile, provider, model, region, standing: null }
+  const { target: _target, ...told } = candidateOf(standing)
+  return { target: id, profile, provider, model, region, standing: told }
+}

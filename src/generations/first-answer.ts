@@ -1,6 +1,5 @@
 // From a route to an answer (R47): per target a slot, a hold, a call, a verdict; and on failure, before any content
 // reached the client, the next target. Whatever was taken for an attempt that failed is given back here.
-
 import { type OpenedStream, openStream } from '../answers/answer-stream.ts'
 import { sseFrames } from '../answers/sse-frames.ts'
 import type { TokenCounts } from '../answers/token-counts.ts'
@@ -42,6 +41,7 @@ interface Trial {
   is_dialled: boolean
   /** R81: headers of the upstream's that go on. */
   told: ProviderAnswer['told']
+  prefill?: Generation['prefill']
 }
 
 interface Failure {
@@ -153,6 +153,7 @@ async function dial(trial: Trial): Promise<ProviderAnswer> {
   if (!path.breakers.allows(target.id, call)) throw new Refusal('unavailable', 'The target is left alone for a while.')
   trial.is_dialled = true
   generation.left_out = []
+  trial.prefill = path.placing.sent(generation.route, target)
   attempt.times.dialled_ms = generation.elapsedMs()
   const asked = {
     kind: call.kind,
@@ -211,6 +212,7 @@ function take(trial: Trial, answered: Answered): Answered {
   generation.target = target
   generation.slot = trial.slot
   generation.hold = trial.hold
+  generation.prefill = trial.prefill
   generation.clamped_to = trial.clamped_to
   generation.told = trial.told
   generation.answered_ms = attempt.times.ended_ms
@@ -230,7 +232,8 @@ function take(trial: Trial, answered: Answered): Answered {
   return answered
 }
 
-function noteContent({ generation, target, attempt }: Trial): void {
+function noteContent({ generation, target, attempt, prefill }: Trial): void {
+  generation.path.placing.firstToken(prefill, generation.call.stream)
   generation.ttft_ms = generation.elapsedMs()
   attempt.ttft_ms = generation.ttft_ms
   generation.path.breakers.succeeded(target.id, generation.call)
@@ -260,6 +263,7 @@ async function failedWith(trial: Trial, error: unknown): Promise<Failure> {
 function failed({ generation, target, attempt }: Trial, verdict: Elsewhere, message: string | undefined): Failure {
   const { failure, counts_against, surely_not_executed, status } = verdict
   if (counts_against) generation.path.breakers.failed(target.id, generation.call, failure)
+  if (counts_against && surely_not_executed) generation.path.placing.failed(target.id)
   attempt.failure = failure
   attempt.message = message
   const reason = refusalOf(verdict, target.provider, message)
@@ -278,8 +282,8 @@ function abortedWith(reason: unknown, target: Target, slot: Slot | undefined): u
   return new Refusal(reason.kind, reason.message, { headers, cause: reason.cause, about: aboutOf(target) })
 }
 
-async function giveBack({ generation, slot, hold }: Trial): Promise<void> {
-  const { path } = generation
+async function giveBack({ generation: { path }, slot, hold, prefill }: Trial): Promise<void> {
+  path.placing.ended(prefill)
   slot?.release()
   if (hold) await path.deferred.surely(() => path.slices.release(hold))
 }

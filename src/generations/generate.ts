@@ -41,6 +41,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
     tell(generation, error)
   } finally {
     generation.slot?.release()
+    path.placing.ended(generation.prefill)
     generation.timer.clear()
     await allowance.end()
   }
@@ -86,7 +87,10 @@ async function answer(generation: Generation): Promise<void> {
   const answered = await firstAnswer(generation)
   if (answered.kind === 'client_error') return sendUpstreamRefusal(generation, answered)
   const { call, target, path, is_affine } = generation
-  if (call.hints?.reuse) generation.reuse = path.prompts.believe(call, target, is_affine)
+  if (call.hints?.reuse) {
+    const standing = generation.route.placing?.standings.find(({ target_id }) => target_id === target.id)
+    generation.reuse = path.prompts.believe(call, target, is_affine, standing?.held_tokens)
+  }
   if (answered.kind === 'whole') return sendWhole(generation, answered)
   generation.is_target_open = targetMetSoFar(call.hints, generation) === 'unknown'
   return sendStream(generation, answered.stream)

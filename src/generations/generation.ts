@@ -6,6 +6,7 @@ import type { Slot } from '../capacity/admission.ts'
 import { Stop } from '../core/stop-signal.ts'
 import type { Reservation } from '../idempotency/idempotency-store.ts'
 import type { Allowance } from '../limits/generation-hooks.ts'
+import type { Prefill } from '../routing/placement.ts'
 import type { Attempt, Route, Target } from '../routing/target.ts'
 import type { Call } from './call.ts'
 import { CallTimer } from './call-timer.ts'
@@ -45,6 +46,8 @@ export class Generation {
   /** The conversation was last answered by the same target. */
   is_affine = false
   reuse: PromptReuse | undefined = undefined
+  /** Its prompt on its way to a cluster that was chosen among several. */
+  prefill: Prefill | undefined = undefined
   /** R82: the headers leave before it is known whether the target is met. */
   is_target_open = false
   outcome!: Outcome

@@ -14,6 +14,7 @@ import {
 import { isFallback } from '../routing/own-capacity.ts'
 import type { Attempt, Route, Target } from '../routing/target.ts'
 import type { TraceFacts } from '../usage/trace.ts'
+import type { TracedPlacing } from '../usage/traced-placing.ts'
 import type { Ending, UsageEvent } from '../usage/usage-event.ts'
 import type { Call } from './call.ts'
 import { hintsHonored, type ReuseBelief, targetMet } from './qos.ts'
@@ -39,6 +40,8 @@ export interface Outcome extends RouteFacts, QosFacts {
   ending: Ending
   tokens: TokenCounts
   repeated_tokens_est: number
+  /** How clusters stood, where there were several to choose from, and what was observed. */
+  placing: TracedPlacing | undefined
   /** R71: what would have been charged, had its deadline not passed in mid-stream. */
   waived_micros: number
   /** R81: which of a client's agents asked, and for whom it works. */
@@ -100,6 +103,7 @@ export function outcomeOf(went: Went): Outcome {
     ending: 'completed',
     tokens: NO_TOKENS,
     repeated_tokens_est: 0,
+    placing: undefined,
     waived_micros: 0,
     agent_id: call.messages?.agent_id,
     parent_agent_id: call.messages?.parent_agent_id,
@@ -196,4 +200,5 @@ export const traceOf = (outcome: Outcome): TraceFacts => ({
   output_clamped_to: outcome.output_clamped_to,
   agent_id: outcome.agent_id,
   parent_agent_id: outcome.parent_agent_id,
+  placing: outcome.placing,
 })

@@ -17,6 +17,7 @@ import type { Snapshots } from '../routing/routing-snapshot.ts'
 import type { UsageStore } from '../usage/usage-store.ts'
 import type { ChainSizes } from './chain-sizes.ts'
 import type { DeferredWrites } from './deferred-writes.ts'
+import type { PlacingOf } from './placing.ts'
 import type { PromptMemory } from './prompt-memory.ts'
 import type { Charges } from './settle.ts'
 
@@ -34,6 +35,8 @@ export interface Path {
   charges: Charges
   deferred: DeferredWrites
   prompts: PromptMemory
+  /** R84: which of several clusters, by their caches. */
+  placing: PlacingOf
   idempotency: Pick<IdempotencyStore, 'reserve' | 'release'>
   usage: Pick<UsageStore, 'insert'>
   credentials: Pick<CredentialStore, 'noteRefused' | 'noteTaken'>

@@ -14,6 +14,8 @@ export interface PromptReuse extends ReuseBelief {
   chain: readonly Link[]
 }
 
+type Prompted = Pick<Call, 'kind' | 'caller' | 'chain'> & Partial<Pick<Call, 'json' | 'body'>>
+
 export type PromptMemory = ReturnType<typeof promptMemory>
 
 export function promptMemory(clock: Clock, seals: Sealing) {
@@ -30,20 +32,30 @@ export function promptMemory(clock: Clock, seals: Sealing) {
     return root
   }
 
-  function chainOf({ kind, caller, json, body }: Call, { model }: Target): readonly Link[] {
-    return kind === 'embeddings' ? [] : prefixChain(rootOf(caller.project_id, model), json, body.length)
+  /** Made once for a call and the upstream's name of the model: routes and reuse are told by the same one. */
+  function chainOf(call: Prompted, model: string): readonly Link[] {
+    const { kind, caller, json, body } = call
+    if (call.chain?.model === model) return call.chain.links
+    if (kind === 'embeddings' || !json) return []
+    const links = prefixChain(rootOf(caller.project_id, model), json, body?.length ?? 0)
+    call.chain = { model, links }
+    return links
   }
 
   return {
-    /** What is believed of the prompt before it is noted. */
-    believe(call: Call, target: Target, is_affine: boolean): PromptReuse {
-      const chain = chainOf(call, target)
+    chainOf,
+
+    /** What is believed of the prompt before it is noted. `held_tokens`: by whoever chose among several clusters. */
+    believe(call: Call, target: Target, is_affine: boolean, held_tokens?: number): PromptReuse {
+      const chain = chainOf(call, target.model)
       const belief = seen.believe({ project_id: call.caller.project_id, target_id: target.id, chain }, clock.now())
-      return { chain, is_affine, ...belief }
+      if (held_tokens === undefined) return { chain, is_affine, ...belief }
+      const known_tokens = Math.max(belief.known_tokens, held_tokens)
+      return { chain, is_affine: false, known_tokens, held_tokens }
     },
 
     /** How much of the prompt was sent before. `chain` is that of `believe`, where it was asked. */
-    note(call: Call, target: Target, chain: readonly Link[] = chainOf(call, target)): number {
+    note(call: Call, target: Target, chain: readonly Link[] = chainOf(call, target.model)): number {
       return seen.note({ project_id: call.caller.project_id, target_id: target.id, chain }, clock.now())
     },
   }

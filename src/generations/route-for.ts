@@ -2,12 +2,9 @@
 import { mayNameModel, unknownModel } from '../keys/key-terms.ts'
 import { type Answer, chooseRoute } from '../routing/choose-route.ts'
 import { noneFits } from '../routing/no-route.ts'
-import type { Route } from '../routing/target.ts'
-import type { Call } from './call.ts'
+import type { Route, Target } from '../routing/target.ts'
+import type { Asking } from './asking.ts'
 import type { Path } from './path.ts'
-
-/** What of a call decides about its route: route-explain asks without one. */
-export type Asking = Pick<Call, 'kind' | 'model' | 'trace_id' | 'session_id' | 'caller' | 'hints'>
 
 export async function routeFor(path: Path, call: Asking): Promise<Route> {
   const answer = await routeAnswer(path, call)
@@ -30,6 +27,7 @@ export async function routeAnswer(path: Path, call: Asking): Promise<Answer> {
     affine_to: is_free ? undefined : path.affinity.targetOf(caller.project_id, session_id),
     leftAlone: (target_id: string) => path.breakers.leftAlone(target_id, call),
     inFlight: path.slots.inFlight,
+    place: (targets: readonly Target[]) => path.placing.place(call, targets),
   }
   return chooseRoute(question, snapshot)
 }

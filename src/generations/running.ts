@@ -3,10 +3,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CallKind } from '../providers/provider.ts'
 import type { Answer } from '../routing/choose-route.ts'
+import type { Asking } from './asking.ts'
 import { countTokens } from './count-tokens.ts'
 import { generate } from './generate.ts'
 import type { Path } from './path.ts'
-import { type Asking, routeAnswer } from './route-for.ts'
+import { routeAnswer } from './route-for.ts'
 
 export type Generations = ReturnType<typeof running>
 

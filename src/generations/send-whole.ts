@@ -28,6 +28,7 @@ export async function sendWhole(generation: Generation, { content_type, body, to
 
 export function billFor(generation: Generation, outcome: Outcome, answer: Bill['answer']): Bill {
   const { call, target, hold, reservation, path } = generation
+  outcome.placing = path.placing.answered(generation, outcome.tokens)
   const said = answer?.said
   return {
     spender: call.caller,

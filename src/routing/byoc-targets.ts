@@ -20,6 +20,11 @@ export interface ClusterFacts {
   max_concurrency: number | undefined
   /** What it says it speaks beside chat. */
   protocols?: readonly string[] | undefined
+  /** By model: how many tokens its caches have room for, where it reports that. */
+  cache_tokens: ReadonlyMap<string, number>
+  tokens_per_s: number | undefined
+  /** Of its latest report: one that is lower than the one before is of an agent that was started anew. */
+  sequence: number | undefined
   /** Telemetry names an endpoint picker. */
   has_picker: boolean
 }
@@ -60,5 +65,29 @@ export function clusterTarget(cluster: ClusterFacts, model: string, { fees }: Ga
       max_concurrency: Math.max(1, cluster.max_concurrency ?? DEFAULT_CONCURRENCY), // for none: one by one
       timeouts: TIMEOUTS,
     },
+    reads: { cache_tokens: cluster.cache_tokens.get(model), tokens_per_s: cluster.tokens_per_s },
   }
 }
+
+/** What of a cluster's telemetry tells how it reads prompts. */
+interface ReportedReading {
+  models?: readonly { id: string; kv_bytes_per_token?: number }[]
+  cache_tiers?: readonly { capacity_bytes?: number }[]
+  load?: { prefill_tokens_per_s?: number }
+  sequence?: number
+}
+
+/** A cluster that reports no rate, or that it stands still, is as fast as is observed. */
+export function readingOf(telemetry: ReportedReading | undefined) {
+  const { models = [], cache_tiers = [], load, sequence } = telemetry ?? {}
+  const bytes = cache_tiers.reduce((sum, { capacity_bytes = 0 }) => sum + capacity_bytes, 0)
+  const cache_tokens = new Map<string, number>()
+  for (const { id, kv_bytes_per_token } of models)
+    if (bytes > 0 && kv_bytes_per_token) cache_tokens.set(id, Math.floor(bytes / kv_bytes_per_token))
+  return { cache_tokens, tokens_per_s: load?.prefill_tokens_per_s || undefined, sequence }
+}
+
+/** Its caches are empty: it was away, or was started anew. */
+export const wasRestarted = (before: ClusterFacts, now: ClusterFacts): boolean =>
+  (before.status === 'active' && now.status !== 'active' && now.status !== 'draining') ||
+  (now.sequence !== undefined && before.sequence !== undefined && now.sequence < before.sequence)

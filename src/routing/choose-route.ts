@@ -13,6 +13,7 @@ import {
 } from './byoc-targets.ts'
 import { type Gateway, isConfigured } from './gateway.ts'
 import { isNearer, type Reach, reachOf } from './own-capacity.ts'
+import type { Placing } from './placement.ts'
 import {
   type CredentialFacts,
   credentialServes,
@@ -55,6 +56,14 @@ export interface Question {
   /** R78: why calls like this one leave a target alone, and for how long still. */
   leftAlone(target_id: string): { reason: string; wait_ms: number } | undefined
   inFlight(target_id: string): number
+  /** Which of several clusters gets it, by what their caches hold (decision 0240). */
+  place(targets: readonly Target[]): Placed
+}
+
+export interface Placed {
+  /** Best first. */
+  targets: readonly Target[]
+  placing: Placing
 }
 
 export type Answer =
@@ -73,6 +82,8 @@ interface Candidate {
   against: Against | undefined
   /** It comes after all others: a cluster that has fallen silent. */
   is_last: boolean
+  /** Of clusters with the same here, the owner has no preference: their caches decide. */
+  alike: string | undefined
 }
 
 type Against = Omit<Dropped, 'target'>
@@ -86,10 +97,22 @@ export function chooseRoute(question: Question, snapshot: Snapshot): Answer {
   const fit = [...fitting(considered, false), ...fitting(considered, true)]
   const dropped = considered.flatMap(({ id, against }) => (against ? [{ target: id, ...against }] : []))
   if (fit.length === 0) return { kind: 'none_fit', dropped }
-  const candidates = affineFirst(fit, question)
+  const { targets: candidates, placing } = placed(fit, considered, question)
   const passed_over = passedOver(considered, candidates[0] as Target)
-  return { kind: 'route', route: { candidates, dropped, passed_over, alias_release_id: alias?.release_id } }
+  return { kind: 'route', route: { candidates, dropped, passed_over, alias_release_id: alias?.release_id, placing } }
 }
+
+/** Clusters among which nobody has a preference are ordered by their caches and queues; all else by affinity. */
+function placed(fit: readonly Target[], considered: readonly Candidate[], question: Question): Order {
+  const alike = considered.find(({ target }) => target === fit[0])?.alike
+  const group = considered.filter((one) => alike !== undefined && one.alike === alike)
+  const open = fitting(group, false)
+  if (group.length < 2 || open.length === 0) return { targets: affineFirst(fit, question) }
+  const { targets, placing } = question.place(open)
+  return { targets: [...targets, ...fit.filter((target) => !targets.includes(target))], placing }
+}
+
+type Order = Pick<Placed, 'targets'> & Partial<Placed>
 
 const fitting = (considered: readonly Candidate[], is_last: boolean): Target[] =>
   considered.flatMap((one) => (one.target && !one.against && one.is_last === is_last ? one.target : []))
@@ -98,7 +121,11 @@ const fitting = (considered: readonly Candidate[], is_last: boolean): Target[] =
 function ofRelease(targets: readonly AliasTarget[], { seed }: Question, snapshot: Snapshot): Candidate[] {
   const first = pickTarget(targets, seed)
   const others = targets.filter((target) => target !== first).sort((a, b) => b.weight - a.weight)
-  return [first ?? [], ...others].flat().map((wanted) => candidateOf(wanted, snapshot))
+  return [first ?? [], ...others].flat().map((wanted) => {
+    const candidate = candidateOf(wanted, snapshot)
+    if (wanted.weight > 0 && candidate.reach === 'cluster') candidate.alike = `${wanted.model} ${wanted.weight}`
+    return candidate
+  })
 }
 
 function candidateOf(wanted: AliasTarget, snapshot: Snapshot): Candidate {
@@ -124,6 +151,7 @@ const gone = (reach: Reach, id: string, model: string, reason: string): Candidat
   target: undefined,
   against: { kind: 'now', reason },
   is_last: false,
+  alike: undefined,
 })
 
 function ofProvider(id: string, model: string, gateway: Gateway): Candidate {
@@ -146,6 +174,7 @@ const ofCluster = (cluster: ClusterFacts, model: string, gateway: Gateway): Cand
   target: clusterTarget(cluster, model, gateway),
   against: passing(reasonAgainstCluster(cluster)),
   is_last: false,
+  alike: undefined,
 })
 
 const NO_ADDRESS = 'it has no base_url, and no address of its provider is known'
@@ -153,7 +182,15 @@ const NO_ADDRESS = 'it has no base_url, and no address of its provider is known'
 function ofCredential(credential: CredentialFacts, model: string, gateway: Gateway): Candidate {
   const target = credentialTarget(credential, gateway, model)
   const against = passing(target ? reasonAgainstCredential(credential) : NO_ADDRESS)
-  return { id: `credential:${credential.id}`, reach: 'credential', model, target, against, is_last: false }
+  return {
+    id: `credential:${credential.id}`,
+    reach: 'credential',
+    model,
+    target,
+    against,
+    is_last: false,
+    alike: undefined,
+  }
 }
 
 const elsewhere = (target: Target, model: string, against?: Against): Candidate => ({
@@ -163,6 +200,7 @@ const elsewhere = (target: Target, model: string, against?: Against): Candidate 
   target,
   against,
   is_last: false,
+  alike: undefined,
 })
 
 /**
@@ -177,6 +215,7 @@ function ofProfiles(question: Question, snapshot: Snapshot): Candidate[] {
     .map((cluster) => {
       const candidate = ofCluster(cluster, model, gateway)
       candidate.is_last = isSuspect(cluster, now)
+      candidate.alike = model
       return candidate
     })
     .sort((a, b) => load(a) - load(b))

@@ -6,7 +6,7 @@ import { type AliasStore, aliasStore } from '../models/alias-store.ts'
 import type { Boundary } from '../models/boundary.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { subscriptionStore } from '../subscriptions/subscription-store.ts'
-import type { ClusterFacts } from './byoc-targets.ts'
+import { type ClusterFacts, readingOf, wasRestarted } from './byoc-targets.ts'
 import type { CurrentRelease, Snapshot } from './choose-route.ts'
 import type { Gateway } from './gateway.ts'
 import type { ListedModels } from './listed-models.ts'
@@ -20,9 +20,11 @@ interface Needs {
   db: Db
   gateway: Gateway
   listed: ListedModels
+  /** A cluster was away, or was started anew. */
+  onRestart(target_id: string): void
 }
 
-export function routingSnapshots({ db, gateway, listed }: Needs) {
+export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
   const kept = new Map<string, { epoch: number; snapshot: Snapshot }>()
 
   async function load({ project_id }: Caller): Promise<Snapshot> {
@@ -60,6 +62,7 @@ export function routingSnapshots({ db, gateway, listed }: Needs) {
       max_concurrency: telemetry?.capacity?.max_concurrency,
       protocols: telemetry?.protocols,
       has_picker: telemetry?.epp !== undefined,
+      ...readingOf(telemetry),
     }
   }
 
@@ -81,6 +84,11 @@ export function routingSnapshots({ db, gateway, listed }: Needs) {
   async function read(caller: Caller): Promise<Snapshot> {
     const { project_id, routing_epoch: epoch } = caller
     const snapshot = await load(caller)
+    const before = kept.get(project_id)?.snapshot.clusters ?? []
+    for (const cluster of snapshot.clusters) {
+      const was = before.find(({ id }) => id === cluster.id)
+      if (was && wasRestarted(was, cluster)) onRestart(`cluster:${cluster.id}`)
+    }
     if (kept.size >= PROJECTS_MAX) kept.clear()
     // A write that happened while we read has raised the epoch: the next request will see that and read again.
     kept.set(project_id, { epoch, snapshot })

@@ -3,6 +3,7 @@ import type { ExecutionProfile } from '../headers/agent-headers.ts'
 import type { Price } from '../models/price.ts'
 import type { Timeouts } from '../providers/provider.ts'
 import type { UsageAttempt } from '../usage/usage-event.ts'
+import type { Placing } from './placement.ts'
 
 /** How to reach an upstream. Connections are the target's own, even where another has the same address. */
 export interface Dialling {
@@ -41,6 +42,14 @@ export interface Target {
   refusals?: number
   subscription: { id: string; input_discount_pct: number } | undefined
   dialling: Dialling
+  /** What a cluster reports of how it reads prompts, where it does. */
+  reads?: Reads
+}
+
+export interface Reads {
+  /** How many tokens its caches have room for. */
+  cache_tokens: number | undefined
+  tokens_per_s: number | undefined
 }
 
 /** A place that a call does not go to, and why. */
@@ -65,6 +74,8 @@ export interface Route {
   /** R73: the project's own clusters and credentials that would have come before the first candidate. */
   passed_over: readonly Dropped[]
   alias_release_id: string | undefined
+  /** How those stand that were told apart by their caches, best first; undefined where there was nothing to choose. */
+  placing?: Placing | undefined
 }
 
 /** R81: it takes Messages as they are. */

@@ -19,6 +19,7 @@ import { explainHeader } from '../headers/header-explanations.ts'
 import { REFUSAL_KINDS, type RefusalKind } from '../refusals/refusal-kind.ts'
 import type { RefusedCall, ToldRefusal } from '../refusals/refused-call.ts'
 import { type Moment, refusedTimeline, Step, timelineOf } from './trace-timeline.ts'
+import { TracedPlacing } from './traced-placing.ts'
 import { UsageAttempt, UsageEvent } from './usage-event.ts'
 
 /** What a trace tells beyond the usage event. */
@@ -44,6 +45,8 @@ export interface TraceFacts {
   /** R81: which of a client's agents asked, and for whom it works. */
   agent_id?: string | undefined
   parent_agent_id?: string | undefined
+  /** Undefined where there were not several clusters to choose from. */
+  placing?: TracedPlacing | undefined
 }
 
 export interface TracedEvent {
@@ -96,6 +99,7 @@ export const Trace = Type.Object(
     agent_id: Type.Optional(Type.String({ description: 'Which of a client’s agents asked, where it said so.' })),
     parent_agent_id: Type.Optional(Type.String({ description: 'For whom that one works.' })),
     refusal: orNull(TracedRefusal),
+    placing: orNull(TracedPlacing),
     usage: orNull(UsageEvent),
   },
   { title: 'Trace' },
@@ -118,6 +122,7 @@ export function traceOf({ event, facts }: TracedEvent): Trace {
     attempts,
     ...agentIn(facts),
     refusal: refusalIn(event, facts),
+    placing: facts.placing ?? null,
     usage: event,
   }
 }
@@ -143,6 +148,7 @@ export function refusedTrace(call: RefusedCall): Trace {
     headers: explained(headers, 'header'),
     attempts,
     refusal: { layer, status, type, code, message, upstream_message: said, count },
+    placing: null,
     usage: null,
   }
 }

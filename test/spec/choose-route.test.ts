@@ -42,6 +42,9 @@ const cluster = (id: string, more: Partial<ClusterFacts> = {}): ClusterFacts => 
   models: ['m'],
   max_concurrency: undefined,
   has_picker: false,
+  cache_tokens: new Map(),
+  tokens_per_s: undefined,
+  sequence: undefined,
   ...more,
 })
 
@@ -83,10 +86,16 @@ function snapshot({ providers = [], ...more }: Partial<Snapshot> & { providers?:
   }
 }
 
+const NO_PROMPT = { project_id: 'prj_1', chain: [], tokens: 0 }
+const asTheyCame: Question['place'] = (targets) => ({ targets, placing: { prompt: NO_PROMPT, standings: [] } })
+const lastFirst: Question['place'] = (targets) => asTheyCame(targets.toReversed())
+
 function choose(known: Snapshot, more: Partial<Question> = {}) {
-  const idle = { affine_to: undefined, leftAlone: () => undefined, inFlight: () => 0 }
+  const idle = { affine_to: undefined, leftAlone: () => undefined, inFlight: () => 0, place: asTheyCame }
   return chooseRoute({ model: 'm', seed: 'trc_1', now: NOON, ...idle, ...more }, known)
 }
+
+const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1)
 
 const failing = (target: string) => (id: string) =>
   id === target ? { reason: 'it failed, and is left alone', wait_ms: 1 } : undefined
@@ -552,7 +561,47 @@ describe('affinity', () => {
   const known = snapshot({ clusters: [cluster('a'), cluster('b')], providers: [one, two] })
 
   test('§1 a conversation stays where its cache is', () => {
-    expect(order(known, { affine_to: 'cluster:b' }).slice(0, 2)).toEqual(['cluster:b', 'cluster:a'])
+    const providers = snapshot({ providers: [one, two] })
+    expect(order(providers, { affine_to: 'provider:two' })).toEqual(['provider:two', 'provider:one'])
+  })
+
+  test('R84 among clusters that serve a model their caches decide, and nothing else moves', () => {
+    expect(order(known, { place: lastFirst }).slice(0, 3)).toEqual(['cluster:b', 'cluster:a', 'provider:one'])
+  })
+
+  test('R84 one that is down is not chosen, and what is sent to the other is still noted', () => {
+    const asked: string[][] = []
+    const place: Question['place'] = (targets) => {
+      asked.push(targets.map(({ id }) => id))
+      return asTheyCame(targets)
+    }
+    expect(order(known, { place, leftAlone: failing('cluster:b') })[0]).toBe('cluster:a')
+    expect(asked).toEqual([['cluster:a']])
+    expect(order(snapshot({ clusters: [cluster('a')], providers: [one] }), { place })[0]).toBe('cluster:a')
+    expect(asked).toHaveLength(1)
+  })
+
+  test('R84 weights of an alias are kept; caches decide among equal ones of the same model', () => {
+    const release = (weights: Record<string, number>) =>
+      new Map([
+        [
+          'm',
+          {
+            release_id: 'rel_1',
+            boundary: undefined,
+            targets: Object.entries(weights).map(([id, weight]) => ({ cluster_id: id, model: 'm', weight })),
+          },
+        ],
+      ])
+    const clusters = [cluster('a'), cluster('b'), cluster('c')]
+    const equal = snapshot({ clusters, aliases: release({ a: 50, b: 50, c: 0 }) })
+    expect(order(equal, { place: (targets) => asTheyCame([...targets].sort(byId)) })).toEqual([
+      'cluster:a',
+      'cluster:b',
+      'cluster:c',
+    ])
+    const canary = snapshot({ clusters, aliases: release({ a: 99, b: 1 }) })
+    expect(order(canary, { place: lastFirst })).toEqual(order(canary))
   })
 
   test('§1 but not at the price of another profile, nor where it cannot go', () => {
