@@ -136,6 +136,8 @@ test.for([
   ['SWITCHYARD_BOOTSTRAP_KEY', 'svc_live_short', /^switchyard: SWITCHYARD_BOOTSTRAP_KEY must begin with svc_live_/],
   ['SWITCHYARD_CONFIG', '/nowhere.yaml', /^switchyard: SWITCHYARD_CONFIG must name a file that exists\.$/],
   ['SWITCHYARD_DRAIN_MS', '-1', /^switchyard: SWITCHYARD_DRAIN_MS must be a whole number/],
+  ['SWITCHYARD_WORKERS', '0', /^switchyard: SWITCHYARD_WORKERS must be a whole number from 1 to 64\.$/],
+  ['SWITCHYARD_WORKERS', '2', /^switchyard: SWITCHYARD_WORKERS is 2: more than one needs DATABASE_URL, since .*$/],
   ['LOG_LEVEL', 'loud', /^switchyard: LOG_LEVEL must be one of fatal/],
 ] as [string, string, RegExp][])(
   '§2 a bad %s stops the start with exit code 2 and one line',
@@ -153,6 +155,16 @@ test('§2 a data folder that is a file, a database that is away: one line, and t
   const away = await run(['serve'], { DATABASE_URL: 'postgres://x:secret-word@127.0.0.1:1/x', LOG_LEVEL: 'silent' })
   expect(away).toMatchObject({ code: 3, stderr: expect.stringMatching(/^switchyard: The store cannot .*REFUSED.*\n$/) })
   expect(away.stderr).not.toContain('secret-word')
+  const alone = { DATABASE_URL: 'postgres://127.0.0.1:1/x', SWITCHYARD_WORKERS: '2', LOG_LEVEL: 'silent' }
+  expect(await run(['serve'], alone)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/needs REDIS_URL, in .*\n$/),
+  })
+  const dev = await run(['serve', '--dev'], { SWITCHYARD_WORKERS: '2' })
+  expect(dev).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^switchyard: SWITCHYARD_WORKERS must be 1 .*\n$/),
+  })
 })
 
 test('R83 SIGHUP reads the file again, tells the difference, and a bad file changes nothing', async (context) => {

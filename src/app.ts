@@ -102,6 +102,8 @@ export interface Parts {
   arrival?: ArrivalLimits
   /** The pages for people; without them, only the API. */
   console?: ConsoleFiles | undefined
+  /** What several processes behind one port count together; without it, what this one counts. */
+  metricsOfAll?: () => Promise<string>
 }
 
 export type Service = Awaited<ReturnType<typeof buildService>>
@@ -149,19 +151,21 @@ export async function buildService(parts: Parts) {
   const app = buildFastify(logger, { trusted_proxies: settings.trusted_proxies, clock, arrival: parts.arrival })
   measureRequests(app, counts)
   app.addHook('onSend', (_request, reply, payload, done) => {
-    if (readiness.isDraining()) reply.header('connection', 'close')
+    if (readiness.isParting()) reply.header('connection', 'close')
     done(null, payload)
   })
   const limits = rateLimits(app, { clock, logger, settings, metrics: counts, counters })
   app.decorateRequest('received_at', 0)
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     request.received_at = clock.now()
+    if (readiness.isParting()) reply.header('connection', 'close') // streams pass no onSend
     done()
   })
   app.addHook('onRequest', limits.edge) //                   §8.1.1 → 429, whatever the address asked for
   await serveReference(app, version)
   await app.register(consoleRoutes, { files: parts.console })
-  await app.register(telemetryRoutes, { metrics: counts, readiness })
+  const metricsText = parts.metricsOfAll ?? (() => counts.registry.metrics())
+  await app.register(telemetryRoutes, { contentType: counts.registry.contentType, metricsText, readiness })
   const listeningOn = () => (app.addresses().length > 0 ? app.listeningOrigin : 'http://localhost')
   const people = peopleOf({ ...parts, seals, listeningOn })
   const addressOf = (request: FastifyRequest) => request.address

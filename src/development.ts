@@ -28,6 +28,8 @@ interface Development {
 function developmentConfig(config: Config): Development {
   if (config.database_url)
     throw new SettingError('DATABASE_URL must be unset with --dev, which keeps to an embedded store of its own.')
+  if (config.workers > 1)
+    throw new SettingError('SWITCHYARD_WORKERS must be 1 with --dev, which keeps to an embedded store of its own.')
   const data_dir = join(config.data_dir, 'dev')
   openDataFolder(data_dir)
   const key = developmentKey(data_dir, config.bootstrap_key)

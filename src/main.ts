@@ -1,7 +1,6 @@
 // The server as a process: read settings, open the store, build, listen, and drain on SIGTERM.
 import { randomUUID } from 'node:crypto'
-import { closeSync, existsSync, openSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Logger, pino } from 'pino'
@@ -11,16 +10,19 @@ import { type Clock, systemClock } from './core/clock.ts'
 import type { SharedCounters } from './counters/counters.ts'
 import { housekeepingTasks, startHousekeeping } from './housekeeping.ts'
 import { bySmtp, type Deliver, toFiles } from './mail/delivery.ts'
-import { foundFirstProject, ownerAccess } from './start/bootstrap.ts'
+import { type FirstFounded, foundFirstProject, ownerAccess } from './start/bootstrap.ts'
+import { portToListenOn } from './start/can-listen.ts'
 import type { Config } from './start/config.ts'
 import { type GatewaySettings, gatewaySettings, isLocalOnly, signUpMode } from './start/gateway-settings.ts'
 import { type HousekeepingLeases, housekeepingLeases } from './start/housekeeping-lease.ts'
 import { openCounters } from './start/open-counters.ts'
 import { openStore, type Store } from './start/open-store.ts'
 import { settingsChanges } from './start/reload.ts'
+import { stopSignal } from './start/stop-signals.ts'
 import { showing, usageTasks } from './start/usage-tasks.ts'
 import { version } from './start/version.ts'
 import { type Notice, welcome } from './start/welcome.ts'
+import type { Counted } from './start/worker-messages.ts'
 import { checkIntegrity, lockFolder, openDataFolder, runningMark, storeFile } from './storage/data-folder.ts'
 import type { OpenDb } from './storage/db.ts'
 import { watchEventLoop } from './telemetry/event-loop-delay.ts'
@@ -30,7 +32,9 @@ export interface Running {
   /** R83: reads switchyard.yaml again. A bad file changes nothing. */
   reload(): void
   /** Finishes what is in flight, then lets go of everything. */
-  stop(drain_ms: number): Promise<void>
+  stop(drain_ms: number, is_replaced?: boolean): Promise<void>
+  /** Its metrics, as data. */
+  counted(): Promise<Counted>
 }
 
 /** What a harness may put in place of the real part, to watch or to break it. */
@@ -40,16 +44,26 @@ export interface Replaceable {
   print?: (text: string) => void
   /** What people are told at the start. */
   notice?: Notice
+  /** Where it is one of several workers behind a port. */
+  shared?: Shared
+}
+
+/** What one of several workers does otherwise than a server by itself. */
+export interface Shared {
+  /** Whether it is the one that tells people of the start. */
+  speaks: boolean
+  /** What all of them count together, in the text format. */
+  metrics(): Promise<string>
 }
 
 const NOBODY_YET = 'nobody can sign in to the first project yet: `switchyard owner-link` prints a link for its owner'
 const BOOTSTRAP_POLL_MS = 100 // while another replica founds the first project
 
 export async function startServer(config: Config, replaceable: Replaceable = {}): Promise<Running> {
-  const { clock = systemClock, open = openStore, print = (text) => process.stdout.write(text) } = replaceable
+  const { clock = systemClock, open = openStore, shared } = replaceable
   const logger = pino({ level: config.log_level })
   const settings = gatewaySettings(config)
-  await assertCanListen(config)
+  if (!shared) await portToListenOn(config) // a first key that a failed start made would never be printed
   const letGo = config.database_url ? () => {} : claimFolder(config.data_dir, (text) => logger.warn(text))
   let store: Store | undefined
   let counters: SharedCounters | undefined
@@ -64,6 +78,7 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     const service = await buildService({
       ...{ db, clock, logger, secret, settings, sign_up, local_only, ...identity, ...outward },
       ...(counters && { counters }),
+      ...(shared && { metricsOfAll: shared.metrics }),
     })
     const { app, readiness, metrics } = service
     const leases = housekeepingLeases(db, identity.process_id, clock)
@@ -80,13 +95,11 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
       metrics.housekeepingFailures.inc({ task })
       logger.error({ err, task }, 'housekeeping failed')
     })
-    const { shows_secrets, textOf } = replaceable.notice ?? welcome(config)
-    const access = await ownerAccess(db, { founded, shows_secrets }, clock.now())
-    print(textOf({ address, public_url: config.public_url ?? address, founded, access, gateway: settings.gateway }))
-    if (!founded && access.kind === 'on_request') logger.info(NOBODY_YET)
+    if (shared?.speaks !== false) await tellPeople({ config, settings, db, founded, address }, logger, replaceable)
 
-    const stop = async (drain_ms: number) => {
-      readiness.drain()
+    const stop = async (drain_ms: number, is_replaced = false) => {
+      if (is_replaced) readiness.partWithConnections()
+      else readiness.drain()
       await sleep(drain_ms)
       await app.close()
       await service.inference.close() // what lives on here is renewed until it has ended
@@ -96,7 +109,8 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
       await db.close()
       letGo()
     }
-    return { address, reload: () => reload(config, settings, service, logger), stop }
+    const counted = () => metrics.registry.getMetricsAsJSON() as unknown as Promise<Counted>
+    return { address, reload: () => reload(config, settings, service, logger), stop, counted }
   } catch (error) {
     await counters?.close()
     await store?.db.close()
@@ -105,12 +119,21 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
   }
 }
 
-/** Asked before anything is founded: a first key that a failed start made would never be printed. */
-function assertCanListen({ host, port }: Config): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once('error', reject)
-    probe.listen({ host, port }, () => probe.close(() => resolve()))
-  })
+interface Begun {
+  config: Config
+  settings: GatewaySettings
+  db: OpenDb
+  founded: FirstFounded | undefined
+  address: string
+}
+
+async function tellPeople(begun: Begun, logger: Logger, replaceable: Replaceable): Promise<void> {
+  const { config, settings, db, founded, address } = begun
+  const { clock = systemClock, print = (text) => process.stdout.write(text) } = replaceable
+  const { shows_secrets, textOf } = replaceable.notice ?? welcome(config)
+  const access = await ownerAccess(db, { founded, shows_secrets }, clock.now())
+  print(textOf({ address, public_url: config.public_url ?? address, founded, access, gateway: settings.gateway }))
+  if (!founded && access.kind === 'on_request') logger.info(NOBODY_YET)
 }
 
 /** R43: from now on our holds are ours; on the embedded store, where we are alone, everybody else's go back at once. */
@@ -188,32 +211,32 @@ function reload(config: Config, settings: GatewaySettings, service: Service, log
 
 /** Serves until SIGTERM or SIGINT, or until its terminal is closed. Resolves with the exit code. */
 export async function serveUntilSignal(config: Config, replaceable?: Replaceable): Promise<number> {
-  const had_terminal = hasTerminal()
   let running: Running | undefined
   let asked_early = false // while it was starting
-  const signalled = new Promise<NodeJS.Signals>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
-    process.on('SIGHUP', (signal) => {
-      if (had_terminal && !hasTerminal()) resolve(signal)
-      else if (running) running.reload()
+  const signalled = stopSignal({
+    onReload() {
+      if (running) running.reload()
       else asked_early = true
-    })
+    },
   })
   running = await startServer(config, replaceable)
   if (asked_early) running.reload()
   const signal = await signalled
   // Somebody at a keyboard need not wait for a load balancer to notice.
-  const stopped = running.stop(signal === 'SIGTERM' ? config.drain_ms : 0).then(() => 0)
-  const late = sleep(config.drain_ms + config.stop_ms, 1, { ref: false })
-  return Promise.race([stopped, late])
+  const drain_ms = signal === 'SIGTERM' ? config.drain_ms : 0
+  return stopInTime(running, { drain_ms, stop_ms: config.stop_ms })
 }
 
-/** A terminal that is closed says so with the signal that otherwise means: read the file again. */
-function hasTerminal(): boolean {
-  try {
-    closeSync(openSync('/dev/tty', 'r'))
-    return true
-  } catch {
-    return false
-  }
+interface Stopping {
+  drain_ms: number
+  stop_ms: number
+  /** Another one has taken its place: whoever asks is not told that nobody will answer. */
+  is_replaced?: boolean
+}
+
+/** Resolves with the exit code: 1 where something had to be cut off. */
+export function stopInTime(running: Running, { drain_ms, stop_ms, is_replaced }: Stopping): Promise<number> {
+  const stopped = running.stop(drain_ms, is_replaced).then(() => 0)
+  const late = sleep(drain_ms + stop_ms, 1, { ref: false })
+  return Promise.race([stopped, late])
 }

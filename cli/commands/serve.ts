@@ -1,7 +1,7 @@
 // `switchyard serve`: the service in the foreground.
 import type { Command } from 'commander'
 import { withExample } from '../command-line.ts'
-import { configuration, development, server } from '../on-demand.ts'
+import { configuration, development, server, worker, workers } from '../on-demand.ts'
 
 export function addServe(program: Command): void {
   const serving = program
@@ -17,6 +17,10 @@ export function addServe(program: Command): void {
 async function serve(): Promise<number> {
   const { readConfig } = await configuration()
   const config = readConfig() // before anything heavy is loaded: a bad setting is told at once
+  if (config.workers > 1) {
+    const { isWorker, superviseWorkers } = await workers()
+    return isWorker() ? (await worker()).serveAsWorker(config) : superviseWorkers(config)
+  }
   const { serveUntilSignal } = await server()
   return serveUntilSignal(config)
 }

@@ -40,6 +40,7 @@ test('§settings everything that is given is taken', () => {
     SWITCHYARD_CONFIG: tmpdir(),
     SWITCHYARD_DRAIN_MS: '60000',
     SWITCHYARD_STOP_MS: '900000',
+    SWITCHYARD_WORKERS: '4',
     LOG_LEVEL: 'silent',
   })
   expect(config).toMatchObject({
@@ -53,6 +54,7 @@ test('§settings everything that is given is taken', () => {
     config_file: tmpdir(),
     drain_ms: 60_000,
     stop_ms: 900_000,
+    workers: 4,
     log_level: 'silent',
   })
 })
@@ -97,6 +99,8 @@ const BAD: [keyof typeof SETTINGS, string][] = [
   ['SWITCHYARD_DRAIN_MS', '60001'],
   ['SWITCHYARD_DRAIN_MS', '1s'],
   ['SWITCHYARD_STOP_MS', '3600001'],
+  ['SWITCHYARD_WORKERS', '0'],
+  ['SWITCHYARD_WORKERS', '65'],
   ['LOG_LEVEL', 'loud'],
   ['LOG_LEVEL', 'INFO'],
 ]

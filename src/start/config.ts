@@ -1,13 +1,12 @@
 // Every setting: its name, what it means, its default and its bounds. A bad one stops the start with one line that
 // names it and what it must be. The table in docs/OPERATIONS.md is checked against SETTINGS.
 import { existsSync, readFileSync } from 'node:fs'
-import { type Cidr, parseCidr } from '../core/ip-address.ts'
+import type { Cidr } from '../core/ip-address.ts'
 import { isOperatorForm } from '../keys/key.ts'
 import { parseNoProxy } from '../providers/outbound-proxy.ts'
+import { cidrs, integer, isRedisUrl, mustBe, SettingError } from './setting-text.ts'
 
-export class SettingError extends Error {
-  override readonly name = 'SettingError'
-}
+export { SettingError } from './setting-text.ts'
 
 interface Setting<T> {
   meaning: string
@@ -169,6 +168,13 @@ export const SETTINGS = {
     default: '30000',
     read: (text = '30000') => integer(text, 0, 3_600_000),
   },
+  SWITCHYARD_WORKERS: {
+    meaning:
+      'Processes that serve behind the one port, 1 to 64; each uses one core. More than one needs `DATABASE_URL` and ' +
+      '`REDIS_URL`.',
+    default: '1',
+    read: (text = '1') => integer(text, 1, 64),
+  },
   LOG_LEVEL: {
     meaning: 'How much is logged, as JSON lines on standard output: `fatal` to `trace`, or `silent`.',
     default: 'info',
@@ -202,6 +208,8 @@ export interface Config {
   usage_retention_days: number | undefined
   drain_ms: number
   stop_ms: number
+  /** Processes behind the one port. */
+  workers: number
   /** What ${NAME} in the file stands for. */
   variables: Readonly<Record<string, string | undefined>>
   log_level: (typeof LOG_LEVELS)[number]
@@ -227,6 +235,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     usage_retention_days: read(env, 'SWITCHYARD_USAGE_RETENTION_DAYS'),
     drain_ms: read(env, 'SWITCHYARD_DRAIN_MS'),
     stop_ms: read(env, 'SWITCHYARD_STOP_MS'),
+    workers: read(env, 'SWITCHYARD_WORKERS'),
     variables: env,
     log_level: read(env, 'LOG_LEVEL'),
   }
@@ -272,28 +281,4 @@ function read<Name extends keyof Settings>(env: NodeJS.ProcessEnv, name: Name): 
     if (error instanceof SettingError) throw new SettingError(`${name} ${error.message}.`)
     throw error
   }
-}
-
-const mustBe = (what: string) => new SettingError(`must ${what}`)
-
-function integer(text: string, minimum: number, maximum: number): number {
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= minimum && value <= maximum)) throw mustBe(`be a whole number from ${minimum} to ${maximum}`)
-  return value
-}
-
-function isRedisUrl(text: string): boolean {
-  if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) return false
-  const { hostname, pathname, search } = new URL(text)
-  return hostname !== '' && /^\/?\d*$/.test(pathname) && search === ''
-}
-
-/** A number of hops or `true` is refused: either would believe whatever a client writes. */
-function cidrs(text: string): Cidr[] {
-  if (text === '') return []
-  return text.split(',').map((one) => {
-    const cidr = parseCidr(one.trim())
-    if (!cidr) throw mustBe('list CIDRs such as 10.0.0.0/8 or 192.0.2.7/32, with commas between them')
-    return cidr
-  })
 }

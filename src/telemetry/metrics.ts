@@ -10,6 +10,8 @@ export function metrics() {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  const workers = { name: 'switchyard_workers', help: 'Processes that serve behind this port.', registers }
+  new Gauge(workers).set(1) // of several, the sum is told
   let circuits = (): Record<string, number> => ({})
   return {
     registry,
@@ -64,6 +66,7 @@ export function metrics() {
       help: 'Targets that are left alone now, or wait for the one call that finds out, by whom.',
       labelNames: ['left_by'] as const,
       registers,
+      aggregator: 'max', // each worker finds out for itself
       collect() {
         for (const [left_by, open] of Object.entries(circuits())) this.set({ left_by }, open)
       },
@@ -103,6 +106,7 @@ export function metrics() {
       name: 'switchyard_counters_shared',
       help: '1 while rates are counted together with the other replicas, 0 while this one keeps to its share.',
       registers,
+      aggregator: 'min',
     }),
     localDecisions: new Counter({
       name: 'switchyard_counters_local_decisions_total',
@@ -119,11 +123,13 @@ export function metrics() {
       name: 'switchyard_usage_waiting_events',
       help: 'Usage events that no roll-up has in it yet, a few seconds ago; 100000 stands for that many or more.',
       registers,
+      aggregator: 'max', // all look at one store
     }),
     usageQuarantined: new Gauge({
       name: 'switchyard_usage_quarantined_events',
       help: 'Usage events that cannot be added up and are set aside; 100000 stands for that many or more.',
       registers,
+      aggregator: 'max',
     }),
     housekeepingRuns: new Counter({
       name: 'switchyard_housekeeping_runs_total',

@@ -10,11 +10,17 @@ export type Readiness = ReturnType<typeof readinessOf>
 
 export function readinessOf(probes: readonly Probe[], degraded: () => string[] = () => []) {
   let draining = false
+  let parting = false
   return {
     drain(): void {
       draining = true
     },
-    isDraining: () => draining,
+    /** This process goes, but another one answers behind the same address: the server as such is ready. */
+    partWithConnections(): void {
+      parting = true
+    },
+    /** Whether clients are to go on over another connection. */
+    isParting: () => draining || parting,
     degraded,
 
     async missing(): Promise<string[]> {

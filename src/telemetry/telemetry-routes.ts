@@ -2,7 +2,6 @@
 import { Type } from 'typebox'
 import { Refusal } from '../core/refusal.ts'
 import type { Routes } from '../http/routes.ts'
-import type { Metrics } from './metrics.ts'
 import type { Readiness } from './readiness.ts'
 
 const config = { public: true } as const
@@ -13,9 +12,13 @@ const Ready = Type.Object({
   degraded: Type.Optional(Type.Array(Type.String(), { description: 'What is away, though requests are answered.' })),
 })
 
-export const telemetryRoutes: Routes<{ metrics: Metrics; readiness: Readiness }> = async (app, needs) => {
-  const { metrics, readiness } = needs
+interface Needs {
+  readiness: Readiness
+  contentType: string
+  metricsText(): Promise<string>
+}
 
+export const telemetryRoutes: Routes<Needs> = async (app, { readiness, contentType, metricsText }) => {
   app.get(
     '/healthz',
     {
@@ -50,7 +53,7 @@ export const telemetryRoutes: Routes<{ metrics: Metrics; readiness: Readiness }>
   )
 
   app.get('/metrics', { config, schema: { hide: true } }, async (_request, reply) => {
-    reply.type(metrics.registry.contentType)
-    return metrics.registry.metrics()
+    reply.type(contentType)
+    return metricsText()
   })
 }

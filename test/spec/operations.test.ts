@@ -43,12 +43,22 @@ describe('§operations health and readiness', () => {
 
 describe('§operations drain', () => {
   test('§operations once asked to stop: not ready, connections close, and requests are still served', async () => {
-    const { as, get, readiness } = await startService()
+    const { as, get, post, readiness } = await startService()
     readiness.drain()
     const { status, body } = await as().get('/readyz')
     expect([status, body.error.message]).toEqual([503, expect.stringContaining('shutting down')])
     const served = await get(KEYS)
     expect([served.status, served.headers.connection]).toEqual([200, 'close'])
+    const asked = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }], stream: true }
+    const streamed = await post('/v1/chat/completions', asked)
+    expect([streamed.status, streamed.headers.connection]).toEqual([200, 'close'])
+  })
+
+  test('§operations a worker whose place is taken: the server is ready, and connections close', async () => {
+    const { as, get, readiness } = await startService()
+    readiness.partWithConnections()
+    expect((await as().get('/readyz')).status).toBe(200)
+    expect((await get(KEYS)).headers.connection).toBe('close')
   })
 
   test('§operations what is in flight is finished before the service is closed', async () => {

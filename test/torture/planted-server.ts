@@ -2,9 +2,11 @@
 // Everything else is as in production, the build included: it starts as fast as the one without the bug.
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../../src/core/clock.ts'
-import { serveUntilSignal } from '../../src/main.ts'
+import { type Replaceable, serveUntilSignal } from '../../src/main.ts'
 import { readConfig } from '../../src/start/config.ts'
 import { openStore } from '../../src/start/open-store.ts'
+import { isWorker, superviseWorkers } from '../../src/start/workers.ts'
+import { serveAsWorker } from '../../src/worker.ts'
 import { PLANTS, type Plant, type Planted } from './plants.ts'
 
 const [, , name, clock_file] = process.argv
@@ -14,10 +16,15 @@ await plant.install?.()
 
 const movedClock = (file: string) => ({ now: () => systemClock.now() + Number(readFileSync(file, 'utf8')) })
 
-process.exitCode = await serveUntilSignal(readConfig(), {
+const replaceable: Replaceable = {
   ...(clock_file && { clock: movedClock(clock_file) }),
   async open(...settings: Parameters<typeof openStore>) {
     const opened = await openStore(...settings)
     return { ...opened, db: plant.wrap?.(opened.db) ?? opened.db }
   },
-})
+}
+
+const config = readConfig()
+if (config.workers === 1) process.exitCode = await serveUntilSignal(config, replaceable)
+else process.exitCode = await (isWorker() ? serveAsWorker(config, replaceable) : superviseWorkers(config))
+process.exit()

@@ -68,6 +68,10 @@ export const PLANTS = {
     meaning: 'SIGTERM ends the process at once.',
     wrap: abruptStop,
   },
+  'leaves-at-once': {
+    meaning: 'A worker whose place was taken ends at once.',
+    install: leavesAtOnce,
+  },
 } satisfies Record<string, Planted>
 
 export type Plant = keyof typeof PLANTS
@@ -166,6 +170,10 @@ function unfenced(db: OpenDb): OpenDb {
 function abruptStop(db: OpenDb): OpenDb {
   process.prependListener('SIGTERM', () => process.exit(0))
   return db
+}
+
+function leavesAtOnce(): void {
+  process.on('message', ({ kind }: { kind?: string }) => kind === 'leave' && process.exit(0))
 }
 
 function withRows(tx: Tx, rows: Tx['rows']): Tx {
