@@ -67,14 +67,22 @@ describe.sequential('two workers', () => {
   test('§8.1 a limit is exact over both', async () => {
     const scene = await open({ limits: 'limits: { key: { requests_per_minute: 60 } }' })
     const lanes = lanesOf(scene)
-    const statuses: number[] = []
-    await Promise.all(
-      lanes.map(async (one) => {
-        for (let n = 0; n < 10; n++) statuses.push((await one.send({ path: '/v2/project' })).status)
-      }),
-    )
-    const of = (status: number) => statuses.filter((one) => one === status).length
-    expect([of(200), of(429)]).toEqual([60, LANES * 10 - 60])
+    // On a machine without time for Redis each worker keeps to its share; what is exact is the count on Redis.
+    const timesAway = () => scene.log().match(/Redis is away/g)?.length ?? 0
+    for (let tries = 1; ; tries++) {
+      const [away, authorization] = [timesAway(), await limitedKey(scene)]
+      const statuses: number[] = []
+      await Promise.all(
+        lanes.map(async (one) => {
+          for (let n = 0; n < 10; n++)
+            statuses.push((await one.send({ path: '/v1/models', headers: authorization })).status)
+        }),
+      )
+      const of = (status: number) => statuses.filter((one) => one === status).length
+      if (timesAway() > away && tries < 10) continue
+      expect([of(200), of(429)]).toEqual([60, LANES * 10 - 60])
+      break
+    }
   })
 
   test('§operations every worker tells one set of metrics, and a replaced one is not missing from it', async () => {
