@@ -69,3 +69,23 @@ test('R70 a store that fails at once is told as any failure is', async () => {
   })
   expect((await fetch(address)).status).toBe(500)
 })
+
+test('R70 however many lists are written, half of the time is for others', async () => {
+  const busy_ms = 20
+  const slow = () => {
+    for (const from = performance.now(); performance.now() - from < busy_ms; );
+    return '{}'
+  }
+  const app = Fastify()
+  const batches = async function* () {
+    for (let n = 0; n < 6; n++) yield [0]
+  }
+  app.get('/', (_request, reply) => sendWhole(reply, batches(), listEnvelope<number>(slow)))
+  onTestFinished(() => app.close())
+  const address = await app.listen({ port: 0 })
+  const from = performance.now()
+  await Promise.all(Array.from({ length: 4 }, () => fetch(address).then((answer) => answer.text())))
+  // Four lists of six batches; of each, the first batch goes out with the head, the last has nothing after it.
+  const rested_ms = 4 * 4 * 2 * busy_ms
+  expect(performance.now() - from).toBeGreaterThan(rested_ms)
+})
