@@ -6,6 +6,10 @@ import type { FastifyInstance, preParsingHookHandler, RequestPayload } from 'fas
 import { Refusal } from '../core/refusal.ts'
 
 const PART_BYTES = 64 * 1024
+/** No prompt shrinks so much; what does is made to keep a processor busy. */
+const BLOWN_UP_BY = 200
+const BLOWN_UP_BYTES = 1024 * 1024
+
 const decoding = { chunkSize: PART_BYTES }
 
 /** Not in every version of Node that we run on. */
@@ -39,6 +43,9 @@ const decode: preParsingHookHandler = (request, _reply, payload, done) => {
   done(null, decoded(payload, { coding, decoder: decoder(), limit: request.route.bodyLimit }))
 }
 
+/** How much of what came it has read; streams of node:zlib tell. */
+const takenIn = (decoder: Transform) => (decoder as Transform & { bytesWritten: number }).bytesWritten
+
 interface Decoding {
   coding: string
   decoder: Transform
@@ -62,10 +69,12 @@ export function decoded(payload: RequestPayload, { coding, decoder, limit }: Dec
     try {
       for await (const part of decoder) {
         bytes += part.length
+        if (bytes > BLOWN_UP_BYTES && bytes > BLOWN_UP_BY * takenIn(decoder)) throw blownUp()
         yield part
         if (bytes > limit) return // the reader has been told by this part that it is too large
       }
     } catch (cause) {
+      if (cause instanceof Refusal) throw cause
       throw new Refusal('invalid_request', `The body is not valid ${coding}, as 'Content-Encoding' says it is.`, {
         cause,
       })
@@ -87,3 +96,6 @@ function unknownEncoding(named: string): Refusal {
     { headers: { 'accept-encoding': ENCODINGS.join(', ') } },
   )
 }
+
+const blownUp = () =>
+  new Refusal('body_too_large', `The body unpacks to more than ${BLOWN_UP_BY} times its size, which is not read here.`)
