@@ -80,6 +80,7 @@ export function benchEvent(n: number, end_ms: number, random: () => number, owne
     cluster_id: provider === 'vllm' ? `byc_${base62(model, 20)}` : null,
     credential_id: null,
     subscription_id: null,
+    bundle_id: null,
     session_id: n % SESSION_EVERY === 0 ? `ses_${base62(Math.floor(n / SESSION_EVENTS), 20)}` : null,
     input_tokens: input,
     cached_tokens: cached,

@@ -8,10 +8,15 @@ import { operatorProjectRoutes } from './accounts/operator-project-routes.ts'
 import { operatorProject } from './accounts/operator-store.ts'
 import type { PasswordHashing } from './accounts/password.ts'
 import { projectRoutes } from './accounts/project-routes.ts'
+import { artifactRoutes } from './artifacts/artifact-routes.ts'
+import type { ContentPlaces } from './artifacts/content.ts'
+import { keptArtifacts } from './artifacts/kept-artifact-store.ts'
+import { memoryRoom, UPLOADS } from './artifacts/memory-room.ts'
 import { attentionRoutes } from './attention/attention-routes.ts'
 import { auditChanges } from './audit/audit-hooks.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
 import { carveStore } from './budgets/carve-store.ts'
+import { bundleRoutes } from './bundles/bundle-routes.ts'
 import { cachePlanRoutes } from './cache-plan/cache-plan-routes.ts'
 import { clusterRoutes } from './clusters/cluster-routes.ts'
 import type { ConsoleFiles } from './console/built-console.ts'
@@ -26,6 +31,7 @@ import { explainRoutes } from './generations/explain-routes.ts'
 import { messagesRoutes } from './generations/messages-routes.ts'
 import { responseRoutes } from './generations/response-routes.ts'
 import { v1Routes } from './generations/v1-routes.ts'
+import { warmRoutes } from './generations/warm-routes.ts'
 import { tellIgnoredFields } from './headers/ignored-fields-hooks.ts'
 import { hintsRoutes } from './hints/hints-routes.ts'
 import type { ArrivalLimits } from './http/arrival.ts'
@@ -59,6 +65,7 @@ import { sessionRoutes } from './sessions/session-routes.ts'
 import { foundProject } from './start/bootstrap.ts'
 import { type GatewaySettings, noGateway } from './start/gateway-settings.ts'
 import { keptQuotas } from './start/kept-quotas.ts'
+import { inDatabase, openable } from './start/open-contents.ts'
 import { peopleOf } from './start/people.ts'
 import { rateLimits } from './start/rate-limits.ts'
 import { replaceSettings } from './start/reload.ts'
@@ -100,6 +107,8 @@ export interface Parts {
   passwordHashing?: PasswordHashing
   /** How long bodies may take to arrive, where that is not as usual. */
   arrival?: ArrivalLimits
+  /** Where contents of artifacts lie; without it, in the database. */
+  contents?: ContentPlaces
   /** The pages for people; without them, only the API. */
   console?: ConsoleFiles | undefined
   /** What several processes behind one port count together; without it, what this one counts. */
@@ -129,6 +138,9 @@ export async function buildService(parts: Parts) {
   const kept = keptQuotas(db, settings.quotas)
   const handlers = holder(process_id, kept.answers)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, handlers)
+  const places = parts.contents ?? inDatabase(db)
+  const artifacts = keptArtifacts({ db, clock, seals, places, quota: kept.artifacts })
+  const uploads = memoryRoom(UPLOADS, 'uploads')
   const { gateway, policy, proxy } = settings
   const inference = inferencePath({
     db,
@@ -144,9 +156,10 @@ export async function buildService(parts: Parts) {
     proxy,
     metrics: counts,
     idempotencyOn,
+    artifacts,
   })
   const { path, snapshots } = inference
-  const places = servedPlaces(gateway)
+  const served = servedPlaces(gateway)
 
   const app = buildFastify(logger, { trusted_proxies: settings.trusted_proxies, clock, arrival: parts.arrival })
   measureRequests(app, counts)
@@ -194,14 +207,16 @@ export async function buildService(parts: Parts) {
     await api.register(clusterRoutes, { clock })
     await api.register(cachePlanRoutes)
     await api.register(hintsRoutes, { clock })
-    await api.register(projectRoutes, { places })
+    await api.register(projectRoutes, { places: served })
     await api.register(memberRoutes, { ...people.needs, clock, mailsPerDay: kept.mailsPerDay })
     await api.register(auditRoutes)
-    await api.register(aliasRoutes, { clock, providerProblem: places.providerProblem })
+    await api.register(aliasRoutes, { clock, providerProblem: served.providerProblem })
     const verify = parts.verifyCredential ?? inference.verifyCredential
-    await api.register(credentialRoutes, { clock, seals, verify, hasAddress: places.hasAddress })
+    await api.register(credentialRoutes, { clock, seals, verify, hasAddress: served.hasAddress })
     await api.register(subscriptionRoutes, { clock })
     await api.register(sessionRoutes, { clock, seals })
+    await api.register(artifactRoutes, { clock, artifacts, room: uploads, limits: settings.artifacts })
+    await api.register(bundleRoutes, { clock, artifacts: openable(artifacts) })
     await api.register(usageRoutes)
     await api.register(traceRoutes, { refusedOn })
     await api.register(refusalRoutes, { clock, tally: refusals })
@@ -211,6 +226,8 @@ export async function buildService(parts: Parts) {
     await api.register(modelRoutes, { modelsFor })
     await api.register(anthropicModelRoutes, { modelsFor })
     await api.register(explainRoutes, { path })
+    const { only, usageOf } = inference
+    await api.register(warmRoutes, { path, clock, only, usageOf: ({ caller }, id) => usageOf(caller, id) })
     await api.register(async (operator) => {
       projectsMustExist(operator)
       await operator.register(operatorProjectRoutes, { clock, foundProject })
@@ -232,6 +249,8 @@ export async function buildService(parts: Parts) {
     refused,
     inference,
     people,
+    artifacts,
+    uploads,
     counters,
     idempotency: idempotencyOn(db),
     idempotencyOn,

@@ -18,7 +18,7 @@ const BEAT_MS = 5 * SECOND_MS
 const KEPT_CHILD_MS = 35 * DAY_MS // longer than any window whose spending may have to be counted again (R65)
 
 export function housekeepingTasks(service: Service, leases: HousekeepingLeases, clock: Clock): Task[] {
-  const { uses, refusals, refused, idempotency, inference, people, metrics, counters } = service
+  const { uses, refusals, refused, idempotency, inference, people, metrics, counters, artifacts } = service
   const { budgets } = inference
   const beat = async () => {
     await budgets.beat(clock.now())
@@ -29,6 +29,7 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
     { name: 'write key use', every_ms: SECOND_MS, run: uses.flush },
     { name: 'write refusal counts', every_ms: FLUSH_EVERY_MS, run: refusals.flush },
     { name: 'write refused generations', every_ms: FLUSH_EVERY_MS, run: refused.flush },
+    { name: 'write artifact use', every_ms: FLUSH_EVERY_MS, run: artifacts.flushUses },
     { name: 'renew reservations', every_ms: RENEWAL_MS, run: () => idempotency.renewAll(clock.now()) },
     { name: 'heartbeat', every_ms: BEAT_MS, run: beat },
     { name: 'look for other projects', every_ms: MINUTE_MS, run: inference.neighbours.look },
@@ -46,7 +47,7 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
   ]
 }
 
-function sharedTasks({ idempotencyOn, inference, app: { log } }: Service, clock: Clock): SharedTask[] {
+function sharedTasks({ idempotencyOn, inference, artifacts, app: { log } }: Service, clock: Clock): SharedTask[] {
   return [
     {
       name: 'return orphaned holds',
@@ -76,6 +77,7 @@ function sharedTasks({ idempotencyOn, inference, app: { log } }: Service, clock:
         while (await idempotencyOn(db).sweep(clock.now()));
       },
     },
+    { name: 'sweep artifacts', every_ms: MINUTE_MS, run: (db) => artifacts.sweep(db) },
     {
       name: 'sweep silent clusters',
       every_ms: 5 * SECOND_MS,

@@ -15,6 +15,7 @@ import { portToListenOn } from './start/can-listen.ts'
 import type { Config } from './start/config.ts'
 import { type GatewaySettings, gatewaySettings, isLocalOnly, signUpMode } from './start/gateway-settings.ts'
 import { type HousekeepingLeases, housekeepingLeases } from './start/housekeeping-lease.ts'
+import { openContents } from './start/open-contents.ts'
 import { openCounters } from './start/open-counters.ts'
 import { openStore, type Store } from './start/open-store.ts'
 import { settingsChanges } from './start/reload.ts'
@@ -74,9 +75,10 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     const { db, secret } = store
     const founded = await foundOnce(db, clock, config.bootstrap_key)
     const outward = { public_url: config.public_url, deliverMail: mailDelivery(config, clock, logger) }
+    const contents = openContents(db, config.data_dir, settings.artifacts.s3)
     const [sign_up, local_only] = [signUpMode(config), isLocalOnly(config)]
     const service = await buildService({
-      ...{ db, clock, logger, secret, settings, sign_up, local_only, ...identity, ...outward },
+      ...{ db, clock, logger, secret, settings, contents, sign_up, local_only, ...identity, ...outward },
       ...(counters && { counters }),
       ...(shared && { metricsOfAll: shared.metrics }),
     })
@@ -138,27 +140,31 @@ async function tellPeople(begun: Begun, logger: Logger, replaceable: Replaceable
 
 /** R43: from now on our holds are ours; on the embedded store, where we are alone, everybody else's go back at once. */
 async function registerProcess(
-  { inference: { budgets } }: Service,
+  service: Service,
   leases: HousekeepingLeases,
   { engine }: OpenDb,
   clock: Clock,
 ): Promise<void> {
+  const { inference, artifacts } = service
+  const { budgets } = inference
   await budgets.beat(clock.now())
   if (engine === 'sqlite') {
     await budgets.forgetOtherProcesses()
     await leases.forgetOthers()
+    await artifacts.nobodyWrites()
   }
   while ((await budgets.returnOrphans(clock.now())) > 0);
 }
 
 /** What the other replicas would otherwise only notice after a while. */
 async function flushAndDeregister(
-  { uses, refusals, refused, inference }: Service,
+  { uses, refusals, refused, artifacts, inference }: Service,
   leases: HousekeepingLeases,
 ): Promise<void> {
   await uses.flush()
   await refusals.flush()
   await refused.flush()
+  await artifacts.flushUses()
   await leases.giveUp()
   await inference.budgets.leave()
 }

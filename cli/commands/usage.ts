@@ -101,6 +101,7 @@ export const HEADINGS: Record<Group, string> = {
   provider: 'PROVIDER',
   profile: 'PROFILE',
   cluster_id: 'CLUSTER',
+  bundle_id: 'BUNDLE',
 }
 
 const grouped = (groups: readonly Group[], rows: readonly UsageGroup[]) =>

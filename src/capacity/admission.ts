@@ -1,8 +1,10 @@
 // How many calls a target takes at once, and what becomes of the rest: `Agent-QoS-Admission` (§10.2). A call gets a
 // slot at once, or waits for one in the target's waiting room, or is refused. Who of several projects gets one is
 // decided by slot-share.ts (R78). Nothing is charged before a slot.
-import type { Clock } from '../core/clock.ts'
+import { type Clock, SECOND_MS } from '../core/clock.ts'
+import { recentUse } from './recent-use.ts'
 import {
+  claimOf,
   type Holding,
   knownShares,
   level,
@@ -58,6 +60,8 @@ interface Target {
   readonly in_use: Map<string, number>
   /** Only while somebody waits. */
   room: WaitingRoom<Slot> | undefined
+  /** Calls off the next look at what others no longer claim; only while somebody waits. */
+  callOff: (() => void) | undefined
 }
 
 /** What the rule of R78 is built from. */
@@ -66,6 +70,8 @@ export interface Sharing {
   /** Whether there is more than one project: for nobody, nothing is kept free. */
   hasNeighbours(): boolean
 }
+
+const LOOK_AGAIN_MS = 10 * SECOND_MS
 
 const EQUAL: Sharing = { shares: usualShares(), hasNeighbours: () => true }
 
@@ -77,11 +83,12 @@ export function admission(
 ): Admission {
   const targets = new Map<string, Target>()
   const shares = knownShares(sharing.shares)
+  const recent = recentUse()
 
   function targetOf({ target_id: id, max_concurrency, is_shared }: AdmissionRequest): Target {
     let target = targets.get(id)
     if (!target) {
-      target = { id, max_concurrency, in_flight: 0, is_shared, in_use: new Map(), room: undefined }
+      target = { id, max_concurrency, in_flight: 0, is_shared, in_use: new Map(), room: undefined, callOff: undefined }
       targets.set(id, target)
     }
     // At least one: behind a target that takes none, calls would wait for nothing.
@@ -95,23 +102,30 @@ export function admission(
   })
 
   function mayHave(target: Target, project_id: string): boolean {
-    const free = target.max_concurrency - target.in_flight
-    const reserve = target.is_shared && sharing.hasNeighbours() ? reserveOf(target.max_concurrency) : 0
-    if (free > reserve) return true // in most cases there is nothing to share
-    return mayTake(holdingOf(target, project_id), poolOf(target, free, reserve))
+    const { max_concurrency: slots, in_flight } = target
+    const free = slots - in_flight
+    if (!target.is_shared || !sharing.hasNeighbours()) return free > 0
+    if (in_flight < slots / 2) return true // in most cases there is nothing to share
+    return mayTake(holdingOf(target, project_id), poolOf(target, project_id, free))
   }
 
-  function poolOf({ max_concurrency: slots, in_use }: Target, free: number, reserve: number): Pool {
-    let shares_in_use = 0
-    for (const project_id of in_use.keys()) shares_in_use += shares.of(project_id)
-    return { slots, free, reserve, shares_in_use }
+  function poolOf(target: Target, asker: string, free: number): Pool {
+    const { id, max_concurrency: slots, in_use } = target
+    const lately = recent.of(id, clock.now()).filter(({ project_id }) => project_id !== asker)
+    const known = new Set([asker, ...in_use.keys(), ...lately.map(({ project_id }) => project_id)])
+    const pool = { slots, free, reserve: reserveOf(slots), shares: 0, claimed: 0 }
+    for (const project_id of known) pool.shares += shares.of(project_id)
+    for (const { project_id, peak } of lately) pool.claimed += claimOf(holdingOf(target, project_id), peak, pool)
+    return pool
   }
 
   function slotOn(target: Target, project_id: string, verdict: Slot['verdict'], queue_ms: number): Slot {
     const { in_use } = target
     let held = true
     target.in_flight++
-    in_use.set(project_id, (in_use.get(project_id) ?? 0) + 1)
+    const now_in_use = (in_use.get(project_id) ?? 0) + 1
+    in_use.set(project_id, now_in_use)
+    if (target.is_shared) recent.note(target.id, project_id, now_in_use, clock.now())
     const release = () => {
       if (!held) return
       held = false
@@ -132,7 +146,11 @@ export function admission(
       const may = (project_id: string) => mayHave(target, project_id)
       for (let waiter = room.next(levelOf, may); waiter; waiter = room.next(levelOf, may))
         waiter.take(slotOn(target, waiter.project_id, 'queued', clock.now() - waiter.joined_at))
-      if (room.size() === 0) target.room = undefined
+      if (room.size() === 0) {
+        target.room = undefined
+        target.callOff?.()
+        target.callOff = undefined
+      }
     }
     if (target.in_flight === 0) targets.delete(target.id)
   }
@@ -146,7 +164,17 @@ export function admission(
     if (target.room) handOut(target) // its limit may have been raised, or everybody may have left the room
     if (mayHave(target, request.project_id)) return slotOn(target, request.project_id, 'admitted', 0)
     target.room ??= waitingRoom(clock, timers, bounds)
+    if (target.is_shared && !target.callOff) lookAgain(target)
     return target.room.join(request)
+  }
+
+  /** What is kept for others lapses with time (R78), and no call that ends tells of that. */
+  function lookAgain(target: Target): void {
+    target.callOff = timers.after(LOOK_AGAIN_MS, () => {
+      target.callOff = undefined
+      handOut(target)
+      if (target.room) lookAgain(target)
+    })
   }
 
   return {

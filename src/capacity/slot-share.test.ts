@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { admissionScene, type Build, type Scene, type Ticket } from '../../test/support/admission-scene.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { type Admission, admission } from './admission.ts'
-import { knownShares, level, mayTake, type Pool, reserveOf, shareOf } from './slot-share.ts'
+import { claimOf, knownShares, level, mayTake, type Pool, reserveOf, shareOf } from './slot-share.ts'
 
 test.each([
   [1, 0],
@@ -18,7 +18,7 @@ test.each([
   expect(reserveOf(slots)).toBe(reserve)
 })
 
-const pool = (more: Partial<Pool>): Pool => ({ slots: 200, free: 21, reserve: 20, shares_in_use: 2, ...more })
+const pool = (more: Partial<Pool>): Pool => ({ slots: 200, free: 21, reserve: 20, shares: 2, claimed: 0, ...more })
 test.each<[string, number, Partial<Pool>, boolean]>([
   ['beyond its share, and more is free than the reserve', 150, { free: 21 }, true],
   ['beyond its share, and only the reserve is free', 150, { free: 20 }, false],
@@ -27,17 +27,31 @@ test.each<[string, number, Partial<Pool>, boolean]>([
   ['below its share, and no more than half of the reserve is free', 1, { free: 10 }, false],
   ['none in use', 0, { free: 1 }, true],
   ['none in use, and nothing is free', 0, { free: 0 }, false],
+  ['alone: another may come, so half is its share', 150, { free: 20, shares: 1 }, false],
+  ['beyond its share, and others had what is free in use lately', 150, { free: 30, claimed: 10 }, false],
+  ['beyond its share, and one more is free than that', 150, { free: 31, claimed: 10 }, true],
+  ['below its share, whatever others had', 99, { free: 11, claimed: 100 }, true],
   ['nothing is kept', 150, { free: 1, reserve: 0 }, true],
 ])('R78 %s', (_case, in_use, more, may) => {
   expect(mayTake({ in_use, share: 1 }, pool(more))).toBe(may)
+})
+
+test.each([
+  [{ in_use: 0, share: 1 }, 5, 5],
+  [{ in_use: 3, share: 1 }, 5, 2],
+  [{ in_use: 0, share: 1 }, 150, 100],
+  [{ in_use: 120, share: 1 }, 150, 0],
+  [{ in_use: 0, share: 3 }, 190, 150],
+])('R78 for who holds %j and had %i lately, %i are kept', (holding, peak, kept) => {
+  expect(claimOf(holding, peak, { slots: 200, shares: holding.share + 1 })).toBe(kept)
 })
 
 test('R78 a share of 3 is three times that of others; a project that is not named has 1', () => {
   const shares = { projects: { prj_big: 3 } }
   expect([shareOf(shares, 'prj_big'), shareOf(shares, 'prj_1'), shareOf(shares, 'constructor')]).toEqual([3, 1, 1])
   const asker = { in_use: 149, share: 3 }
-  expect(mayTake(asker, pool({ free: 11, shares_in_use: 4 }))).toBe(true)
-  expect(mayTake({ ...asker, in_use: 150 }, pool({ free: 11, shares_in_use: 4 }))).toBe(false)
+  expect(mayTake(asker, pool({ free: 11, shares: 4 }))).toBe(true)
+  expect(mayTake({ ...asker, in_use: 150 }, pool({ free: 11, shares: 4 }))).toBe(false)
 })
 
 test('R79 what the operator set comes with a call, goes before the file, and ends with the next call without it', () => {
@@ -73,7 +87,7 @@ test('R78 whoever may take a slot, those who have less may as well', () => {
   fc.assert(
     fc.property(holding, holding, fc.integer({ min: 1, max: 40 }), free, (one, other, slots, free) => {
       const [low, high] = level(one) <= level(other) ? [one, other] : [other, one]
-      const now = { slots, free, reserve: reserveOf(slots), shares_in_use: one.share + other.share }
+      const now = { slots, free, reserve: reserveOf(slots), shares: one.share + other.share, claimed: 0 }
       if (mayTake(high, now)) expect(mayTake(low, now)).toBe(true)
     }),
   )
@@ -103,6 +117,13 @@ const come = (scene: Scene, project_id: string) => scene.come({ project_id, key_
 const shared = (build: Build): fc.IAsyncProperty<unknown> =>
   fc.asyncProperty(steps, async (taken) => {
     const scene = admissionScene({ build, bounds: BOUNDS, max_concurrency: SLOTS, is_shared: true })
+    const peaks = new Map<string, number>()
+    /** What others had in use at once, up to an equal share, and have not now. */
+    const claims = (asker: string) =>
+      [...peaks]
+        .filter(([id]) => id !== asker)
+        .map(([id, peak]) => Math.max(0, Math.min(peak, Math.floor(SLOTS / peaks.size)) - heldBy(scene, id)))
+        .reduce((sum, claim) => sum + claim, 0)
     for (const step of taken) {
       const holding = scene.of('holding')
       const released = step.do === 'release' ? holding[step.which % holding.length] : undefined
@@ -112,15 +133,18 @@ const shared = (build: Build): fc.IAsyncProperty<unknown> =>
       const started = scene.started.length
       if (step.do === 'come') await come(scene, step.project_id)
       else await scene.release(released)
+      for (const id of PROJECTS) if (heldBy(scene, id) > (peaks.get(id) ?? 0)) peaks.set(id, heldBy(scene, id))
       const free = SLOTS - scene.of('holding').length
       const waiting = scene.of('waiting')
       for (const one of scene.started.slice(started)) {
-        const kept = had(one) === 0 ? 0 : had(one) >= SLOTS / 2 ? 2 : 1
-        if (free < kept) throw new Error('the reserve is gone')
+        const kept = had(one) === 0 ? 0 : had(one) >= SLOTS / 2 ? 2 + claims(one.request.project_id) : 1
+        if (free < kept) throw new Error('the reserve, or what others had, is gone')
         if (waiting.some((other) => had(other) < had(one))) throw new Error('somebody waits who has less')
       }
-      if (waiting.some((one) => free > (heldBy(scene, one.request.project_id) > 0 ? 2 : 0)))
-        throw new Error('a slot lies idle')
+      for (const { request } of waiting) {
+        const kept = heldBy(scene, request.project_id) > 0 ? 2 + claims(request.project_id) : 0
+        if (free > kept) throw new Error('a slot lies idle')
+      }
     }
   })
 
@@ -156,8 +180,15 @@ const alteredBy =
     return { ...inner, admit: (request) => inner.admit({ ...request, ...change(request) }) }
   }
 
+/** Each call at a target of its own: what was used lately is never that of this one. */
+const forgetful: Build = (clock, ...rest) => {
+  let at = 0
+  return admission({ ...clock, now: () => clock.now() + at++ * 120_000 }, ...rest)
+}
+
 const PLANTED: [string, Build][] = [
   ['no reserve', alteredBy(() => ({ is_shared: false }))],
+  ['nobody is remembered', forgetful],
   ['projects that are not told apart', alteredBy(() => ({ project_id: 'prj_a' }))],
   [
     'nobody else is thought to be there',
@@ -192,6 +223,35 @@ test('R78 where there is one project, and on a target of its own, it has every s
     for (let n = 0; n < 10; n++) await come(scene, 'prj_1')
     expect(scene.of('holding')).toHaveLength(10)
   }
+})
+
+test('R78 what a project had in use lately is there for it, though another floods the target meanwhile', async () => {
+  const scene = admissionScene({ bounds: BOUNDS, max_concurrency: SLOTS, is_shared: true })
+  const before: Ticket[] = []
+  for (let n = 0; n < 8; n++) before.push(await come(scene, 'prj_victim'))
+  for (const ticket of before) await scene.release(ticket)
+  for (let n = 0; n < 2 * SLOTS; n++) await come(scene, 'prj_flood')
+  expect(heldBy(scene, 'prj_flood')).toBe(SLOTS - 8 - 2)
+  const again: Ticket[] = []
+  for (let n = 0; n < 8; n++) again.push(await come(scene, 'prj_victim'))
+  expect(again.map(({ slot }) => slot?.verdict)).toEqual(Array(8).fill('admitted'))
+  for (const ticket of again) await scene.release(ticket)
+  scene.timers.advance(2 * 60_000) // who has not called for that long is kept no more than the reserve
+  expect(heldBy(scene, 'prj_flood')).toBe(SLOTS - 8 - 2)
+  for (let n = 0; n < 8; n++) await come(scene, 'prj_flood')
+  expect(heldBy(scene, 'prj_flood')).toBe(SLOTS - 2)
+})
+
+test('R78 what is kept for who calls no more comes to those who wait, though no call ends', async () => {
+  const scene = admissionScene({ bounds: { ...BOUNDS, wait_ms: 600_000 }, max_concurrency: SLOTS, is_shared: true })
+  const before: Ticket[] = []
+  for (let n = 0; n < 8; n++) before.push(await come(scene, 'prj_once'))
+  for (const ticket of before) await scene.release(ticket)
+  for (let n = 0; n < 2 * SLOTS; n++) await come(scene, 'prj_busy')
+  expect(heldBy(scene, 'prj_busy')).toBe(SLOTS - 8 - 2)
+  scene.timers.advance(2 * 60_000 + 10_000)
+  await new Promise((turn) => setImmediate(turn))
+  expect(heldBy(scene, 'prj_busy')).toBe(SLOTS - 2)
 })
 
 test('R78 a waiting room that one project has filled makes place for another, by its newest', async () => {

@@ -50,24 +50,32 @@ export interface Pool {
   free: number
   /** How many of them are kept for who has none; see reserveOf. */
   reserve: number
-  /** The shares of all who have slots in use, the asker's included. */
-  shares_in_use: number
+  /** The shares of all who use the target, or did lately, the asker's included. */
+  shares: number
+  /** How many are kept for others, who had them in use lately; see claimOf. */
+  claimed: number
 }
 
 /** One slot in ten, and at least one, where there are two. */
 export const reserveOf = (slots: number): number => (slots < 2 ? 0 : Math.max(1, Math.floor(slots / 10)))
 
 /**
- * Who has none in use takes any that is free. Who has some takes what is free beyond the reserve, whatever its share:
- * nothing lies idle because of who asks. Below its share it is lent half of the reserve as well.
+ * Who has none in use takes any that is free. Who is below its share is lent half of the reserve as well. Who has its
+ * share or more takes what is free beyond the reserve and beyond what others had in use lately: nothing else lies idle.
  */
 export function mayTake(asker: Holding, pool: Pool): boolean {
-  const { slots, free, reserve } = pool
+  const { slots, free, reserve, claimed } = pool
   if (free < 1) return false
   if (asker.in_use === 0) return true
-  if (free > reserve) return true
-  return free > Math.ceil(reserve / 2) && level(asker) < slots / pool.shares_in_use
+  // Somebody else may always come: alone, nobody's share is all of it.
+  const shares = Math.max(pool.shares, asker.share + USUAL_SHARE)
+  if (level(asker) < slots / shares) return free > Math.ceil(reserve / 2)
+  return free > reserve + claimed
 }
+
+/** What is kept of a target for a project: what it had in use at once lately, up to its share, and has not now. */
+export const claimOf = ({ in_use, share }: Holding, peak: number, { slots, shares }: Pick<Pool, 'slots' | 'shares'>) =>
+  Math.max(0, Math.min(peak, Math.floor((slots * share) / shares)) - in_use)
 
 /** Max-min: of those who wait, the lowest goes next. Whoever may take a slot, those below may as well. */
 export const level = ({ in_use, share }: Holding): number => in_use / share

@@ -20,6 +20,8 @@ export type IdPrefix =
   | 'sgn'
   | 'inv'
   | 'aud'
+  | 'art'
+  | 'bnd'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const ID_LENGTH = 20 // 119 bits: no two ids ever meet

@@ -2,13 +2,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Patience } from '../answers/stream-patience.ts'
+import type { KeptArtifacts } from '../artifacts/kept-artifact-store.ts'
+import { EXPANSIONS, memoryRoom } from '../artifacts/memory-room.ts'
 import { budgetStore } from '../budgets/budget-store.ts'
 import { slices as slicesOf } from '../budgets/slice-store.ts'
 import { waivers } from '../budgets/waiver-store.ts'
+import { openBundles } from '../bundles/open-bundle-store.ts'
 import { admission } from '../capacity/admission.ts'
 import { breakers } from '../capacity/breaker.ts'
 import type { Shares } from '../capacity/slot-share.ts'
 import { BOUNDS, systemTimers } from '../capacity/waiting-room.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { type Credential, noAddress } from '../credentials/credential.ts'
@@ -35,7 +39,9 @@ import { alikeEvents } from '../usage/alike-events.ts'
 import { usageStore } from '../usage/usage-store.ts'
 import { chainSizes } from './chain-sizes.ts'
 import { deferredWrites } from './deferred-writes.ts'
+import { onlyCalls } from './only-target.ts'
 import { placing } from './placing.ts'
+import { promptExpansion } from './prompt-expansion.ts'
 import { promptMemory } from './prompt-memory.ts'
 import { running } from './running.ts'
 import { charges } from './settle.ts'
@@ -55,6 +61,7 @@ export interface PathParts {
   /** R78: rejects where a project has as many stored responses as it may. */
   mayStore(project_id: string, now: number): Promise<void>
   idempotencyOn(db: Db): IdempotencyStore
+  artifacts: KeptArtifacts
 }
 
 export type InferencePath = ReturnType<typeof inferencePath>
@@ -101,6 +108,7 @@ export function inferencePath(parts: PathParts) {
   const health = breakers(clock, (left_by) => metrics.circuitsOpened.inc({ left_by }))
   metrics.watchCircuits(health.count)
   const left = departures(clock)
+  const only = onlyCalls()
   const generations = running({
     clock,
     gateway,
@@ -133,10 +141,19 @@ export function inferencePath(parts: PathParts) {
     responses: { ...responseStore(db, seals), mayStore },
     chains: chainSizes(),
     isClosed: sessionStore(db, seals).isClosed,
+    only,
+    expansion: promptExpansion({
+      artifacts: parts.artifacts,
+      bundles: openBundles(parts.artifacts),
+      room: memoryRoom(EXPANSIONS, 'large prompts'),
+    }),
     opening: { patience, timers: systemTimers },
   })
   return {
     path: generations,
+    /** Calls that this process makes itself. */
+    only,
+    usageOf: ({ project_id }: Pick<Caller, 'project_id'>, trace_id: string) => usageOn(db).find(project_id, trace_id),
     /** Targets that this process leaves alone, because they failed. */
     leftAlone: health.notClosed,
     /** R73: which calls left a project's own capacity. */

@@ -22,6 +22,8 @@ export interface Bill {
   spender: Caller
   target: Target
   hold: Hold | undefined
+  /** Whatever it cost, no more than this is charged. */
+  most_micros?: number | undefined
   outcome: Outcome
   answer: FinalAnswer | undefined
   /** §11: under which the answer is kept; undefined where the request carried no idempotency key. */
@@ -95,7 +97,7 @@ export const hasTurn = ({ session_id }: Call) => session_id !== undefined && isO
 /** §11: once, however many attempts ran. Contents are kept under full fidelity alone. */
 export function turnOf(call: Call, said: Said, outcome: Outcome, full_fidelity: boolean): Turn | undefined {
   if (!hasTurn(call)) return undefined
-  const { caller, session_id, trace_id, json, conversation } = call
+  const { caller, session_id, trace_id, conversation, client_json: json = call.json } = call
   const { tokens } = outcome
   return {
     session_id: session_id as string,

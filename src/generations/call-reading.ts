@@ -10,6 +10,7 @@ import { type Conversation, selfContained } from '../responses/conversation.ts'
 import { type Call, readAsked } from './call.ts'
 import { askedOfMessages } from './messages-asked.ts'
 import { checkMoneyFields } from './money-fields.ts'
+import { type Expanded, isExpandable, type Prompt } from './prompt-expansion.ts'
 import { deadlineAt } from './qos.ts'
 
 const SESSION_HEADERS = ['x-session-id', 'x-claude-code-session-id', 'x-dynamo-session-id', 'thread-id'] as const
@@ -23,14 +24,18 @@ export interface Reading {
   readConversation(json: unknown): Promise<Conversation>
   /** R84: a session that takes no more turns. */
   isClosed(session_id: string): Promise<boolean>
+  /** Puts what the body refers to into it, before anything of it is counted. */
+  expand(kind: CallKind, prompt: Prompt): Promise<Expanded>
 }
 
-export async function readCall({ kind, request, readConversation, isClosed }: Reading): Promise<Call> {
+export async function readCall({ kind, request, readConversation, isClosed, expand }: Reading): Promise<Call> {
   const { received_at } = request
   const body = (request.body as JsonBody | undefined) ?? { bytes: Buffer.alloc(0), json: undefined }
   checkMoneyFields(body, kind)
   const conversation = kind === 'responses' ? await readConversation(body.json) : undefined
-  const asked = readAsked(kind, conversation ? await selfContained(body, conversation) : body)
+  const whole = conversation ? await selfContained(body, conversation) : body
+  const expanded = isExpandable(request, whole) ? await expand(kind, { body: whole, conversation }) : undefined
+  const asked = readAsked(kind, expanded?.body ?? whole)
   const reference = request.headers['agent-hints-ref']
   const ignored: string[] = []
   const hints =
@@ -48,8 +53,10 @@ export async function readCall({ kind, request, readConversation, isClosed }: Re
     session_id: is_closed ? undefined : session?.id,
     ignored_fields: ignored,
     deadline_at: deadlineAt(hints, received_at),
-    conversation,
+    conversation: expanded?.conversation ?? conversation,
     messages: kind === 'messages' ? askedOfMessages(request) : undefined,
+    bundle: expanded?.bundle,
+    client_json: expanded && (body.json as Call['json']),
     ...asked, // last: a literal that begins with a spread and goes on costs V8 ten times as much
   }
 }

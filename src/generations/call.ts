@@ -50,6 +50,19 @@ export interface Call extends Asked {
   chain?: { model: string; links: readonly Link[] } | undefined
   /** Of a Responses request: what it continues, and what it will be called. */
   conversation: Conversation | undefined
+  /** What was put before what the client said. */
+  bundle?: SentBundle | undefined
+  /** What the client sent, where the call says more: contents of artifacts are kept nowhere else. */
+  client_json?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** A bundle in a body. */
+export interface SentBundle {
+  id: string
+  /** Of what it says: the same in every project. */
+  prefix_hash: string
+  /** Where its last turn lies in the body, and the same with the end of a cached prefix on it. */
+  last: { start: number; end: number; marked: Buffer }
 }
 
 export interface AskedOfMessages {

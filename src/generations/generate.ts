@@ -34,6 +34,8 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   try {
     generation.route = await routeFor(path, call) //              R40: alias, own clusters, own keys, managed
     if (call.signed_at !== undefined) keepToVendor(generation) // R81: nobody else can read it
+    generation.only = path.only.of(request)
+    if (generation.only) generation.route = generation.only.narrowed(generation.route)
     await reserve(generation) //                                  §11: durable before anything is dialled; else 409
     await answer(generation) //                                   R43, R47, R41, R42: charged once, told truly
   } catch (error) {
@@ -59,6 +61,7 @@ async function callIn(path: Path, kind: CallKind, request: FastifyRequest, reply
     kind,
     request,
     isClosed: (session_id) => path.isClosed(caller.project_id, session_id),
+    expand: (asked, prompt) => path.expansion.expand(asked, prompt, { request, reply }),
     readConversation: (json) =>
       readConversation(json, path.responses, {
         surface: route.url?.startsWith('/v2') ? 'v2' : 'v1',

@@ -11,6 +11,7 @@ import type { Attempt, Route, Target } from '../routing/target.ts'
 import type { Call } from './call.ts'
 import { CallTimer } from './call-timer.ts'
 import { Client } from './client.ts'
+import type { OnlyCall } from './only-target.ts'
 import type { Outcome } from './outcome.ts'
 import type { Path } from './path.ts'
 import type { PromptReuse } from './prompt-memory.ts'
@@ -26,6 +27,8 @@ export class Generation {
   readonly timer: CallTimer
   readonly client: Client
   route = NO_ROUTE
+  /** Of a call that this process makes itself: where it may go, and for how much. */
+  only: OnlyCall | undefined = undefined
   /** §11: durable before anything is dialled. */
   reservation: Reservation | undefined = undefined
   attempts: Attempt[] = []

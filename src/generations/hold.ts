@@ -22,12 +22,16 @@ export interface Held {
 const NOTHING: Held = { hold: undefined, clamp_output_to: undefined }
 
 /** At once where no limit applies. */
-export function holdFor({ path, call }: Generation, target: Target): Held | Promise<Held> {
+export function holdFor({ path, call, only }: Generation, target: Target): Held | Promise<Held> {
   const { budget_micros, window_limit_micros, project_cap_micros } = call.caller
   if (budget_micros === 0) throw quotaExceeded('key') // R6: 0 blocks every call, free ones included
   if (window_limit_micros === 0) throw quotaExceeded('window')
   if (project_cap_micros === 0) throw quotaExceeded('project')
   path.deferred.refuseWhileBehind()
+  if (only?.most_micros !== undefined) {
+    refuseUnpriced(call, target)
+    only.assertFits(worstCost(call, target))
+  }
   if ((budget_micros ?? window_limit_micros ?? project_cap_micros) === undefined) return NOTHING
   refuseUnpriced(call, target)
   return hold(path, call, target)

@@ -17,7 +17,9 @@ import type { Snapshots } from '../routing/routing-snapshot.ts'
 import type { UsageStore } from '../usage/usage-store.ts'
 import type { ChainSizes } from './chain-sizes.ts'
 import type { DeferredWrites } from './deferred-writes.ts'
+import type { OnlyCalls } from './only-target.ts'
 import type { PlacingOf } from './placing.ts'
+import type { PromptExpansion } from './prompt-expansion.ts'
 import type { PromptMemory } from './prompt-memory.ts'
 import type { Charges } from './settle.ts'
 
@@ -45,6 +47,10 @@ export interface Path {
   chains: ChainSizes
   /** R84: a session that takes no more turns. */
   isClosed(project_id: string, session_id: string): Promise<boolean>
+  /** Calls that this process makes itself. */
+  only: OnlyCalls
+  /** Contents that prompts refer to. */
+  expansion: PromptExpansion
   /** How long a stream may be silent towards its client (R82). */
   opening: Opening
 }

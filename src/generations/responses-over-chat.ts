@@ -18,7 +18,8 @@ export function responsesOverChat(
   conversation: Conversation,
   limit_field: 'max_tokens' | 'max_completion_tokens',
 ): Provider {
-  const { request, history, ids } = conversation
+  const { request, ids } = conversation
+  const sent = conversation.sent ?? conversation
   return {
     speaks: (kind) => kind === 'responses' || provider.speaks(kind),
 
@@ -26,8 +27,8 @@ export function responsesOverChat(
       if (call.kind !== 'responses') return provider.call(call, signal)
       // The path has set the target's model, and perhaps a lower limit, in the body.
       const { model, max_output_tokens = null } = fieldsOf(call.body, SET_BY_PATH) as SetByPath
-      const asked = { ...request, model, max_output_tokens, stream: call.stream }
-      const body = await jsonBytes(chatRequestFrom(asked, history, limit_field), call.body.length)
+      const asked = { ...sent.request, model, max_output_tokens, stream: call.stream }
+      const body = await jsonBytes(chatRequestFrom(asked, sent.history, limit_field), call.body.length)
       const answer = await provider.call({ ...call, kind: 'chat', body }, signal)
       if (answer.status !== 200) return answer
       return call.stream ? streamed(answer) : whole(answer)

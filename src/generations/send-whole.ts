@@ -27,13 +27,14 @@ export async function sendWhole(generation: Generation, { content_type, body, to
 }
 
 export function billFor(generation: Generation, outcome: Outcome, answer: Bill['answer']): Bill {
-  const { call, target, hold, reservation, path } = generation
+  const { call, target, hold, reservation, path, only } = generation
   outcome.placing = path.placing.answered(generation, outcome.tokens)
   const said = answer?.said
   return {
     spender: call.caller,
     target,
     hold,
+    most_micros: only?.most_micros,
     outcome,
     answer,
     reservation,

@@ -147,10 +147,10 @@ function write(needs: SettleNeeds, bills: readonly Bill[], fates: readonly RowFa
       const now = needs.now() // R65: the window that pays is the one that the usage event falls into
       const charged = await chargesOf(needs, tx, bills)
       const written: Written[] = []
-      const owings = bills.map(({ spender, hold }, at) => ({
+      const owings = bills.map(({ spender, hold, most_micros = Number.POSITIVE_INFINITY }, at) => ({
         spender,
         hold,
-        cost_micros: (charged[at] as Charge).cost_micros,
+        cost_micros: Math.min((charged[at] as Charge).cost_micros, most_micros),
         row: fates[at] as RowFate,
       }))
       await needs.budgetsOn(tx).settleAll(owings, now, (settlements) => {

@@ -7,7 +7,7 @@ import type { Call } from './call.ts'
 import type { Generation } from './generation.ts'
 import { messagesOverChat } from './messages-over-chat.ts'
 import { responsesOverChat } from './responses-over-chat.ts'
-import { chatLimitName } from './upstream-request.ts'
+import { chatLimitName, sentTo } from './upstream-request.ts'
 
 export async function providerFor(generation: Generation, target: Target): Promise<Provider> {
   const { path, call } = generation
@@ -15,7 +15,7 @@ export async function providerFor(generation: Generation, target: Target): Promi
   const known = path.dialer.providerFor(target, caller.project_id)
   const provider = known instanceof Promise ? await known : known
   if (!provider.speaks(kind)) {
-    if (conversation) return responsesOverChat(provider, conversation, chatLimitName(target))
+    if (conversation) return responsesOverChat(provider, sentTo(target, conversation), chatLimitName(target))
     if (kind === 'messages') return messagesOverChat(provider, generation, target)
     throw notSpoken(call, target)
   }

@@ -1,9 +1,11 @@
 // What goes out to a target: the client's bytes with only those fields changed that must be, and headers that tell the
 // data plane what the caller asked for, in both spellings (§10.1; the endpoint picker renamed its headers).
 import { hash } from 'node:crypto'
+import { withChanges } from '../core/json-elements.ts'
 import { spliceFields } from '../core/json-splice.ts'
+import type { Conversation } from '../responses/conversation.ts'
 import type { Target } from '../routing/target.ts'
-import type { Call } from './call.ts'
+import type { Call, SentBundle } from './call.ts'
 import { loweredLimit } from './lowered-limit.ts'
 
 export function bodyFor(call: Call, target: Target, clamp_output_to: number | undefined): Buffer {
@@ -15,7 +17,42 @@ export function bodyFor(call: Call, target: Target, clamp_output_to: number | un
   const isAsked = call.stream && call.kind !== 'responses' && call.kind !== 'messages' && !call.wants_usage
   if (isAsked && typeof stream_options === 'object' && !Array.isArray(stream_options))
     fields.stream_options = { ...stream_options, include_usage: true }
-  return spliceFields({ bytes: call.body, json: call.json }, fields)
+  if (!call.bundle) return spliceFields({ bytes: call.body, json: call.json }, fields)
+  Object.assign(fields, cacheKeyOf(call, call.bundle, target))
+  return spliceFields({ bytes: markedFor(call, call.bundle, target), json: call.json }, fields)
+}
+
+/** OpenAI sends equal keys to the same cache. The client's own goes before; projects never share one. */
+function cacheKeyOf({ kind, json, caller }: Call, { prefix_hash }: SentBundle, { dialling }: Target): object {
+  if (!dialling.responses_native || (kind !== 'chat' && kind !== 'responses')) return {}
+  if (json.prompt_cache_key !== undefined && json.prompt_cache_key !== null) return {}
+  return { prompt_cache_key: hash('sha256', `${caller.project_id} ${prefix_hash}`, 'hex').slice(0, CACHE_KEY_LENGTH) }
+}
+
+const CACHE_KEY_LENGTH = 32
+
+/** Anthropic caches what it is told to, up to an end that is marked: that of the bundle, once. */
+function markedFor({ kind, body }: Call, { last }: SentBundle, { dialling }: Target): Buffer {
+  if (dialling.protocol !== 'anthropic' || kind !== 'chat' || !mayMark(body)) return body
+  return withChanges(body, [{ start: last.start, end: last.end, bytes: last.marked }])
+}
+
+/** The same for a Responses request, which goes out as chat. */
+export function sentTo({ dialling }: Target, conversation: Conversation): Conversation {
+  const { marked } = conversation.sent ?? {}
+  return dialling.protocol === 'anthropic' && marked ? { ...conversation, sent: marked } : conversation
+}
+
+const MARKS_MAX = 4
+
+/** The protocol refuses a fifth. */
+export function mayMark(body: Buffer): boolean {
+  let at = -1
+  for (let marks = 0; marks < MARKS_MAX; marks++) {
+    at = body.indexOf('"cache_control"', at + 1)
+    if (at < 0) return true
+  }
+  return false
 }
 
 function limitName({ kind }: Call, target: Target): string {

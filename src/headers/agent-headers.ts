@@ -19,6 +19,8 @@ export interface RouteFacts {
   subscription: { id: string; input_discount_pct: number } | undefined
   /** Tokens of output for each choice, where the budget bought no more (R76). */
   output_clamped_to?: number | undefined
+  /** What went before the client's own turns. */
+  bundle_id?: string | undefined
 }
 
 export interface QosFacts {
@@ -55,6 +57,7 @@ export function routeHeaders(facts: RouteFacts): Headers {
     headers['agent-subscription-discount-pct'] = String(facts.subscription.input_discount_pct)
   }
   if (facts.output_clamped_to !== undefined) headers['agent-output-clamped'] = String(facts.output_clamped_to)
+  if (facts.bundle_id !== undefined) headers['agent-bundle'] = facts.bundle_id
   return headers
 }
 

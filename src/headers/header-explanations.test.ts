@@ -9,6 +9,7 @@ const whose = {
   alias_release_id: 'alr_1',
   credential_id: 'pcr_1',
   subscription: { id: 'sub_1', input_discount_pct: 5 },
+  bundle_id: 'bnd_1',
   output_clamped_to: 234,
 }
 

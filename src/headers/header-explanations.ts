@@ -38,6 +38,7 @@ export const HEADER_EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   'agent-charged-micros': 'What the project was charged, in micro-USD.',
   'agent-direct-cost-micros': 'What it would have cost at list price with nothing reused, in micro-USD.',
   'agent-savings-micros': 'Direct cost less what was charged, never below 0, in micro-USD.',
+  'agent-bundle': 'The bundle that was put before what the client said.',
   'agent-output-clamped': (value) =>
     `The budget bought no longer answer: the upstream was told to stop after ${value} tokens.`,
   'agent-qos-admission': oneOf(ADMISSIONS, 'How it got a slot of its target.'),

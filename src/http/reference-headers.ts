@@ -61,6 +61,7 @@ const GENERATED = {
   'Agent-Subscription-Id': 'On the `subscription` profile: `sub_…`.',
   'Agent-Subscription-Discount-Pct': 'On the `subscription` profile: the discount on input within the allowance.',
   'Agent-Output-Clamped': 'Where the budget bought no longer answer: the output tokens that the upstream was allowed.',
+  'Agent-Bundle': 'Where a bundle went before what the client said: `bnd_…`.',
   'Agent-Byok-Credential-Id': 'On the `byok` profile: `pcr_…`.',
 }
 
@@ -96,6 +97,7 @@ const ASKED = {
   'Agent-Hints':
     'Hints as base64url of JSON without padding: `reuse`, `qos`, `safety`. What cannot be read is ignored.',
   'Agent-Hints-Ref': 'Stored hints, `ah_…`. They win over `Agent-Hints`; ignored where they are not the project’s.',
+  'Agent-Bundle': 'A bundle, `bnd_…`, to go before the turns and tools of chat and responses. Never ignored: 404.',
   'x-session-id': 'Names the conversation where the hints do not.',
 }
 

@@ -16,6 +16,28 @@ export function quotaStore(db: Db) {
       return taken.length === 1
     },
 
+    /**
+     * The same for many at once, such as bytes. What is taken by amounts is given back in the transaction of what goes,
+     * and so is exact; `max` and what the operator said are in units of `unit`.
+     */
+    async takeAmount(project_id: string, kind: QuotaKind, { amount, max, unit }: Amount): Promise<boolean> {
+      await db.rows(sql`
+        INSERT INTO project_quota (project_id, kind, present) VALUES (${project_id}, ${kind}, 0)
+        ON CONFLICT (project_id, kind) DO NOTHING`)
+      const taken = await db.rows(sql`
+        UPDATE project_quota SET present = present + ${amount}
+        WHERE project_id = ${project_id} AND kind = ${kind}
+          AND present + ${amount} <= COALESCE(max_present, ${max}) * ${unit}
+        RETURNING present`)
+      return taken.length === 1
+    },
+
+    async giveBack(project_id: string, kind: QuotaKind, amount: number): Promise<void> {
+      await db.rows(sql`
+        UPDATE project_quota SET present = present - ${amount}
+        WHERE project_id = ${project_id} AND kind = ${kind}`)
+    },
+
     /** What ended meanwhile makes room again. `present` counts what the project has. */
     async recount(project_id: string, kind: QuotaKind, present: Sql): Promise<void> {
       const [row] = await db.rows<{ present: number }>(present)
@@ -37,4 +59,10 @@ export function quotaStore(db: Db) {
         ON CONFLICT (project_id, kind) DO UPDATE SET max_present = excluded.max_present`)
     },
   }
+}
+
+interface Amount {
+  amount: number
+  max: number
+  unit: number
 }

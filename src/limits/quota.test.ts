@@ -18,6 +18,9 @@ const quotas = {
   kept_answers_mib: 100,
   responses: 100,
   responses_mib: 100,
+  artifacts: 100,
+  artifacts_mib: 100,
+  bundles: MAX,
   mails_per_day: 100,
 }
 

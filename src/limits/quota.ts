@@ -22,6 +22,9 @@ export const QuotasShape = Type.Object(
     kept_answers_mib: Most(1_024, 'The same in MiB.'),
     responses: Most(2_000_000, 'Stored responses.'),
     responses_mib: Most(4_096, 'The same in MiB.'),
+    artifacts: Most(10_000, 'Artifacts.'),
+    artifacts_mib: Most(1_024, 'The same in MiB.'),
+    bundles: Most(1_000, 'Bundles.'),
     mails_per_day: Most(100, 'Mails that a project sends in a day: invitations, withdrawn ones included.'),
   },
   { additionalProperties: false, default: {} },
@@ -37,6 +40,7 @@ export const RECOUNT_AFTER_MS = 60_000
 const SPOKEN: Partial<Record<QuotaKind, [what: string, remedy: string]>> = {
   kept_answers: ['kept answers', 'They go after 24 hours; send no idempotency key until then'],
   kept_answers_mib: ['MiB of kept answers', 'They go after 24 hours; send no idempotency key until then'],
+  artifacts_mib: ['MiB of artifacts', 'Delete some'],
   responses: ['stored responses', 'Delete some, send `store: false`'],
   responses_mib: ['MiB of stored responses', 'Delete some, send `store: false`'],
 }

@@ -6,12 +6,16 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ENGINE } from '../../test/support/databases.ts'
 import { newSettings } from '../../test/support/settings.ts'
+import { keptArtifacts } from '../artifacts/kept-artifact-store.ts'
 import { systemClock } from '../core/clock.ts'
+import { sealing } from '../core/sealing.ts'
 import { hashKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
 import type { Config } from '../start/config.ts'
+import { openContents } from '../start/open-contents.ts'
 import { openStore } from '../start/open-store.ts'
 import { lockFolder, storeFile } from '../storage/data-folder.ts'
+import { sql } from '../storage/db.ts'
 import { backUp, restore } from './backup.ts'
 import { createProject } from './operate.ts'
 
@@ -151,6 +155,34 @@ if (ENGINE === 'postgres') {
 }
 
 if (ENGINE === 'sqlite') {
+  test('§artifacts a backup holds the contents that lie beside the store, and a store made from it has them', async () => {
+    const config = await newSettings()
+    await found(config)
+    const secret = readFileSync(join(config.data_dir, 'secret'), 'utf8').trim()
+    const artifactsOf = async ({ data_dir }: Config) => {
+      const { db } = await openStore({ ...config, data_dir, secret }, systemClock)
+      const places = openContents(db, data_dir, undefined)
+      const quota = { take: async () => {}, giveBack: async () => {} }
+      return { db, ...keptArtifacts({ db, clock: systemClock, seals: sealing(secret), places, quota }) }
+    }
+    const text = Buffer.alloc(600_000, 'kept beside')
+    const here = await artifactsOf(config)
+    const [{ id: project_id } = { id: '' }] = await here.db.rows<{ id: string }>(sql`SELECT id FROM project`)
+    const facts = { kind: 'text' as const, name: null, media_type: 'text/plain', bytes: text.length, sha256: 'abc' }
+    const maker = { made_by: 'key_a', made_under: null }
+    const { id } = await here.keep(project_id, { ...facts, expires_after_ms: undefined, maker, parts: [text] })
+    await here.db.close()
+    await backUp(config, beside(config, 'b'), false, env)
+    const elsewhere = await newSettings()
+    await restore(elsewhere, beside(config, 'b'), env)
+    const there = await artifactsOf(elsewhere)
+    const stored = await there.find(there.db, project_id, id)
+    const parts: Buffer[] = []
+    if (stored) for await (const part of there.contentOf(stored)) parts.push(part)
+    await there.db.close()
+    expect(Buffer.concat(parts).equals(text)).toBe(true)
+  })
+
   test('§4 the store that was there before is kept beside', async () => {
     const config = await newSettings()
     await found(config)

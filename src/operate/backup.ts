@@ -15,9 +15,11 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { randomBase62 } from '../core/ids.ts'
 import type { Config } from '../start/config.ts'
+import { contentFolder } from '../start/open-contents.ts'
 import { checkIntegrity, flushToDisk, lockFolder, openDataFolder, storeFile } from '../storage/data-folder.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { openPostgres } from '../storage/postgres.ts'
+import { bringContents } from './backup-contents.ts'
 import { assertNotServed, assertStoreIn, OperationError } from './operate.ts'
 import { type Environment, runTool } from './postgres-tools.ts'
 
@@ -76,6 +78,7 @@ function copyStore(dir: string, partial: string): void {
   } finally {
     connection.close()
   }
+  bringContents(partial, contentFolder(dir))
 }
 
 async function replaceStore(dir: string, file: string): Promise<{ kept?: string | undefined }> {

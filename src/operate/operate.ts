@@ -97,11 +97,24 @@ async function adopt(db: Db, fingerprint: string): Promise<Adoption> {
     UPDATE provider_credential SET sealed = NULL, status = 'revoked' WHERE sealed IS NOT NULL`)
   await db.rows(sql`UPDATE session_event SET sealed = NULL WHERE sealed IS NOT NULL`)
   await db.rows(sql`DELETE FROM stored_response`)
+  await dropArtifacts(db)
   await db.rows(sql`UPDATE project SET routing_epoch = routing_epoch + 1`)
   await db.rows(sql`
     INSERT INTO setting (name, value) VALUES ('secret_fingerprint', ${fingerprint})
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`)
   return { adopted: true, dropped }
+}
+
+/** Nobody can open their contents any more; these go with the next sweep. */
+async function dropArtifacts(db: Db): Promise<void> {
+  await db.rows(sql`
+    INSERT INTO artifact_loose_content (content_id, place, state, since_ms)
+    SELECT content_id, place, 'erasing', 0 FROM artifact`)
+  await db.rows(sql`DELETE FROM bundle_item`)
+  await db.rows(sql`DELETE FROM bundle`)
+  await db.rows(sql`DELETE FROM artifact_maker`)
+  await db.rows(sql`DELETE FROM artifact`)
+  await db.rows(sql`UPDATE project_quota SET present = 0 WHERE kind IN ('artifacts', 'artifacts_mib', 'bundles')`)
 }
 
 export function assertStoreIn(dir: string): void {

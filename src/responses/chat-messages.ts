@@ -103,7 +103,7 @@ function contentFrom(content: unknown, place: string): string | readonly Json[] 
   if (typeof content === 'string') return content
   const chat = parts(content, place).map((part, at) => chatPart(part, `${place}[${at}]`))
   const [first] = chat
-  return chat.length === 1 && typeof first?.text === 'string' ? first.text : chat
+  return chat.length === 1 && typeof first?.text === 'string' && !first.cache_control ? first.text : chat
 }
 
 function parts(content: unknown, place: string): readonly Json[] {
@@ -112,7 +112,13 @@ function parts(content: unknown, place: string): readonly Json[] {
   return content
 }
 
+/** What ends a cached prefix ends it there too. */
 function chatPart(part: Json, place: string): Json {
+  const said = saidPart(part, place)
+  return part.cache_control ? { ...said, cache_control: part.cache_control } : said
+}
+
+function saidPart(part: Json, place: string): Json {
   switch (part.type) {
     case 'input_text':
     case 'output_text':

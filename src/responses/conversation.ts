@@ -13,7 +13,12 @@ export interface Conversation {
   /** What previous_response_id leads to, oldest first. */
   history: readonly Item[]
   ids: ResponseIds
+  /** What goes out instead, where the request refers to what is kept elsewhere: it is not stored. */
+  sent?: Sent & { marked?: Sent }
 }
+
+/** `marked`: with the end of a cached prefix on it, for upstreams that must be told. */
+type Sent = Pick<Conversation, 'request' | 'history'>
 
 /** Where in the store a chain is found. */
 export interface Chains extends Pick<ResponseStore, 'history' | 'resolved'> {

@@ -4,6 +4,8 @@ import { type Static, Type } from 'typebox'
 import { Check, Clean, Default, Errors } from 'typebox/value'
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import { type Patience, USUAL_PATIENCE } from '../answers/stream-patience.ts'
+import { FILE_MIB_MOST } from '../artifacts/artifact.ts'
+import { S3Shape } from '../artifacts/s3-settings.ts'
 import { MICROS_OF_A_DAY, PCT_OF_A_DAY } from '../budgets/waiver.ts'
 import { type Shares, SharesShape } from '../capacity/slot-share.ts'
 import { parseCidr } from '../core/ip-address.ts'
@@ -45,6 +47,10 @@ const FileShape = Type.Object(
       },
       closed,
     ),
+    artifacts: Type.Object(
+      { max_mib: Type.Integer({ minimum: 1, maximum: FILE_MIB_MOST, default: 16 }), s3: Type.Optional(S3Shape) },
+      closed,
+    ),
     networks: Type.Object({ allow: Type.Array(Type.String(), { default: [], maxItems: 100 }) }, closed),
   },
   closed,
@@ -69,6 +75,8 @@ export interface FileSettings {
   streams: Patience
   /** R71: how much deadlines may make free of charge, for each project and day. */
   deadlines: FileShape['deadlines']
+  /** How large an artifact may be, and where contents lie that are to lie in object storage. */
+  artifacts: FileShape['artifacts']
   /** R12: private networks in which customers' clusters may be dialled. */
   allow_cidrs: readonly string[]
 }
@@ -176,6 +184,9 @@ function settingsOf(file: FileShape, wrong: Wrong): FileSettings | undefined {
   for (const [index, network] of (Array.isArray(networks?.allow) ? networks.allow : []).entries())
     if (!parseCidr(String(network)))
       wrong(`/networks/allow/${index}`, `'networks.allow[${index}]' must be like 10.0.0.0/8 or fd00::/8`)
+  const { endpoint } = file.artifacts?.s3 ?? {}
+  if (typeof endpoint === 'string' && !/^https?:$/.test(URL.canParse(endpoint) ? new URL(endpoint).protocol : ''))
+    wrong('/artifacts/s3/endpoint', "'artifacts.s3.endpoint' must be an http or https address")
   if (!Check(FileShape, file)) return undefined
   return {
     providers: settings,
@@ -187,6 +198,7 @@ function settingsOf(file: FileShape, wrong: Wrong): FileSettings | undefined {
     full_fidelity: retention.full_fidelity,
     streams,
     deadlines,
+    artifacts: file.artifacts,
     allow_cidrs: networks.allow,
   }
 }

@@ -20,6 +20,8 @@ export interface GatewaySettings {
   quotas: FileSettings['quotas']
   /** R78: what projects are to have of a target's slots beside others. */
   shares: FileSettings['shares']
+  /** How large an artifact may be, and where contents lie. */
+  artifacts: FileSettings['artifacts']
   /** §8.1: whose X-Forwarded-For is believed. */
   trusted_proxies?: readonly Cidr[]
   /** What upstreams over https are reached through. */
@@ -28,7 +30,19 @@ export interface GatewaySettings {
 
 export function gatewaySettings(config: Config): GatewaySettings {
   const file = config.config_file ? readConfigFile(config.config_file, config.variables) : noConfigFile()
-  const { providers, aliases, fees, full_fidelity, deadlines, limits, quotas, shares, allow_cidrs, streams } = file
+  const {
+    providers,
+    aliases,
+    fees,
+    full_fidelity,
+    deadlines,
+    limits,
+    quotas,
+    shares,
+    allow_cidrs,
+    streams,
+    artifacts,
+  } = file
   const fromEnv = !config.config_file && (config.openai.api_key || config.openai.base_url)
   return {
     gateway: { providers: fromEnv ? [openaiFrom(config.openai)] : providers, aliases, fees, full_fidelity, deadlines },
@@ -37,6 +51,7 @@ export function gatewaySettings(config: Config): GatewaySettings {
     streams,
     quotas,
     shares,
+    artifacts,
     trusted_proxies: config.trusted_proxies,
     proxy: config.https_proxy && { url: config.https_proxy, except: config.no_proxy },
   }
@@ -44,9 +59,9 @@ export function gatewaySettings(config: Config): GatewaySettings {
 
 /** No provider and no private network: what a service is built with that nobody configured. */
 export function noGateway(): GatewaySettings {
-  const { fees, full_fidelity, deadlines, limits, quotas, shares, streams } = noConfigFile()
+  const { fees, full_fidelity, deadlines, limits, quotas, shares, streams, artifacts } = noConfigFile()
   const gateway = { providers: [], aliases: [], fees, full_fidelity, deadlines }
-  return { gateway, policy: { allow_private: false, allow_cidrs: [] }, limits, quotas, shares, streams }
+  return { gateway, policy: { allow_private: false, allow_cidrs: [] }, limits, quotas, shares, streams, artifacts }
 }
 
 /** Strangers who could sign up could spend: a server that others reach is closed to them unless somebody opens it. */

@@ -1,7 +1,9 @@
-// R78: what may be kept and sent for a project, put together: answers for idempotency keys, stored responses, mails.
+// R78: what may be kept and sent for a project, put together: answers for idempotency keys, stored responses, mails,
+// artifacts.
+import type { ArtifactQuota } from '../artifacts/kept-artifact-store.ts'
 import { keptFor } from '../idempotency/idempotency-store.ts'
 import { keptQuota } from '../limits/kept-quota.ts'
-import type { Quotas } from '../limits/quota.ts'
+import { beyondQuota, type QuotaKind, type Quotas } from '../limits/quota.ts'
 import { quotaStore } from '../limits/quota-store.ts'
 import { storedFor } from '../responses/response-store.ts'
 import type { Db } from '../storage/db.ts'
@@ -22,6 +24,7 @@ export function keptQuotas(db: Db, quotas: Quotas) {
   })
   return {
     answers,
+    artifacts: artifactQuota(quotas),
     async mailsPerDay(on: Db, project_id: string): Promise<number> {
       return (await quotaStore(on).own(project_id)).mails_per_day ?? quotas.mails_per_day
     },
@@ -31,4 +34,29 @@ export function keptQuotas(db: Db, quotas: Quotas) {
       responses.addedOne(project_id)
     },
   }
+}
+
+const MIB = 2 ** 20
+
+function artifactQuota(quotas: Quotas): ArtifactQuota {
+  async function takeOf(tx: Db, project_id: string, kind: QuotaKind, { amount, unit }: Share): Promise<void> {
+    const store = quotaStore(tx)
+    if (await store.takeAmount(project_id, kind, { amount, max: quotas[kind], unit })) return
+    throw beyondQuota(kind, (await store.own(project_id))[kind] ?? quotas[kind])
+  }
+  return {
+    async take(tx, project_id, bytes) {
+      await takeOf(tx, project_id, 'artifacts', { amount: 1, unit: 1 })
+      await takeOf(tx, project_id, 'artifacts_mib', { amount: bytes, unit: MIB })
+    },
+    async giveBack(tx, project_id, bytes) {
+      await quotaStore(tx).giveBack(project_id, 'artifacts', 1)
+      await quotaStore(tx).giveBack(project_id, 'artifacts_mib', bytes)
+    },
+  }
+}
+
+interface Share {
+  amount: number
+  unit: number
 }

@@ -11,6 +11,7 @@ export function replaceSettings(current: GatewaySettings, next: GatewaySettings)
   Object.assign(current.quotas, next.quotas)
   Object.assign(current.shares, next.shares)
   Object.assign(current.streams, next.streams)
+  current.artifacts.max_mib = next.artifacts.max_mib // where contents lie is decided at the start
 }
 
 /** What is different, for the log. Secrets are named, never shown. */

@@ -217,6 +217,7 @@ function routeHeadersOf(event: UsageEvent, facts: TraceFacts): Headers {
     credential_id: event.credential_id ?? undefined,
     subscription: subscription_id === null ? undefined : { id: subscription_id, input_discount_pct },
     output_clamped_to: facts.output_clamped_to,
+    bundle_id: event.bundle_id ?? undefined,
   })
 }
 

@@ -66,6 +66,7 @@ const INDEXES = [
   ['by_time', '(project_id, created_ms, sequence)'],
   ['by_key', '(key_id, created_ms, sequence)'],
   ['by_session', '(project_id, session_id, created_ms, sequence) WHERE session_id IS NOT NULL'],
+  ['by_bundle', '(project_id, bundle_id, created_ms, sequence) WHERE bundle_id IS NOT NULL'],
 ] as const
 
 /**

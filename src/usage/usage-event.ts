@@ -100,6 +100,7 @@ export const UsageEvent = Type.Object(
     credential_id: orNull(Type.String()),
     subscription_id: orNull(Type.String()),
     session_id: orNull(Type.String()),
+    bundle_id: orNull(Type.String()),
     ...amounts,
     tokens_estimated: Type.Boolean({ description: 'Counted here: the upstream told no tokens, or none that can be.' }),
     admission: Type.String(),

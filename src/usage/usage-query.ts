@@ -9,7 +9,7 @@ export const LIMIT_MAX = 10_000
 const LATEST_MS = Number.MAX_SAFE_INTEGER
 
 /** What usage can be grouped by, in the order in which a row names them. */
-export const GROUPS = ['day', 'model', 'key_id', 'provider', 'profile', 'cluster_id'] as const
+export const GROUPS = ['day', 'model', 'key_id', 'provider', 'profile', 'cluster_id', 'bundle_id'] as const
 export type Group = (typeof GROUPS)[number]
 
 const only = (what: string) => Type.Optional(Type.String({ description: `Only ${what}.` }))
@@ -22,6 +22,7 @@ export const filters = {
   profile: only('this execution profile'),
   cluster_id: only('this cluster'),
   session_id: only('this session'),
+  bundle_id: only('what was asked with this bundle'),
   status: Type.Optional(Type.Enum([...ENDINGS], { description: 'Only generations that ended so.' })),
   trace_id: only('this generation'),
 }
@@ -53,6 +54,7 @@ export const UsageGroup = Type.Object(
     provider: Type.Optional(Type.String()),
     profile: Type.Optional(Type.String()),
     cluster_id: Type.Optional(orNull(Type.String())),
+    bundle_id: Type.Optional(orNull(Type.String())),
     events: Type.Integer(),
     ...amounts,
   },
@@ -60,7 +62,16 @@ export const UsageGroup = Type.Object(
 )
 export type UsageGroup = Static<typeof UsageGroup>
 
-type Equal = 'key_id' | 'model' | 'provider' | 'profile' | 'cluster_id' | 'session_id' | 'status' | 'trace_id'
+type Equal =
+  | 'key_id'
+  | 'model'
+  | 'provider'
+  | 'profile'
+  | 'cluster_id'
+  | 'session_id'
+  | 'bundle_id'
+  | 'status'
+  | 'trace_id'
 
 /** Null: anything. */
 export type UsageFilter = Record<Equal, string | null> & { from_ms: number; to_ms: number }
@@ -119,6 +130,7 @@ export function usageFilter(query: Partial<Record<Equal, string>>, from_ms: numb
     profile: asked('profile'),
     cluster_id: asked('cluster_id'),
     session_id: asked('session_id'),
+    bundle_id: asked('bundle_id'),
     status: asked('status'),
     trace_id: asked('trace_id'),
   }
@@ -142,7 +154,8 @@ function groupsIn(text: string): Group[] {
 /** The filter over an event that was found by its trace id, where no index is needed to be quick. */
 export function matches(event: UsageEvent, filter: UsageFilter): boolean {
   const time_ms = Date.parse(event.created_at)
-  const { from_ms, to_ms, model, key_id, provider, profile, cluster_id, session_id, status, trace_id } = filter
+  const { from_ms, to_ms, model, key_id, provider, profile, cluster_id, session_id, bundle_id, status, trace_id } =
+    filter
   const equal = [
     [model, event.resolved_model],
     [key_id, event.key_id],
@@ -150,6 +163,7 @@ export function matches(event: UsageEvent, filter: UsageFilter): boolean {
     [profile, event.profile],
     [cluster_id, event.cluster_id],
     [session_id, event.session_id],
+    [bundle_id, event.bundle_id],
     [status, event.status],
     [trace_id, event.trace_id],
   ]

@@ -74,14 +74,16 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
       await db.rows(sql`
         INSERT INTO usage_event (trace_id, project_id, key_id, created_at, created_ms, day, endpoint, status,
           requested_model, resolved_model, provider, profile, mode, region, alias_release_id, cluster_id, credential_id,
-          subscription_id, session_id, input_tokens, cached_tokens, written_tokens, output_tokens, reasoning_tokens,
+          subscription_id, session_id, bundle_id, input_tokens, cached_tokens, written_tokens, output_tokens,
+          reasoning_tokens,
           repeated_tokens_est, missed_reuse_tokens, charged_micros, direct_cost_micros, savings_micros,
           written_off_micros, overage_micros, waived_micros, tokens_estimated, admission, queue_ms, ttft_ms,
           duration_ms, attempts, sequence, trace)
         VALUES (${e.trace_id}, ${e.project_id}, ${e.key_id}, ${e.created_at}, ${created_ms},
           ${e.created_at.slice(0, 10)}, ${e.endpoint}, ${e.status}, ${e.requested_model}, ${e.resolved_model},
           ${e.provider}, ${e.profile}, ${e.mode}, ${e.region}, ${e.alias_release_id}, ${e.cluster_id},
-          ${e.credential_id}, ${e.subscription_id}, ${e.session_id}, ${e.input_tokens}, ${e.cached_tokens},
+          ${e.credential_id}, ${e.subscription_id}, ${e.session_id}, ${e.bundle_id}, ${e.input_tokens},
+          ${e.cached_tokens},
           ${e.written_tokens}, ${e.output_tokens}, ${e.reasoning_tokens}, ${e.repeated_tokens_est},
           ${e.missed_reuse_tokens}, ${e.charged_micros}, ${e.direct_cost_micros}, ${e.savings_micros},
           ${e.written_off_micros}, ${e.overage_micros}, ${e.waived_micros}, ${e.tokens_estimated ? 1 : 0},
@@ -139,9 +141,10 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
 
   async function sums(project_id: string, filter: UsageFilter, group_by: readonly Group[], limit: number) {
     const told = (parts: Sql) => grouping(group_by, parts, limit)
-    const rows = needsEvents(filter)
-      ? await db.rows<GroupRow>(told(allEvents(project_id, filter)))
-      : await answered<GroupRow>(db, READING, rolledUp(project_id, filter, group_by), told)
+    const rows =
+      needsEvents(filter) || group_by.includes('bundle_id')
+        ? await db.rows<GroupRow>(told(allEvents(project_id, filter)))
+        : await answered<GroupRow>(db, READING, rolledUp(project_id, filter, group_by), told)
     return rows.map(groupFrom)
   }
 
@@ -212,13 +215,13 @@ const allEvents = (project_id: string, filter: UsageFilter): Sql =>
   joined(
     sql`SELECT `,
     READING.event,
-    sql` FROM usage_event e WHERE `,
+    sql`, COALESCE(e.bundle_id, '') AS bundle_id FROM usage_event e WHERE `,
     eventsWhere(project_id, filter),
     within(filter.from_ms, filter.to_ms),
   )
 
 function rolledUp(project_id: string, filter: UsageFilter, group_by: readonly Group[]): Asked {
-  const groups = group_by.filter((name): name is Group & Dimension => name !== 'day')
+  const groups = group_by.filter((name): name is Group & Dimension => name !== 'day' && name !== 'bundle_id')
   const cube = cubeWith([...groups, ...filteredBy(filter)])
   return { project_id, filter, cube, grains: cube.grains }
 }
@@ -255,5 +258,6 @@ function fromRow(read: Row): UsageEvent {
 function groupFrom(row: GroupRow): UsageGroup {
   const group: UsageGroup = { object: 'usage_group', ...row }
   if (group.cluster_id === '') group.cluster_id = null
+  if (group.bundle_id === '') group.bundle_id = null
   return group
 }

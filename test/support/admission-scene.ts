@@ -122,9 +122,15 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 4; turn++) await null
 }
 
+/** One while somebody waits; of a target that is shared, one more looks again at what others claim. */
+function hasStrayTimers({ timers, is_shared, of }: Scene): boolean {
+  const needed = Number(of('waiting').length > 0)
+  return timers.pending() < needed || timers.pending() > needed + Number(is_shared)
+}
+
 /** What is wrong at this moment; nothing, if all promises of an admission hold. */
 export function faults(scene: Scene): string[] {
-  const { clock, timers, gate, bounds, max_concurrency, tickets, of } = scene
+  const { clock, gate, bounds, max_concurrency, tickets, of } = scene
   const [waiting, holding] = [of('waiting'), of('holding')]
   const asked = waiting.map(({ request }) => request)
   const over = (only: keyof Bounds) =>
@@ -141,7 +147,7 @@ export function faults(scene: Scene): string[] {
     'somebody waits whose time is over': waiting.some((ticket) => expiry(ticket, bounds) <= clock.now()),
     'somebody waits who left': waiting.some(({ abort }) => abort.signal.aborted),
     'a listener too many or too few': tickets.some((one) => listening(one) !== Number(one.state === 'waiting')),
-    'a timer too many or too few': timers.pending() !== Number(waiting.length > 0),
+    'a timer too many or too few': hasStrayTimers(scene),
     'refused for no reason': of('refused').some((ticket) => !isGoodReason(ticket)),
     'refused though there was room': of('refused').some(isRefusedForNothing),
     'a target kept that nobody uses': gate.targets() !== Number(holding.length > 0),

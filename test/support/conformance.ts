@@ -44,7 +44,8 @@ export function conformanceWith({ paths }: OpenApi) {
   return (method: string, url: string, { status, headers, body }: Heard): string[] => {
     const found = [...headerFindings(headers)]
     const redirects = status > 299 && status < 400 && headers.location !== undefined // only the pages do
-    if ((status < 200 || status > 299) && !redirects)
+    const unchanged = status === 304 // which has no body
+    if ((status < 200 || status > 299) && !redirects && !unchanged)
       found.push(...refusalFindings(url, { status, headers, body }, method))
     const path = url.replace(/^https?:\/\/[^/]+/, '').replace(/\?.*$/, '')
     const operations = patterns.find(({ pattern }) => pattern.test(path))?.operations
@@ -54,8 +55,9 @@ export function conformanceWith({ paths }: OpenApi) {
     if (!declared) return [...found, `${status} is not documented`]
     found.push(...undeclared(headers, declared.headers))
     const [type = ''] = String(headers['content-type']).split(';')
-    if (declared.content && !declared.content[type]) return [...found, `${type} is not documented`]
-    const schema = declared.content?.[type]?.schema
+    const content = declared.content?.[type] ?? declared.content?.['*/*']
+    if (declared.content && !content) return [...found, `${type} is not documented`]
+    const schema = content?.schema
     return schema ? [...found, ...againstSchema(schema, body)] : found
   }
 }

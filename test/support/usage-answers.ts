@@ -30,6 +30,7 @@ const groupOf: Record<Group, (event: UsageEvent) => string | null> = {
   provider: (event) => event.provider,
   profile: (event) => event.profile,
   cluster_id: (event) => event.cluster_id,
+  bundle_id: ({ bundle_id }) => bundle_id,
 }
 
 /** Every group as one text, in any order. */

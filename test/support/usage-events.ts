@@ -26,6 +26,7 @@ export function usageEvent(project_id: string, more: Partial<UsageEvent> = {}): 
     credential_id: null,
     subscription_id: null,
     session_id: null,
+    bundle_id: null,
     input_tokens: 100,
     cached_tokens: 60,
     written_tokens: 10,

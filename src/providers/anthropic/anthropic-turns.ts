@@ -128,7 +128,7 @@ function blockOf(part: Part, at: string): Block[] {
     case 'image_url':
       return [{ type: 'image', source: imageSource(part.image_url, at), ...marked }]
     case 'file':
-      return [documentOf(part, at)]
+      return [{ ...documentOf(part, at), ...marked }]
     default:
       throw new Untranslatable(`'${at}.type' must be text, image_url or file for this model.`)
   }

@@ -1,0 +1,199 @@
+// Uploads as multipart/form-data, read as they come: fields in any order, one file, each part of which is held once,
+// counted against the room that all uploads share, and hashed on its way in.
+import { createHash } from 'node:crypto'
+import { Busboy, type BusboyInstance } from '@fastify/busboy'
+import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
+import { Refusal } from '../core/refusal.ts'
+import type { MemoryRoom } from './memory-room.ts'
+
+/** Its fields by their names, all of them text, and the file. */
+export type UploadedForm = Readonly<Record<string, unknown>> & { file: UploadedFile }
+
+export interface UploadedFile {
+  name: string | undefined
+  media_type: string
+  parts: readonly Buffer[]
+  bytes: number
+  sha256: string
+}
+
+export interface UploadLimits {
+  file_bytes(): number
+}
+
+const FIELDS_MAX = 16
+const FIELD_BYTES = 1_024
+export const FORM_BYTES = 64 * 1024 // what may stand around the file
+const KIB = 1_024
+/** Copied together: what a socket gives in drips would cost many times its bytes to keep. */
+const BLOCK_BYTES = 64 * KIB
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The memory that an upload takes. */
+    upload_room: Place | undefined
+  }
+}
+
+export function readUploads(app: FastifyInstance, room: MemoryRoom, limits: UploadLimits): void {
+  app.decorateRequest('upload_room', undefined)
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.method !== 'POST') return done()
+    const place = room.place(request.caller.project_id)
+    request.upload_room = place
+    reply.raw.once('close', place.giveBack)
+    reply.raw.once('finish', place.giveBack)
+    done()
+  })
+  app.addContentTypeParser('multipart/form-data', async (request: FastifyRequest, payload: RequestPayload) => {
+    const place = request.upload_room ?? room.place(request.caller.project_id)
+    try {
+      const reading = new Reading(place, limits)
+      await reading.all(payload, request.headers['content-type'] ?? '')
+      return reading.form()
+    } catch (error) {
+      place.giveBack()
+      throw asRefusal(error)
+    }
+  })
+}
+
+type Place = ReturnType<MemoryRoom['place']>
+
+/** One form on its way in. */
+class Reading {
+  readonly #place: Place
+  readonly #file_bytes: number
+  readonly #fields = new Map<string, string>()
+  readonly #hash = createHash('sha256')
+  readonly #blocks: Buffer[] = []
+  /** In the last block. */
+  #room = 0
+  #bytes = 0
+  #name: string | undefined = undefined
+  #media_type = ''
+  #has_file = false
+
+  constructor(place: Place, limits: UploadLimits) {
+    this.#place = place
+    this.#file_bytes = limits.file_bytes()
+  }
+
+  all(payload: RequestPayload, content_type: string): Promise<void> {
+    const file_bytes = this.#file_bytes
+    const parser = parserFor(content_type, file_bytes)
+    return new Promise((resolve, reject) => {
+      let came = 0
+      const fail = (error: unknown) => {
+        payload.unpipe(parser)
+        payload.resume() // what nobody reads any more
+        reject(error)
+      }
+      const guarded = (work: () => void) => {
+        try {
+          work()
+        } catch (error) {
+          fail(error)
+        }
+      }
+      parser.on('field', (name, value, _, isCut) => guarded(() => this.#field(name, value, isCut)))
+      parser.on('file', (field, file, name, _, type) => {
+        guarded(() => this.#begin(field, name, type))
+        file.on('limit', () => fail(tooLarge(file_bytes)))
+        file.on('error', fail)
+        file.on('data', (part: Buffer) => guarded(() => this.#add(part)))
+      })
+      for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const)
+        parser.on(limit, () => fail(invalid(`A form has one 'file' and at most ${FIELDS_MAX} fields.`)))
+      parser.on('error', fail)
+      parser.on('finish', resolve)
+      payload.on('data', (part: Buffer) => {
+        came += part.length
+        if (came > file_bytes + FORM_BYTES) fail(tooLarge(file_bytes))
+      })
+      payload.on('error', fail)
+      payload.on('close', () => payload.readableEnded || fail(new Error('the client left')))
+      payload.pipe(parser)
+    })
+  }
+
+  form(): UploadedForm {
+    if (!this.#has_file) throw invalid("'file' is required: one part of the form, with a file name.")
+    if (this.#bytes === 0) throw invalid("'file' must not be empty.")
+    const file = {
+      name: this.#name,
+      media_type: this.#media_type,
+      parts: this.#parts(),
+      bytes: this.#bytes,
+      sha256: this.#hash.digest('hex'),
+    }
+    return { ...Object.fromEntries(this.#fields), file }
+  }
+
+  #field(name: string, value: string, isCut: boolean): void {
+    if (name === 'file') throw invalid("'file' must be a file: a part of the form with a file name.")
+    if (isCut) throw invalid(`'${told(name)}' must have at most ${FIELD_BYTES} bytes.`)
+    if (this.#fields.has(name)) throw invalid(`'${told(name)}' is given twice.`)
+    this.#fields.set(name, value)
+  }
+
+  #begin(field: string, name: string, media_type: string): void {
+    if (field !== 'file') throw invalid("The file must be the form's field 'file'.")
+    this.#has_file = true
+    this.#name = name
+    this.#media_type = media_type
+  }
+
+  #add(part: Buffer): void {
+    this.#hash.update(part)
+    this.#bytes += part.length
+    for (let rest = part; rest.length > 0; ) {
+      if (this.#room === 0) {
+        this.#place.take(BLOCK_BYTES)
+        this.#blocks.push(Buffer.allocUnsafeSlow(BLOCK_BYTES))
+        this.#room = BLOCK_BYTES
+      }
+      const taken = rest.copy(this.#blocks.at(-1) as Buffer, BLOCK_BYTES - this.#room)
+      this.#room -= taken
+      rest = rest.subarray(taken)
+    }
+  }
+
+  #parts(): Buffer[] {
+    const last = this.#blocks.pop()
+    return last ? [...this.#blocks, last.subarray(0, BLOCK_BYTES - this.#room)] : []
+  }
+}
+
+function parserFor(content_type: string, file_bytes: number): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { 'content-type': content_type },
+      limits: {
+        fieldSize: FIELD_BYTES,
+        fields: FIELDS_MAX,
+        files: 1,
+        fileSize: file_bytes,
+        parts: FIELDS_MAX + 1,
+        headerPairs: 16,
+        headerSize: 8 * KIB,
+      },
+    })
+  } catch (cause) {
+    throw new Refusal('invalid_request', "'Content-Type' must name the boundary of the form.", { cause })
+  }
+}
+
+const tooLarge = (file_bytes: number) =>
+  new Refusal('body_too_large', `'file' must have at most ${file_bytes / KIB / KIB} MiB.`)
+const invalid = (message: string) => new Refusal('invalid_request', message)
+const told = (name: string) =>
+  String(name)
+    .replace(/[^\x20-\x7e]/g, '?')
+    .slice(0, 64)
+
+/** What the parser says of a form that is none is no fault of ours. */
+const asRefusal = (error: unknown) =>
+  error instanceof Refusal
+    ? error
+    : new Refusal('invalid_request', 'The body is not a valid form (multipart/form-data).', { cause: error })

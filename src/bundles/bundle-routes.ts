@@ -1,0 +1,161 @@
+// /v2/bundles: prefixes that prompts share, put before them by the header `Agent-Bundle`.
+import { Type } from 'typebox'
+import type { Artifact } from '../artifacts/artifact.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Clock } from '../core/clock.ts'
+import { madeByAnother, makerOf, maySee } from '../core/maker.ts'
+import { Refusal } from '../core/refusal.ts'
+import { listOf } from '../core/shapes.ts'
+import { found, type Routes } from '../http/routes.ts'
+import { sendList } from '../http/whole-list.ts'
+import type { Db } from '../storage/db.ts'
+import {
+  BUNDLE_MAX_BYTES,
+  Bundle,
+  type BundleContents,
+  checkPlace,
+  createBundle,
+  DeletedBundle,
+  NewBundle,
+  type Role,
+  tooLarge,
+} from './bundle.ts'
+import { renderBundle } from './bundle-rendering.ts'
+import { bundleStore, bundlesPresent } from './bundle-store.ts'
+import { BundleWarmth, OBSERVED_MAX, warmthFrom } from './warmth.ts'
+
+const Params = Type.Object({ bundle_id: Type.String({ description: 'Begins `bnd_`.' }) })
+const share = { scope: 'inference', class: 'read' } as const // R3: contents belong to whoever makes the calls
+const watch = { scope: 'read', class: 'read' } as const
+const tags = ['Bundles']
+
+/** An artifact that the caller may put into a bundle, with its bytes. */
+export interface Artifacts {
+  /** Undefined where the project has none of this id; throws where it is not for this caller (R74). */
+  open(
+    db: Db,
+    caller: Caller,
+    artifact_id: string,
+  ): Promise<{ artifact: Artifact; read(): Promise<Buffer> } | undefined>
+}
+
+interface Needs {
+  clock: Clock
+  artifacts: Artifacts
+}
+
+export const bundleRoutes: Routes<Needs> = async (app, { clock, artifacts }) => {
+  app.post(
+    '/v2/bundles',
+    {
+      config: { ...share, adds: { kind: 'bundles', present: bundlesPresent } },
+      // Contents are read before the transaction that the handler runs in: some lie far away.
+      preHandler: async (request) => {
+        request.bundle_contents = await contentsFor(request.db, request.caller, request.body as NewBundle)
+      },
+      schema: {
+        tags,
+        summary: 'Create a bundle',
+        description:
+          'One that says the same as a bundle of the project is that bundle. `system` and `developer` turns are ' +
+          'texts. Whoever may make generations in the project may use it.',
+        body: NewBundle,
+        response: { 200: Bundle },
+      },
+    },
+    async ({ caller, body, db, bundle_contents: contents }) => {
+      const bytes = sizeOf(contents as BundleContents)
+      const bundle = createBundle(caller.project_id, body, { contents: contents as BundleContents, bytes }, clock.now())
+      if (await bundleStore(db).insert(bundle, makerOf(caller), clock.now())) return bundle
+      const known = await bundleStore(db).findEqual(caller.project_id, bundle.prefix_hash)
+      return found(known, 'artifact of the bundle', 'that was there a moment ago').bundle
+    },
+  )
+
+  app.get(
+    '/v2/bundles',
+    { config: watch, schema: { tags, summary: 'List bundles, newest first', response: { 200: listOf(Bundle) } } },
+    async ({ caller, db }, reply) => sendList(reply, bundleStore(db).list(caller.project_id), Bundle),
+  )
+
+  app.get(
+    '/v2/bundles/:bundle_id',
+    { config: watch, schema: { tags, summary: 'Retrieve a bundle', params: Params, response: { 200: Bundle } } },
+    async ({ caller, params: { bundle_id: id }, db }) =>
+      found(await bundleStore(db).find(caller.project_id, id), 'bundle', id).bundle,
+  )
+
+  app.get(
+    '/v2/bundles/:bundle_id/warmth',
+    {
+      config: watch,
+      schema: {
+        tags,
+        summary: 'What was observed of a bundle, target by target',
+        description: 'When it was last sent there, and how much of that prompt was cached. Observed, never claimed.',
+        params: Params,
+        response: { 200: BundleWarmth },
+      },
+    },
+    async ({ caller: { project_id }, params: { bundle_id: id }, db }) => {
+      found(await bundleStore(db).find(project_id, id), 'bundle', id)
+      return warmthFrom(id, await bundleStore(db).observed(project_id, id, OBSERVED_MAX))
+    },
+  )
+
+  app.delete(
+    '/v2/bundles/:bundle_id',
+    {
+      config: share,
+      schema: {
+        tags,
+        summary: 'Delete a bundle',
+        description:
+          'Calls that name it are 404 from then on. Its artifacts stay. One that was made with another key needs the ' +
+          '`admin` scope.',
+        params: Params,
+        response: { 200: DeletedBundle },
+      },
+    },
+    async ({ caller, params: { bundle_id: id }, db }) => {
+      const { maker } = found(await bundleStore(db).find(caller.project_id, id), 'bundle', id)
+      if (!maySee(caller, maker)) throw madeByAnother(`The bundle '${id}'`)
+      found((await bundleStore(db).remove(caller.project_id, id)) || undefined, 'bundle', id)
+      return { id, object: 'bundle.deleted' as const, deleted: true as const }
+    },
+  )
+
+  app.decorateRequest('bundle_contents', undefined)
+
+  async function contentsFor(db: Db, caller: Caller, { tools_artifact_id, items }: NewBundle): Promise<BundleContents> {
+    let bytes = 0
+    const opened = async (where: string, artifact_id: string, role: Role | 'tools') => {
+      const known = await artifacts.open(db, caller, artifact_id)
+      if (!known) throw new Refusal('not_found', `'${where}': no artifact '${artifact_id}' in this project.`)
+      checkPlace(where, known.artifact, role)
+      bytes += known.artifact.bytes
+      if (bytes > BUNDLE_MAX_BYTES) throw tooLarge()
+      return { artifact: known.artifact, content: await known.read() }
+    }
+    const tools = tools_artifact_id == null ? undefined : await opened('tools_artifact_id', tools_artifact_id, 'tools')
+    const turns = []
+    for (const [at, { artifact_id, role }] of items.entries())
+      turns.push({ role, ...(await opened(`items[${at}].artifact_id`, artifact_id, role)) })
+    return { tools, turns }
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What a new bundle is made of. */
+    bundle_contents: BundleContents | undefined
+  }
+}
+
+/** As chat has it, to the byte. */
+function sizeOf(contents: BundleContents): number {
+  const { turns, tools } = renderBundle('chat', contents)
+  const bytes = turns.length + (tools?.length ?? 0)
+  if (bytes > BUNDLE_MAX_BYTES) throw tooLarge()
+  return bytes
+}
