@@ -42,7 +42,8 @@ const pages = {
 function run(tool, ...args) {
   return new Promise((resolve, reject) => {
     const program = join(ROOT, 'node_modules', tool)
-    const child = spawn(process.execPath, [program, ...args], { cwd: ROOT, stdio: ['ignore', 2, 2] })
+    const env = { ...process.env, NODE_ENV: 'production' } // whoever builds: a test's would bring React's own checks along
+    const child = spawn(process.execPath, [program, ...args], { cwd: ROOT, stdio: ['ignore', 2, 2], env })
     child.once('error', reject)
     child.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`${tool} ended with ${code}`))))
   })

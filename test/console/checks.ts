@@ -19,7 +19,7 @@ export function withConsole(
 
 /** What axe calls serious or critical, with where it is. */
 export async function seriousViolations(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
   const { violations } = await page.evaluate(() =>
     (window as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
   )

@@ -18,36 +18,11 @@ const OPEN = ['sign-in', 'sign-up', 'forgot-password', 'verify-email#token=x', '
   'become-owner#token=x',
   'password-reset',
 )
-const DIALOGS: [path: string, button: string][] = [
-  ['/keys', 'Create key'],
-  ['/keys/:id', 'Spending limit'],
-  ['/keys/:id', 'Rate limits'],
-  ['/keys/:id', 'Revoke'],
-  ['/keys/:id', 'Edit'],
-  ['/keys/:id', 'Rotate'],
-  ['/keys/:id', 'Child key'],
-  ['/settings/members', 'Invite'],
-  ['/settings/credentials', 'Enter credential'],
-  ['/keys', 'Keyboard shortcuts'],
-  ['/clusters', 'Register cluster'],
-  ['/clusters/:cluster_id', 'Deregister'],
-  ['/routing', 'Create alias'],
-  ['/routing/research%2Flong', 'New release'],
-  ['/routing/research%2Flong', 'Roll back'],
-  ['/routing/research%2Flong', 'Delete'],
-]
-/** R79: on the pages of whoever runs the service. */
-const OPERATORS_DIALOGS: [path: string, button: string][] = [
-  ['/operator', 'Create project'],
-  ['/operator/:project_id', 'Cap'],
-  ['/operator/:project_id', 'Share'],
-  ['/operator/:project_id', 'Quotas'],
-  ['/operator/:project_id', 'Suspend'],
-  ['/operator/:project_id', 'Add subscription'],
-]
-const PAGES: [path: string, whose: 'full' | 'empty'][] = [
+type Whose = 'full' | 'empty' | 'operator'
+/** Each page, of a project that has everything or of one that has nothing, with the dialogs that are opened on it. */
+const PAGES: [path: string, whose: Whose, ...dialogs: string[]][] = [
   ['/start', 'full'],
-  ['/keys', 'full'],
+  ['/keys', 'full', 'Create key', 'Keyboard shortcuts'],
   ['/keys', 'empty'],
   ['/overview', 'full'],
   ['/overview', 'empty'],
@@ -58,23 +33,26 @@ const PAGES: [path: string, whose: 'full' | 'empty'][] = [
   ['/traces', 'empty'],
   ['/traces/:trace_id', 'full'],
   ['/traces/trc_nowhere', 'full'],
-  ['/keys/:id', 'full'],
+  ['/keys/:id', 'full', 'Spending limit', 'Rate limits', 'Revoke', 'Edit', 'Rotate', 'Child key'],
   ['/playground', 'full'],
   ['/settings', 'full'],
-  ['/settings/members', 'full'],
-  ['/settings/credentials', 'full'],
+  ['/settings/members', 'full', 'Invite'],
+  ['/settings/credentials', 'full', 'Enter credential'],
   ['/settings/subscriptions', 'full'],
   ['/settings/gateway', 'full'],
   ['/settings/audit', 'full'],
   ['/settings/account', 'full'],
-  ['/clusters', 'full'],
+  ['/clusters', 'full', 'Register cluster'],
   ['/clusters', 'empty'],
-  ['/clusters/:cluster_id', 'full'],
+  ['/clusters/:cluster_id', 'full', 'Deregister'],
   ['/cache-planner', 'full'],
-  ['/routing', 'full'],
+  ['/routing', 'full', 'Create alias'],
   ['/routing', 'empty'],
-  ['/routing/research%2Flong', 'full'],
+  ['/routing/research%2Flong', 'full', 'New release', 'Roll back', 'Delete'],
   ['/nowhere', 'full'],
+  ['/operator', 'operator', 'Create project'],
+  ['/operator/:project_id', 'operator', 'Cap', 'Share', 'Quotas', 'Suspend', 'Add subscription'],
+  ['/operator/prj_nowhere', 'operator'],
 ]
 const LOOKS = [
   { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
@@ -146,32 +124,23 @@ withConsole((scene) => {
       await keepsNobodyOut(`/${path}`, options, findsNothing)
     })
 
-    test.each(PAGES)('§console %s of the %s project keeps nobody out', async (path, whose) => {
-      const { full, empty } = await projects()
-      await keepsNobodyOut(addressOf(path, full), { ...options, cookie: { full, empty }[whose].cookie }, findsNothing)
-    })
+    async function opens(page: Page, button: string) {
+      if (look.viewport.width < 768 && button === 'Keyboard shortcuts')
+        await page.getByRole('button', { name: 'Menu' }).click()
+      await page.getByRole('button', { name: button }).first().click()
+      await page.getByRole('dialog').waitFor()
+      expect(await findings(page), button).toEqual([])
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    }
 
-    test.each(['/operator', '/operator/:project_id', '/operator/prj_nowhere'])(
-      'R79 %s keeps nobody out',
-      async (path) => {
-        const { full, operator } = await projects()
-        await keepsNobodyOut(addressOf(path, full), { ...options, cookie: operator.cookie }, findsNothing)
-      },
-    )
-
-    test.each([...DIALOGS, ...OPERATORS_DIALOGS])(
-      '§console on %s, the dialog of %s keeps nobody out',
-      async (path, button) => {
-        const { full, operator } = await projects()
-        const { cookie } = path.startsWith('/operator') ? operator : full
-        await keepsNobodyOut(addressOf(path, full), { ...options, cookie }, async (page) => {
-          if (look.viewport.width < 768 && button === 'Keyboard shortcuts')
-            await page.getByRole('button', { name: 'Menu' }).click()
-          await page.getByRole('button', { name: button }).first().click()
-          await page.getByRole('dialog').waitFor()
+    test.each(PAGES)(
+      '§console %s of the %s project keeps nobody out, nor do its dialogs',
+      async (path, whose, ...dialogs) => {
+        const all = await projects()
+        await keepsNobodyOut(addressOf(path, all.full), { ...options, cookie: all[whose].cookie }, async (page) => {
           await findsNothing(page)
-          await page.keyboard.press('Escape')
-          await page.getByRole('dialog').waitFor({ state: 'detached' })
+          for (const button of dialogs) await opens(page, button)
         })
       },
     )
