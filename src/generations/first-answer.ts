@@ -104,6 +104,7 @@ async function tryTarget(trial: Trial): Promise<Answered | Failure> {
     const upstream = await dial(trial)
     trial.attempt.status = upstream.status
     trial.told = upstream.told
+    if (upstream.left_out) trial.generation.left_out = upstream.left_out
     await noteCredential(trial, upstream.status)
     const verdict = verdictOn(upstream.status, upstream.retry_after_s)
     if (verdict.kind !== 'try_elsewhere') return await answerOf(trial, upstream, verdict)

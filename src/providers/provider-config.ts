@@ -48,6 +48,9 @@ export const ProviderShape = Type.Object(
     messages: Type.Optional(
       Type.Boolean({ description: 'It has a Messages API beside OpenAI’s, as vLLM and llama.cpp have.' }),
     ),
+    cache_breakpoints: Type.Optional(
+      Type.Boolean({ description: 'Of Anthropic’s protocol: whether chat gets cache breakpoints. Default: true.' }),
+    ),
     output_limit_field: Type.Optional(
       Type.Enum(['max_tokens', 'max_completion_tokens'], {
         description: 'Under which name chat takes an output limit from us. Default: by the name of the model.',
@@ -85,6 +88,8 @@ export interface ProviderSettings {
   responses: boolean
   /** It takes Messages as they are (R81). */
   messages?: boolean
+  /** Of Anthropic's protocol: chat gets cache breakpoints; undefined is yes. */
+  cache_breakpoints?: boolean
   /** Undefined: by the name of the model. */
   output_limit_field?: 'max_tokens' | 'max_completion_tokens' | undefined
   unlisted_models: boolean
@@ -126,6 +131,7 @@ export function providerSettings(shape: ProviderShape, wrong: Wrong): ProviderSe
     max_concurrency,
     responses: protocol === 'openai' && (shape.responses ?? url?.hostname === 'api.openai.com'),
     ...(shape.messages !== undefined && { messages: shape.messages }),
+    ...(shape.cache_breakpoints !== undefined && { cache_breakpoints: shape.cache_breakpoints }),
     ...(output_limit_field !== undefined && { output_limit_field }),
     unlisted_models,
     byok,

@@ -45,6 +45,8 @@ export interface ProviderAnswer {
   retry_after_s: number | undefined
   /** R81: what goes on to the client as it came, such as `anthropic-ratelimit-…`. Absent where there is none. */
   told?: Headers | undefined
+  /** R75: fields of the call that the upstream was not told of, because its protocol has no words for them. */
+  left_out?: readonly string[]
   /**
    * Parts as they arrive. `take` may return a promise: nothing more is read until it resolves. An empty part says that
    * the upstream lives, where what it sent has no translation.

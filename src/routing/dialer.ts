@@ -49,7 +49,8 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
       connections: dialling.max_concurrency,
       connect_ms: dialling.timeouts.connect_ms,
     })
-    if (protocol === 'anthropic') return anthropic({ upstream, api_key, clock, max_tokens })
+    const { cache_breakpoints } = dialling
+    if (protocol === 'anthropic') return anthropic({ upstream, api_key, clock, max_tokens, cache_breakpoints })
     return openaiCompatible({ upstream, api_key, base_url, responses, messages })
   }
 

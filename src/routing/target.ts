@@ -16,6 +16,8 @@ export interface Dialling {
   responses_native: boolean
   /** Beside OpenAI's protocol it speaks Anthropic's Messages. */
   messages_native?: boolean
+  /** Of Anthropic's protocol: chat gets cache breakpoints; undefined is yes. */
+  cache_breakpoints?: boolean | undefined
   /** Undefined: by the name of the model. */
   output_limit_field?: 'max_tokens' | 'max_completion_tokens' | undefined
   max_concurrency: number

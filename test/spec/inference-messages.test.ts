@@ -312,6 +312,22 @@ withScene(
         thinking: { type: 'enabled', budget_tokens: bought - 1 },
       })
     })
+
+    test('0250, R75 chat on Messages: breakpoints where none were set, and what was left out is told', async () => {
+      const stage = await scene().stage()
+      const body = { messages: [{ role: 'system', content: 'Be brief.' }, ...asked().messages], seed: 7 }
+      stage.one.behave({ usage: { input: 111, output: 7, cached: 100 } })
+      const heard = await stage.chat({ ...body, model: 'claude' })
+      expect([heard.status, heard.headers['agent-ignored-fields'], moneyIn(heard)]).toEqual([200, 'seed', 11 + 50 + 14])
+      const marked = { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }
+      expect((await stage.one.request(1)).body.system).toEqual([marked])
+      await stage.chat({ ...body, model: 'claude-uncached' })
+      expect((await stage.one.request(2)).body.system).toEqual([{ type: 'text', text: 'Be brief.' }])
+      const refused = await stage.chat({ ...body, model: 'claude', logprobs: true })
+      expect([refused.status, refused.json.error.message]).toEqual([400, expect.stringContaining("'logprobs'")])
+      expect(stage.one.requests).toHaveLength(2)
+      await stage.audit()
+    })
   },
   { config: messagesConfig },
 )

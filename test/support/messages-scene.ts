@@ -36,6 +36,14 @@ export const messagesConfig = (one: TestUpstream, two: TestUpstream) => ({
       models: [model('gpt-5-chat'), model('claude-then-chat')],
     },
     {
+      id: 'claude-uncached',
+      protocol: 'anthropic',
+      base_url: one.base_url,
+      api_key: 'sk-ant-one',
+      cache_breakpoints: false,
+      models: [model('claude-uncached')],
+    },
+    {
       id: 'vllm',
       base_url: two.base_url,
       api_key: 'sk-vllm',

@@ -4,9 +4,14 @@ import type { MessageUsage } from '../../messages/message-usage.ts'
 export type Block =
   | { type: 'text'; text: string; cache_control?: unknown }
   | { type: 'image'; source: ImageSource; cache_control?: unknown }
-  | { type: 'document'; source: { type: 'base64'; media_type: string; data: string }; title?: string }
-  | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown> }
-  | { type: 'tool_result'; tool_use_id: string; content: Block[] }
+  | {
+      type: 'document'
+      source: { type: 'base64'; media_type: string; data: string }
+      title?: string
+      cache_control?: unknown
+    }
+  | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown>; cache_control?: unknown }
+  | { type: 'tool_result'; tool_use_id: string; content: Block[]; cache_control?: unknown }
 
 export type ImageSource = { type: 'base64'; media_type: string; data: string } | { type: 'url'; url: string }
 

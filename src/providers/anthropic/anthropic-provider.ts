@@ -12,6 +12,7 @@ import type { Message } from './anthropic-messages.ts'
 import { toMessages } from './anthropic-request.ts'
 import { toChatCompletion, toChatError } from './anthropic-response.ts'
 import { ChunkStream } from './anthropic-stream.ts'
+import { withBreakpoints } from './cache-breakpoints.ts'
 import { messagesRequest } from './messages-request.ts'
 
 const VERSION = '2023-06-01'
@@ -22,6 +23,8 @@ export interface AnthropicOptions {
   upstream: Upstream
   /** What a call gets that sets no limit of its own: the protocol demands one. */
   max_tokens?: number
+  /** Whether chat gets cache breakpoints, which its clients do not set. */
+  cache_breakpoints?: boolean | undefined
   clock?: Clock
 }
 
@@ -33,7 +36,7 @@ export interface AnthropicProvider extends Provider {
 const MAX_TOKENS = 8_192
 
 export function anthropic(options: AnthropicOptions): AnthropicProvider {
-  const { api_key, upstream, max_tokens = MAX_TOKENS, clock = systemClock } = options
+  const { api_key, upstream, max_tokens = MAX_TOKENS, cache_breakpoints = true, clock = systemClock } = options
   const credential = {
     ...(api_key && { 'x-api-key': api_key }),
     'accept-encoding': 'identity',
@@ -54,13 +57,17 @@ export function anthropic(options: AnthropicOptions): AnthropicProvider {
       if (translated.kind === 'refused')
         return jsonAnswer(400, errorBody(translated.message, 'invalid_request_error'), signal)
       const headers = { ...contentHeaders(call.stream), ...call.headers, ...identity }
-      const body = await jsonBytes(translated.body, call.body.length)
+      const messages = cache_breakpoints ? withBreakpoints(translated.body) : translated.body
+      const body = await jsonBytes(messages, call.body.length)
       const request = { method: 'POST', path: '/messages', headers, body, timeouts: call.timeouts } as const
       const answer = await upstream.send(request, signal)
       const created = Math.floor(clock.now() / 1_000)
-      return answer.content_type.includes('event-stream') && answer.status === 200
-        ? streamed(answer, new ChunkStream(created, translated.wants_usage))
-        : plain(answer, created)
+      const { left_out, wants_usage } = translated
+      const is_stream = answer.content_type.includes('event-stream') && answer.status === 200
+      return {
+        left_out,
+        ...(is_stream ? streamed(answer, new ChunkStream(created, wants_usage)) : plain(answer, created)),
+      }
     },
 
     async listModels(signal) {

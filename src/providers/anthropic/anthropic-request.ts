@@ -1,42 +1,104 @@
-// From a chat completion request to a Messages request. What Messages has no word for is left out where that only costs
-// quality (response_format, seed, penalties, logprobs), and refused where the answer would be another one.
+// From a chat completion request to a Messages request. What Messages has no word for is refused where the answer would
+// be another one, and told where only its quality hangs on it (anthropic-fields.ts): nothing is dropped in silence.
+import { CHAT_FIELDS } from './anthropic-fields.ts'
 import { toTurns, Untranslatable } from './anthropic-turns.ts'
 
 type Chat = Readonly<Record<string, unknown>>
 
 export type Translated =
-  | { kind: 'request'; body: Record<string, unknown>; wants_usage: boolean }
+  | { kind: 'request'; body: Record<string, unknown>; wants_usage: boolean; left_out: readonly string[] }
   | { kind: 'refused'; message: string }
 
 export function toMessages(chat: Chat, default_max_tokens: number): Translated {
+  const left_out = new Set<string>()
   try {
-    return { kind: 'request', body: bodyOf(chat, default_max_tokens), wants_usage: wantsUsage(chat.stream_options) }
+    const body = bodyOf(chat, default_max_tokens, left_out)
+    return { kind: 'request', body, wants_usage: wantsUsage(chat.stream_options), left_out: [...left_out] }
   } catch (error) {
     if (error instanceof Untranslatable) return { kind: 'refused', message: error.message }
     throw error
   }
 }
 
-function bodyOf(chat: Chat, default_max_tokens: number): Record<string, unknown> {
-  const { model, max_completion_tokens, max_tokens, temperature, top_p, top_k, thinking, stream } = chat
+function bodyOf(chat: Chat, default_max_tokens: number, left_out: Set<string>): Record<string, unknown> {
+  const { model, max_completion_tokens, max_tokens, temperature, top_p, top_k, cache_control, stream } = chat
+  const others = othersIn(chat, left_out)
   if (typeof chat.n === 'number' && chat.n !== 1) throw new Untranslatable("'n' must be 1 for this model.")
-  const { system, turns } = toTurns(chat.messages)
+  if (typeof temperature === 'number' && temperature > 1)
+    throw new Untranslatable("'temperature' must be at most 1 for this model.")
+  const { system, turns } = toTurns(chat.messages, left_out)
   const tools = toTools(chat.tools)
-  return withoutAbsent({
+  const said = withoutAbsent({
     model,
     max_tokens: max_completion_tokens ?? max_tokens ?? default_max_tokens,
     system: system.length > 0 ? system : undefined,
     messages: turns,
     stop_sequences: stopSequences(chat.stop),
-    temperature: typeof temperature === 'number' ? Math.min(temperature, 1) : undefined, // its scale ends there
+    temperature,
     top_p,
     top_k,
-    thinking,
-    metadata: typeof chat.user === 'string' ? { user_id: chat.user } : undefined,
+    cache_control,
+    thinking: chat.thinking ?? (chat.reasoning_effort === 'none' ? { type: 'disabled' } : undefined),
+    output_config: outputConfig(chat),
+    service_tier: serviceTier(chat.service_tier),
+    metadata: userId(chat),
     tools,
     tool_choice: tools && toolChoice(chat.tool_choice, chat.parallel_tool_calls),
     stream: stream === true ? true : undefined,
   })
+  return { ...others, ...said }
+}
+
+/** Refuses what cannot be said, and gives what is not known here, which goes along. */
+function othersIn(chat: Chat, left_out: Set<string>): Chat {
+  const others: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(chat)) {
+    if (value === undefined || value === null) continue
+    const field = CHAT_FIELDS[name]
+    if (!field) others[name] = value
+    else if (field.idle?.(value)) continue
+    else if (field.fate === 'refused')
+      throw new Untranslatable(`'${name}' cannot be used with this model. ${field.how}`)
+    else if (field.fate === 'left out, and told') left_out.add(name)
+  }
+  return others
+}
+
+const EFFORTS: Readonly<Record<string, string>> = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'xhigh',
+  max: 'max',
+}
+
+function outputConfig({ reasoning_effort, response_format, output_config }: Chat): unknown {
+  const effort = typeof reasoning_effort === 'string' ? EFFORTS[reasoning_effort] : undefined
+  if (reasoning_effort !== undefined && reasoning_effort !== null && reasoning_effort !== 'none' && !effort)
+    throw new Untranslatable("'reasoning_effort' must be none, minimal, low, medium, high, xhigh or max.")
+  const format = outputFormat(response_format)
+  if (!effort && !format) return output_config
+  return { ...(output_config as object | undefined), ...(effort && { effort }), ...(format && { format }) }
+}
+
+function outputFormat(response_format: unknown): object | undefined {
+  const { type, json_schema } = (response_format ?? {}) as { type?: unknown; json_schema?: { schema?: unknown } }
+  if (response_format === undefined || response_format === null || type === 'text') return undefined
+  if (type === 'json_schema' && typeof json_schema?.schema === 'object')
+    return { type: 'json_schema', schema: json_schema.schema }
+  throw new Untranslatable("'response_format' must be text, or json_schema with a schema, for this model.")
+}
+
+function serviceTier(tier: unknown): string | undefined {
+  if (tier === undefined || tier === null || tier === 'auto') return undefined // which it is anyway
+  if (tier === 'default' || tier === 'standard_only') return 'standard_only'
+  throw new Untranslatable("'service_tier' must be auto or default for this model.")
+}
+
+function userId({ user, safety_identifier }: Chat): object | undefined {
+  const user_id = [user, safety_identifier].find((one) => typeof one === 'string')
+  return user_id === undefined ? undefined : { user_id }
 }
 
 /** JSON knows no `undefined`, and null means "not given" in the one protocol and nothing in the other. */
@@ -53,7 +115,7 @@ function stopSequences(stop: unknown): string[] | undefined {
 
 interface FunctionTool {
   type?: unknown
-  function?: { name?: unknown; description?: unknown; parameters?: unknown }
+  function?: { name?: unknown; description?: unknown; parameters?: unknown; strict?: unknown }
   cache_control?: unknown
 }
 
@@ -64,9 +126,10 @@ function toTools(tools: unknown): unknown[] | undefined {
   if (!Array.isArray(tools) || tools.length === 0) return undefined
   return tools.map((tool: FunctionTool | null) => {
     if (tool?.type !== 'function' || !tool.function) throw new Untranslatable("'tools' must be functions.")
-    const { name, description, parameters } = tool.function
+    const { name, description, parameters, strict } = tool.function
     const input_schema = { ...NO_PARAMETERS, ...(parameters as object | null | undefined) }
-    return withoutAbsent({ name, description, input_schema, cache_control: tool.cache_control })
+    const is_strict = strict === true ? true : undefined // false is what it is anyway
+    return withoutAbsent({ name, description, input_schema, strict: is_strict, cache_control: tool.cache_control })
   })
 }
 

@@ -2,6 +2,7 @@
 // together.
 import { BUDGETS } from '../../core/foreign.ts'
 import { partsIn } from '../../core/json-survey.ts'
+import { CHAT_MESSAGE_FIELDS } from './anthropic-fields.ts'
 import type { Block, ImageSource, Turn } from './anthropic-messages.ts'
 
 /** The request asks for something that cannot be said in the Messages protocol. The text is for the caller. */
@@ -17,18 +18,29 @@ interface ChatMessage {
   tool_call_id?: unknown
 }
 
-export function toTurns(messages: unknown): { system: Block[]; turns: Turn[] } {
+/** Names of what the upstream is not told of are added to `left_out`. */
+export function toTurns(messages: unknown, left_out: Set<string>): { system: Block[]; turns: Turn[] } {
   if (!Array.isArray(messages)) throw new Untranslatable("'messages' must be an array.")
   const system: Block[] = []
   const turns: Turn[] = []
   const budget = { parts: ARGUMENT_PARTS_MAX }
   for (const [index, message] of (messages as (ChatMessage | null)[]).entries()) {
     const at = `messages[${index}]`
+    checkFields(message ?? {}, at, left_out)
     if (message?.role === 'system' || message?.role === 'developer')
       for (const block of blocksOf(message.content, at)) system.push(block)
     else addTurn(turns, turnOf(message ?? {}, at, budget))
   }
   return { system, turns }
+}
+
+function checkFields(message: object, at: string, left_out: Set<string>): void {
+  for (const [name, value] of Object.entries(message)) {
+    if (value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)) continue
+    const { fate = 'left out, and told', how = '' } = CHAT_MESSAGE_FIELDS[name] ?? {}
+    if (fate === 'refused') throw new Untranslatable(`'${at}.${name}' cannot be used with this model. ${how}`)
+    if (fate === 'left out, and told') left_out.add(`messages[].${name}`)
+  }
 }
 
 /** Roles must alternate there; and a turn without content, which chat allows, would be refused. */
