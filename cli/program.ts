@@ -2,6 +2,8 @@
 import { Command, type OutputConfiguration } from 'commander'
 import { version } from '../src/start/version.ts'
 import { addAlias } from './commands/aliases.ts'
+import { addArtifact } from './commands/artifacts.ts'
+import { addBundle } from './commands/bundles.ts'
 import { addCluster } from './commands/clusters.ts'
 import { addCredential } from './commands/credentials.ts'
 import { addConfig } from './commands/file-check.ts'
@@ -16,8 +18,8 @@ import { addUpkeep } from './commands/upkeep.ts'
 import { addUsage } from './commands/usage.ts'
 import { EXIT_CODES } from './failure.ts'
 
-const SETTINGS = `Settings of key, alias, credential, limits, usage, cluster, plan and project cap, which
-speak to a service:
+const SETTINGS = `Settings of key, alias, credential, limits, usage, cluster, plan, artifact, bundle and project cap,
+which speak to a service:
   SWITCHYARD_URL  where it is (default: http://127.0.0.1:8080)
   SWITCHYARD_KEY  an API key of the project
 The other commands, and key create --project, work on the store by the settings of the server: SWITCHYARD_DATA_DIR,
@@ -25,7 +27,7 @@ DATABASE_URL and the like.`
 
 const COMMANDS = [
   ...[addServe, addOwnerLink, addProject, addKey, addAlias, addCredential, addLimits, addUsage, addCluster, addPlan],
-  ...[addOperator, addConfig, addUpkeep],
+  ...[addArtifact, addBundle, addOperator, addConfig, addUpkeep],
 ]
 
 /** `complain` is told of wrong usage, in one line; parsing then rejects with a CommanderError. */

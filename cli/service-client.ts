@@ -8,6 +8,7 @@ import { visible } from './table.ts'
 
 const TRIES_MAX = 3
 const TRY_MS = 15_000
+const LONG_MS = 10 * 60_000
 const BACKOFF_MS = 250
 const RETRY_AFTER_MAX_S = 60 // longer than anybody watches a command
 const AGAIN = [429, 502, 503, 504] // and 409, where our own first try is what is still running
@@ -24,9 +25,9 @@ export type Client = ReturnType<typeof clientFrom>
 export function clientFrom(env: NodeJS.ProcessEnv, pause: (ms: number) => Promise<unknown> = sleep) {
   const target = targetFrom(env)
 
-  async function call<Body>(method: string, path: string, payload?: string): Promise<Answer<Body>> {
-    const text = await textOf({ method, path, payload, accept: undefined, idempotency_key: randomUUID() })
-    return { body: bodyOf<Body>(text, target), text }
+  async function call<Body>(method: string, path: string, payload?: string | FormData, within_ms = TRY_MS) {
+    const text = await textOf({ method, path, payload, within_ms, accept: undefined, idempotency_key: randomUUID() })
+    return { body: bodyOf<Body>(text, target), text } satisfies Answer<Body>
   }
 
   async function textOf(request: Request): Promise<string> {
@@ -48,10 +49,13 @@ export function clientFrom(env: NodeJS.ProcessEnv, pause: (ms: number) => Promis
     get: <Body>(path: string) => call<Body>('GET', path),
     /** In another form than JSON. */
     getText: (path: string, accept: string) =>
-      textOf({ method: 'GET', path, payload: undefined, accept, idempotency_key: randomUUID() }),
+      textOf({ method: 'GET', path, payload: undefined, within_ms: TRY_MS, accept, idempotency_key: randomUUID() }),
     delete: <Body>(path: string) => call<Body>('DELETE', path),
     post: <Body>(path: string, body: unknown) => call<Body>('POST', path, JSON.stringify(body)),
     patch: <Body>(path: string, body: unknown) => call<Body>('PATCH', path, JSON.stringify(body)),
+    postForm: <Body>(path: string, form: FormData) => call<Body>('POST', path, form, LONG_MS),
+    /** For what the service does in several calls of its own. */
+    postLong: <Body>(path: string, body: unknown) => call<Body>('POST', path, JSON.stringify(body), LONG_MS),
     /** For a body that is sent exactly as somebody wrote it. */
     postText: <Body>(path: string, payload: string) => call<Body>('POST', path, payload),
   }
@@ -76,7 +80,9 @@ function targetFrom(env: NodeJS.ProcessEnv): Target {
 interface Request {
   method: string
   path: string
-  payload: string | undefined
+  /** A form says itself what it is. */
+  payload: string | FormData | undefined
+  within_ms: number
   accept: string | undefined
   idempotency_key: string
 }
@@ -87,19 +93,19 @@ type Outcome =
   | { kind: 'failed'; failure: Failure; status?: number; wait_s?: number }
 
 async function attempt({ base, key }: Target, request: Request): Promise<Outcome> {
-  const { method, path, payload, accept, idempotency_key } = request
+  const { method, path, payload, within_ms, accept, idempotency_key } = request
   try {
     const response = await fetch(base + path, {
       method,
       headers: {
         authorization: `Bearer ${key}`,
         ...(accept !== undefined && { accept }),
-        ...(payload !== undefined && { 'content-type': 'application/json' }),
+        ...(typeof payload === 'string' && { 'content-type': 'application/json' }),
         ...(method === 'POST' && { 'agent-idempotency-key': idempotency_key }),
       },
       ...(payload !== undefined && { body: payload }),
       redirect: 'manual', // a key is for the service it was given for
-      signal: AbortSignal.timeout(TRY_MS),
+      signal: AbortSignal.timeout(within_ms),
     })
     const text = await response.text()
     return response.ok ? { kind: 'answered', text } : refused(base, response, text)

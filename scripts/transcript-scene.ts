@@ -16,6 +16,10 @@ export interface Curl {
   key?: string
   headers?: readonly string[]
   body?: object
+  /** Parts of a form, as curl takes them; a file lies in the folder of the scene. */
+  form?: readonly string[]
+  /** Without the head of the answer, where its length differs from run to run. */
+  quiet?: boolean
 }
 
 export type TranscriptScene = Awaited<ReturnType<typeof openTranscriptScene>>
@@ -30,8 +34,11 @@ const PRICE = 'input_usd_per_million: 0.15, cached_input_usd_per_million: 0.075,
 
 export async function openTranscriptScene() {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-transcripts-'))
+  let read = 0 // how often the prefix of the reader was sent
   const upstream = await startUpstream(({ body, path }) => {
     if (path.startsWith('/broken')) return { status: 500, body: '{}' }
+    if (body?.model === 'reader')
+      return { text: 'Within two days.', usage: { input: 120, output: 6, cached: read++ === 0 ? 0 : 96 } }
     return body?.model === 'slow'
       ? { instead: 'silence' }
       : { text: 'Hello!', chunks: 2, usage: { input: 120, output: 60, cached: 40 } }
@@ -57,6 +64,10 @@ export async function openTranscriptScene() {
 
   return {
     upstream,
+    file(name: string, contents: string): string {
+      writeFileSync(join(folder, name), contents)
+      return join(folder, name)
+    },
     first: await firstStart(folder, (server) => running.push(server)),
     placeholder: await start('placeholder', ''),
     live: await start('live', providersAt(upstream.origin)),
@@ -74,7 +85,7 @@ function providersAt(origin: string): string {
       .map((model) => `{ id: ${model}, ${PRICE}, max_output_tokens: 1000 }`)
       .join(', ')}] }`
   return `providers:
-${provider('openai', '', 'gpt-4o-mini', 'slow')}
+${provider('openai', '', 'gpt-4o-mini', 'slow', 'reader')}
 ${provider('primary', '/broken', 'twice-served')}
 ${provider('backup', '', 'twice-served')}
 ${provider('mistral', '', 'mistral-small')}
@@ -97,6 +108,7 @@ function site(origin: string, token: string) {
 
   return {
     origin,
+    token,
     post,
     /** A key of its own, under this name in the transcript. */
     async newKey(name: string) {
@@ -105,13 +117,14 @@ function site(origin: string, token: string) {
       return made
     },
     /** The command as one would type it, and what curl printed. */
-    async curl({ path, key = 'KEY', headers = [], body }: Curl): Promise<string> {
+    async curl({ path, key = 'KEY', headers = [], body, form = [], quiet = false }: Curl): Promise<string> {
       const json = body && JSON.stringify(body)
       const shown = [
-        `curl -i ${SHOWN_ORIGIN}${path}`,
+        `curl ${quiet ? '-s' : '-i'} ${quoted(`${SHOWN_ORIGIN}${path}`)}`,
         `-H "Authorization: Bearer $${key}"`,
         ...headers.map((header) => `-H '${header}'`),
         ...(json ? [`-H 'Content-Type: application/json'`, `-d '${json}'`] : []),
+        ...form.map((part) => `-F '${part.replace(/@[^;]*\//, '@')}'`),
       ]
       const all = [
         `Authorization: Bearer ${keys[key]}`,
@@ -119,13 +132,16 @@ function site(origin: string, token: string) {
         ...(json ? ['Content-Type: application/json'] : []),
       ]
       const args = [
-        '-isS',
+        quiet ? '-sS' : '-isS',
         `${origin}${path}`,
         ...all.flatMap((header) => ['-H', header]),
         ...(json ? ['-d', json] : []),
+        ...form.flatMap((part) => ['-F', part]),
       ]
       const printed = await run('curl', args)
       return `$ ${shown.join(' \\\n    ')}\n${printed.replaceAll('\r', '').replace(/\n*$/, '\n')}`
     },
   }
 }
+
+const quoted = (url: string) => (url.includes('&') ? `'${url}'` : url)

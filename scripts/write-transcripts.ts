@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { FIRST_MINUTES } from './first-minutes.ts'
+import { SHARED_PREFIX } from './shared-prefix.ts'
 import { openTranscriptScene, type Section, type Site } from './transcript-scene.ts'
 
 export const TRANSCRIPTS_FILE = fileURLToPath(new URL('../docs/TRANSCRIPTS.md', import.meta.url))
@@ -81,6 +82,7 @@ const SECTIONS: readonly Section[] = [
       return live.curl({ path: CHAT, headers, body: { model: 'fast', messages } })
     },
   },
+  SHARED_PREFIX,
   {
     title: 'A retry with the same key',
     says: 'The first call executes. The second is the first answer again, byte for byte, and costs nothing more.',
@@ -157,7 +159,7 @@ export async function transcriptsText(): Promise<string> {
 /** What differs from run to run, replaced. */
 const steady = (text: string) =>
   text
-    .replace(/\b(trc|req|key|usr|alr|pcr|sub|byc|prj|chatcmpl)([_-])[0-9A-Za-z]{12,}/g, '$1$2…')
+    .replace(/\b(trc|req|key|usr|alr|pcr|sub|byc|prj|art|bnd|chatcmpl)([_-])[0-9A-Za-z]{12,}/g, '$1$2…')
     .replace(/^date: .*$/gim, 'date: <date>')
     .replace(/^retry-after: \d+$/gim, 'retry-after: <seconds>')
     .replace(/^(x-ratelimit-reset-\w+: ).*$/gim, '$1<time>')

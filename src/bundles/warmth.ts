@@ -1,6 +1,6 @@
 // What was observed of a bundle, target by target: when it was last sent there, and how much of that prompt the target
 // said it had cached. Nothing is claimed: a cache may have dropped it since.
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { orNull, time } from '../core/shapes.ts'
 
 /** How many calls are looked at. */
@@ -29,6 +29,7 @@ export const BundleWarmth = Type.Object(
   },
   { title: 'BundleWarmth' },
 )
+export type BundleWarmth = Static<typeof BundleWarmth>
 
 export interface Observed {
   created_at: string

@@ -9,7 +9,7 @@ import { newTraceId, randomBase62 } from '../core/ids.ts'
 import { jsonOrNone } from '../core/json-bytes.ts'
 import { USD_MAX } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
-import { Label, orNull } from '../core/shapes.ts'
+import { Label } from '../core/shapes.ts'
 import { usdMicros } from '../core/spending-limit.ts'
 import { found, type Routes } from '../http/routes.ts'
 import { unknownModel } from '../keys/key-terms.ts'
@@ -18,6 +18,7 @@ import type { Target } from '../routing/target.ts'
 import { ONLY_HEADER, type OnlyCalls } from './only-target.ts'
 import type { Generations } from './running.ts'
 import { chatLimitName } from './upstream-request.ts'
+import { BundleWarmed } from './warmed.ts'
 
 const TARGETS_MAX = 16
 
@@ -40,34 +41,7 @@ const Warming = Type.Object(
   { title: 'NewWarming' },
 )
 
-const Warmed = Type.Object(
-  {
-    object: Type.Literal('bundle.warmed'),
-    bundle_id: Type.String(),
-    model: Type.String(),
-    charged_micros: Type.Integer(),
-    targets: Type.Array(
-      Type.Object({
-        target: Type.String(),
-        provider: Type.String(),
-        model: Type.String(),
-        cluster_id: orNull(Type.String()),
-        status: Type.Enum(['warmed', 'skipped', 'failed'], {
-          description: '`skipped`: what it could cost was more than was left of `max_cost_usd`.',
-        }),
-        reason: orNull(Type.String()),
-        trace_id: orNull(Type.String()),
-        ttft_ms: orNull(Type.Integer()),
-        input_tokens: Type.Integer(),
-        cached_tokens: Type.Integer(),
-        written_tokens: Type.Integer(),
-        charged_micros: Type.Integer(),
-      }),
-    ),
-  },
-  { title: 'BundleWarmed' },
-)
-type WarmedTarget = Static<typeof Warmed>['targets'][number]
+type WarmedTarget = BundleWarmed['targets'][number]
 
 interface Needs {
   path: Generations
@@ -99,7 +73,7 @@ export const warmRoutes: Routes<Needs> = async (app, { path, clock, only, usageO
           'cost more than is left of `max_cost_usd`.',
         params: Params,
         body: Warming,
-        response: { 200: Warmed },
+        response: { 200: BundleWarmed },
       },
     },
     async (request) => {
