@@ -67,7 +67,7 @@ export function ownerLink(
 ): Promise<PrintedLink> {
   return onStore(config, clock, (db, now) =>
     db.transaction(async (tx) => {
-      const { id: project_id, name: project_name } = project ? await projectNamed(tx, project) : await oldest(tx)
+      const { id: project_id, name: project_name } = project ? await projectNamed(tx, project) : await operators(tx)
       const links = ownerLinkStore(tx)
       const [owner] = await links.ownersOf(project_id)
       if (owner !== undefined)
@@ -108,8 +108,10 @@ const SHOWN_MAX = 10
 const ids = (found: readonly Named[]) =>
   [...found.slice(0, SHOWN_MAX).map(({ id }) => id), ...(found.length > SHOWN_MAX ? ['…'] : [])].join(', ')
 
-async function oldest(db: Db): Promise<Named> {
-  const [first] = await db.rows<Named>(sql`SELECT id, name FROM project ORDER BY sequence LIMIT 1`)
+/** R79: the operator's, which the first start made. */
+async function operators(db: Db): Promise<Named> {
+  const [first] = await db.rows<Named>(sql`
+    SELECT p.id, p.name FROM setting s JOIN project p ON p.id = s.value WHERE s.name = 'operator_project'`)
   if (!first) throw new OperationError('There is no project yet: the first `switchyard serve` makes one.')
   return first
 }

@@ -15,6 +15,7 @@ import { openStore } from '../start/open-store.ts'
 import { lockFolder } from '../storage/data-folder.ts'
 import { sql } from '../storage/db.ts'
 import { adoptSecret, createProject } from './operate.ts'
+import { ownerLink } from './operate-projects.ts'
 
 const ADA = { name: 'home', owner_email: 'ada@example.com', verified: true }
 const OTHER_SECRET = 'another secret, also with 32 characters'
@@ -45,6 +46,17 @@ describe(ENGINE, () => {
     })
     expect(owner).toEqual({ id: project.owner_id, email: 'ada@example.com', verified_at: project.created_at })
     await db.close()
+  })
+
+  test("R79 owner-link without a project is the operator's, though a clock that was set back made an older one", async () => {
+    const config = await newSettings()
+    const first = await createProject(config, { ...ADA, name: 'first' })
+    const other = await createProject(config, { ...ADA, name: 'other' })
+    const { db } = await openStore(config, systemClock)
+    await db.rows(sql`UPDATE project SET sequence = 1 WHERE id = ${other.project.id}`)
+    await db.close()
+    const printed = await ownerLink(config, { base: 'https://switchyard.example' })
+    expect([printed.project_id, printed.project_name]).toEqual([first.project.id, 'first'])
   })
 
   test('§4.1 an owner who was verified before stays verified', async () => {
