@@ -37,6 +37,11 @@ test('house: the tree that the violations are planted in is tidy', () => {
 const PLANTED: [string, Record<string, string>, RegExp][] = [
   ['a file of 301 lines', key(lines(298, '// x')), /^src\/keys\/key\.ts: 301 lines/],
   ['a function of 61 lines', key(`function long() {\n${lines(59, '  x()')}\n}`), /key\.ts:4: a function of 61 lines/],
+  [
+    'a factory of 201 lines',
+    key(`function store() {\n${lines(197, '  x()')}\n  return {\n  }\n}`),
+    /key\.ts:4: a factory of 201 lines/,
+  ],
   ['a line of 121 characters', key(`// ${'x'.repeat(118)}`), /key\.ts:4: a line of 121/],
   ['five parameters', key('function f(a: A, b: B, c: C, d: D, e: E) {}'), /f takes 5 parameters/],
   ['no word about what lives there', { 'src/plans/plan.ts': 'export const x = 1\n' }, /plan\.ts: the first line/],
