@@ -1,10 +1,11 @@
 // What an assistant said, out of the bytes that carried it: the response that is stored, and the output of a session's
 // turn, where contents are kept at all. Read in steps (R77); what cannot be read says nothing.
+
+import { EventReader } from '../core/event-reader.ts'
 import { BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { nextTurn } from '../core/turns.ts'
 import { MessageJoin } from '../messages/message-join.ts'
 import type { CallKind } from '../providers/provider.ts'
-import { EventReader } from '../providers/sse.ts'
 import { isObject, type Json } from '../responses/response-request.ts'
 
 export async function assistantOutput(kind: CallKind, streamed: boolean, body: Buffer): Promise<unknown> {

@@ -1,6 +1,6 @@
 // The chunks of a chat stream, out of bytes that may be cut anywhere.
+import { EndlessEvent, EventReader, type ServerSentEvent } from '../core/event-reader.ts'
 import { AT_ONCE_BYTES, BUDGETS, jsonWithin } from '../core/foreign.ts'
-import { GatheredParts } from '../core/gathered-parts.ts'
 import { jsonOrNone } from '../core/json-bytes.ts'
 import { isObject, type Json } from './response-request.ts'
 
@@ -12,8 +12,6 @@ export type ChatChunk =
   /** The upstream's own error, or something that is no chunk at all. */
   | { kind: 'error'; error: { message: string; code?: string } }
 
-const LF = 0x0a
-
 export interface LargeChunk {
   kind: 'large'
   payload: string
@@ -21,62 +19,27 @@ export interface LargeChunk {
 }
 
 export function chatChunks() {
-  const line = new GatheredParts() // one whose end has not come yet
-  let data: string[] = []
-  let data_length = 0
-  let event = ''
-
-  function takeLine(text: string): ChatChunk | undefined {
-    if (text === '') return endEvent()
-    const colon = text.indexOf(':')
-    const field = colon === -1 ? text : text.slice(0, colon)
-    const value = colon === -1 ? '' : text.slice(colon + 1).replace(/^ /, '')
-    if (field === 'data') {
-      data.push(value)
-      data_length += text.length + 1
-    } else if (field === 'event') event = value
-    return undefined
-  }
-
-  function endEvent(): ChatChunk | undefined {
-    const [payload, name] = [data.join('\n'), event]
-    data = []
-    data_length = 0
-    event = ''
-    return payload === '' ? undefined : read(payload, name)
-  }
-
-  function cutLine(end: Buffer): string {
-    const bytes = line.bytes === 0 ? end : Buffer.concat([...line.take(), end])
-    return bytes.toString().replace(/\r$/, '')
-  }
-
+  const reader = new EventReader()
   return {
     push(part: Buffer): ChatChunk[] {
-      const found: ChatChunk[] = []
-      let from = 0
-      for (let to = part.indexOf(LF); to !== -1; to = part.indexOf(LF, from)) {
-        const chunk = takeLine(cutLine(part.subarray(from, to)))
-        if (chunk) found.push(chunk)
-        from = to + 1
+      try {
+        return reader.read(part).flatMap(read)
+      } catch (error) {
+        if (!(error instanceof EndlessEvent)) throw error
+        return [notAChunk(error.message)]
       }
-      if (from < part.length) line.add(part.subarray(from))
-      if (line.bytes + data_length > BUDGETS.event.bytes) found.push(notAChunk('an event without end'))
-      return found
     },
 
     /** What came last, where the upstream ended without a blank line. */
-    end(): ChatChunk[] {
-      const chunk = takeLine(cutLine(Buffer.alloc(0))) ?? endEvent()
-      return chunk ? [chunk] : []
-    },
+    end: (): ChatChunk[] => reader.end().flatMap(read),
   }
 }
 
-function read(payload: string, event: string): ChatChunk {
-  if (payload.length > AT_ONCE_BYTES) return { kind: 'large', payload, event }
-  if (payload.trim() === '[DONE]') return { kind: 'done' }
-  return chunkOf(jsonOrNone(payload), event)
+function read({ data: payload, event }: ServerSentEvent): ChatChunk[] {
+  if (payload === '') return []
+  if (payload.length > AT_ONCE_BYTES) return [{ kind: 'large', payload, event }]
+  if (payload.trim() === '[DONE]') return [{ kind: 'done' }]
+  return [chunkOf(jsonOrNone(payload), event)]
 }
 
 export async function readLarge({ payload, event }: LargeChunk): Promise<Exclude<ChatChunk, LargeChunk>> {

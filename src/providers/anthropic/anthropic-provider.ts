@@ -1,6 +1,7 @@
 // Anthropic's own protocol behind the same port: chat goes out as Messages, and comes back as chat; Messages go out and
 // come back as they are (R81).
 import { type Clock, systemClock } from '../../core/clock.ts'
+import { EndlessEvent } from '../../core/event-reader.ts'
 import { BeyondBudget, BUDGETS, jsonWithin, smallJsonOrNone } from '../../core/foreign.ts'
 import { jsonBytes } from '../../core/json-writing.ts'
 import { upTo } from '../first-bytes.ts'
@@ -111,6 +112,7 @@ function orReset<T>(work: () => T): T {
 
 function failed(error: unknown): never {
   if (error instanceof UpstreamError) throw error
+  if (error instanceof EndlessEvent) throw new UpstreamError('too_large', error)
   throw new UpstreamError(error instanceof BeyondBudget ? 'too_many_parts' : 'reset', error)
 }
 

@@ -1,8 +1,9 @@
 // From a Messages event stream to chat completion chunks: role first, then text and tool-call fragments as they come,
 // the reason it ended, the usage where it was asked for, and [DONE].
+
+import { EventReader, type ServerSentEvent } from '../../core/event-reader.ts'
 import { AT_ONCE_BYTES, BUDGETS, jsonWithin } from '../../core/foreign.ts'
 import { type MessageUsage, mergeUsage } from '../../messages/message-usage.ts'
-import { EventReader, type ServerSentEvent } from '../sse.ts'
 import { chatId, chatUsage, finishReason, type MessageEvent } from './anthropic-messages.ts'
 import { toChatError } from './anthropic-response.ts'
 

@@ -1,10 +1,12 @@
-// Server-sent events out of bytes that may be cut anywhere, in the middle of a character too.
-import { BUDGETS } from '../core/foreign.ts'
-import { GatheredParts } from '../core/gathered-parts.ts'
-import { UpstreamError } from './provider.ts'
+// Server-sent events out of bytes that may be cut anywhere, in the middle of a character too. Whoever reads what an
+// upstream streams reads it here; what only passes through goes on as bytes (answers/sse-frames.ts).
+import { BeyondBudget, BUDGETS } from './foreign.ts'
+import { GatheredParts } from './gathered-parts.ts'
 
 const LF = 10
 const CR = 13
+
+export class EndlessEvent extends BeyondBudget {}
 
 export interface ServerSentEvent {
   event: string
@@ -18,26 +20,33 @@ export class EventReader {
   #data_bytes = 0
   #skips_line_feed = false
 
-  /** The events that are complete with these bytes. */
+  /** The events that are complete with these bytes. Throws EndlessEvent where one has no end. */
   read(bytes: Buffer): ServerSentEvent[] {
     const events: ServerSentEvent[] = []
-    let start = 0
-    for (let at = 0; at < bytes.length; at++) {
-      const byte = bytes[at]
-      if (byte !== LF && byte !== CR) {
-        this.#skips_line_feed = false
-        continue
+    let start = this.#skips_line_feed && bytes[0] === LF ? 1 : 0 // the second half of a line end
+    if (bytes.length > 0) this.#skips_line_feed = false
+    let lf = bytes.indexOf(LF, start)
+    let cr = bytes.indexOf(CR, start)
+    while (lf !== -1 || cr !== -1) {
+      const end = cr === -1 || (lf !== -1 && lf < cr) ? lf : cr
+      this.#line(this.#take(bytes.subarray(start, end)), events)
+      start = end + 1
+      if (end === cr) {
+        if (bytes[start] === LF) start++
+        else this.#skips_line_feed = start === bytes.length
+        cr = bytes.indexOf(CR, start)
       }
-      if (byte === LF && this.#skips_line_feed) {
-        this.#skips_line_feed = false // the second half of a line end whose first half is done with
-        start = at + 1
-        continue
-      }
-      this.#line(this.#take(bytes.subarray(start, at)), events)
-      this.#skips_line_feed = byte === CR
-      start = at + 1
+      if (lf < start) lf = bytes.indexOf(LF, start)
     }
     if (start < bytes.length) this.#hold(bytes.subarray(start))
+    return events
+  }
+
+  /** What came last, where the stream ended without a blank line behind it. */
+  end(): ServerSentEvent[] {
+    const events: ServerSentEvent[] = []
+    if (this.#held.bytes > 0) this.#line(this.#take(Buffer.alloc(0)), events)
+    this.#line('', events)
     return events
   }
 
@@ -48,8 +57,7 @@ export class EventReader {
 
   /** Without it, an upstream could fill our memory. */
   #bound(more_bytes: number): void {
-    if (this.#data_bytes + more_bytes > BUDGETS.event.bytes)
-      throw new UpstreamError('too_large', new Error('an event without end'))
+    if (this.#data_bytes + more_bytes > BUDGETS.event.bytes) throw new EndlessEvent('an event without end')
   }
 
   #take(bytes: Buffer): string {

@@ -1,6 +1,6 @@
 // Server-sent events, wherever the bytes are cut.
 import { expect, test } from 'vitest'
-import { EventReader } from './sse.ts'
+import { EndlessEvent, EventReader } from './event-reader.ts'
 
 function read(pieces: readonly Buffer[]) {
   const reader = new EventReader()
@@ -53,7 +53,7 @@ test.each([
 test('T-86 a line without end is given up', () => {
   const reader = new EventReader()
   const piece = Buffer.alloc(1024 * 1024, 'x')
-  expect(() => Array.from({ length: 20 }, () => reader.read(piece))).toThrow('too_large')
+  expect(() => Array.from({ length: 20 }, () => reader.read(piece))).toThrow(EndlessEvent)
 })
 
 test.each([
@@ -64,5 +64,16 @@ test.each([
   const piece = Buffer.from(first)
   expect(() => {
     for (let n = 0; n < 300; n++) reader.read(piece)
-  }).toThrow('too_large')
+  }).toThrow(EndlessEvent)
+})
+
+test.each([
+  ['data: a', [['', 'a']]],
+  ['event: x\ndata: a\n', [['x', 'a']]],
+  ['data: a\n\n', []],
+  ['', []],
+])('R41 after %j, the end of the stream ends %j', (text, expected) => {
+  const reader = new EventReader()
+  reader.read(Buffer.from(text))
+  expect(reader.end().map(({ event, data }) => [event, data])).toEqual(expected)
 })
