@@ -54,9 +54,9 @@ const shorterFor = (call: Call, target: Target, available_micros: number) =>
   clampedTo(call, target, available_micros, call.caller.clamp_output)
 
 /** R43, R76: what nobody can price, nobody can hold for. */
-function refuseUnpriced(call: Call, { pricing, model }: Target): void {
+function refuseUnpriced(call: Call, { pricing, model, dialling }: Target): void {
   if (pricing.kind === 'fee') return
-  const field = pricing.kind === 'unpriced' ? undefined : pricedApart(call, pricing.price)
+  const field = pricing.kind === 'unpriced' ? undefined : pricedApart(call, pricing.price, dialling.responses_native)
   if (pricing.kind === 'tokens' && field === undefined) return
   const what = field === undefined ? `'model' ${model} has no price here` : `What '${field}' asks for has no price here`
   const how = field === undefined ? HOW_TO_PRICE : '.'

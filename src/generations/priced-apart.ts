@@ -2,6 +2,7 @@
 // the upstream runs, state of the upstream's own. Where a limit is to be kept, nobody can hold for them. Pure.
 import { pricedApartInMessages } from '../messages/message-pricing.ts'
 import type { Price } from '../models/price.ts'
+import { isHostedSearch } from '../responses/client-tools.ts'
 import type { Asked } from './call.ts'
 
 const USUAL_TIERS: readonly unknown[] = ['auto', 'default', 'standard_only']
@@ -9,10 +10,13 @@ const NEVER = ['web_search_options', 'search_parameters', 'plugins', 'audio', 'p
 /** A Responses request may continue what only the upstream knows, at any length. */
 const FOREIGN_STATE = ['conversation', 'prompt']
 /** Run by the client, so they cost what their tokens cost. */
-const CLIENT_TOOLS: readonly unknown[] = ['function', 'custom', 'local_shell', 'apply_patch']
+const CLIENT_TOOLS: readonly unknown[] = ['function', 'custom', 'namespace', 'local_shell', 'apply_patch']
 
-/** The first such field; undefined where the price tells all. */
-export function pricedApart({ kind, json, long_cache }: Asked, price: Price): string | undefined {
+/**
+ * The first such field; undefined where the price tells all. `is_native`: a Responses request goes on as it is; over
+ * chat hosted search is left out, and costs nothing.
+ */
+export function pricedApart({ kind, json, long_cache }: Asked, price: Price, is_native = true): string | undefined {
   const { service_tier, modalities, tools } = json
   if (isGiven(service_tier) && !USUAL_TIERS.includes(service_tier)) return 'service_tier'
   const given = (name: string) => isGiven(json[name])
@@ -21,15 +25,16 @@ export function pricedApart({ kind, json, long_cache }: Asked, price: Price): st
   if (Array.isArray(modalities) && modalities.some((one) => one !== 'text')) return 'modalities'
   if (long_cache && price.cache_write_1h === undefined) return 'cache_control.ttl'
   if (kind === 'messages') return pricedApartInMessages(json, price)
-  return Array.isArray(tools) ? hostedTool(tools) : undefined
+  const leaves_search = kind === 'responses' && !is_native
+  return Array.isArray(tools) ? hostedTool(tools, leaves_search) : undefined
 }
 
 const isGiven = (value: unknown) => value !== undefined && value !== null
 
-function hostedTool(tools: readonly unknown[]): string | undefined {
+function hostedTool(tools: readonly unknown[], leaves_search: boolean): string | undefined {
   const at = tools.findIndex((tool) => {
     const type = (tool as { type?: unknown } | null)?.type
-    return isGiven(type) && !CLIENT_TOOLS.includes(type)
+    return isGiven(type) && !CLIENT_TOOLS.includes(type) && !(leaves_search && isHostedSearch(type))
   })
   return at < 0 ? undefined : `tools[${at}].type`
 }

@@ -7,7 +7,7 @@ import { type Provider, type ProviderAnswer, type ProviderCall, UpstreamError } 
 import type { Conversation } from '../responses/conversation.ts'
 import { responseEvents } from '../responses/event-stream.ts'
 import { responseFrom } from '../responses/from-chat.ts'
-import { chatRequestFrom } from '../responses/to-chat.ts'
+import { chatRequestFrom, leftOutOf } from '../responses/to-chat.ts'
 
 const SET_BY_PATH: ReadonlySet<string> = new Set(['model', 'max_output_tokens'])
 type SetByPath = { model: string; max_output_tokens?: number | null }
@@ -31,7 +31,8 @@ export function responsesOverChat(
       const body = await jsonBytes(chatRequestFrom(asked, sent.history, limit_field), call.body.length)
       const answer = await provider.call({ ...call, kind: 'chat', body }, signal)
       if (answer.status !== 200) return answer
-      return call.stream ? streamed(answer) : whole(answer)
+      const left_out = [...leftOutOf(sent.request), ...(answer.left_out ?? [])]
+      return { ...(call.stream ? streamed(answer) : whole(answer)), left_out }
     },
   }
 

@@ -1,6 +1,7 @@
 // A conversation in Responses items, said as chat messages. What chat completions have no words for is refused, by the
 // place where it stands; nothing is left out in silence, except reasoning, which chat models do not take back.
 import { Refusal } from '../core/refusal.ts'
+import { chatNameOf, SHELL_NAME } from './client-tools.ts'
 import { isReference } from './response-items.ts'
 import { type Item, isObject, type Json, wrong } from './response-request.ts'
 
@@ -37,9 +38,23 @@ export function chatMessages(history: readonly Item[], input: readonly Item[]): 
 function append(messages: ChatMessage[], item: Item, place: string): void {
   const type = isReference(item) ? 'item_reference' : (item.type ?? 'message')
   if (type === 'message') appendMessage(messages, item, place)
-  else if (type === 'function_call') appendCall(messages, item, place)
-  else if (type === 'function_call_output') messages.push(toolMessage(item, place))
+  else if (CALLS.has(type)) appendCall(messages, item, place)
+  else if (OUTPUTS.has(type)) messages.push(toolMessage(item, place))
   else if (type !== 'reasoning') throw untranslatable(place, `an item of the type '${type}'`)
+}
+
+const CALLS = new Set<unknown>(['function_call', 'custom_tool_call', 'local_shell_call'])
+const OUTPUTS = new Set<unknown>(['function_call_output', 'custom_tool_call_output', 'local_shell_call_output'])
+
+/** As chat names it, and what it was called with as JSON text. */
+function calledWith(item: Item, place: string): { name: string; arguments: string } {
+  if (item.type === 'local_shell_call') {
+    const { type: _type, ...action } = isObject(item.action) ? item.action : ({} as Json)
+    return { name: SHELL_NAME, arguments: JSON.stringify(action) }
+  }
+  const name = chatNameOf(textField(item, 'name', place), item.namespace)
+  if (item.type !== 'custom_tool_call') return { name, arguments: textField(item, 'arguments', place) }
+  return { name, arguments: JSON.stringify({ input: textField(item, 'input', place) }) }
 }
 
 function appendMessage(messages: ChatMessage[], { role, content }: Item, place: string): void {
@@ -57,11 +72,10 @@ function appendAssistant(messages: ChatMessage[], text: string): void {
 }
 
 function appendCall(messages: ChatMessage[], item: Item, place: string): void {
-  const name = textField(item, 'name', place)
   const call: ChatToolCall = {
     id: textField(item, 'call_id', place),
     type: 'function',
-    function: { name, arguments: textField(item, 'arguments', place) },
+    function: calledWith(item, place),
   }
   const last = messages.at(-1)
   if (last?.role === 'assistant') last.tool_calls = [...(last.tool_calls ?? []), call]
@@ -74,7 +88,7 @@ function toolMessage(item: Item, place: string): ChatMessage {
   const isPlain = texts?.every((text) => typeof text === 'string')
   return {
     role: 'tool',
-    tool_call_id: textField(item, 'call_id', place),
+    tool_call_id: textField(item, item.call_id === undefined ? 'id' : 'call_id', place), // of a shell, its call's id
     content: isPlain && texts ? texts.join('') : content,
   }
 }

@@ -1,6 +1,7 @@
 // A chat stream turned into the event stream of the Responses API, as it arrives: the documented events in their order,
 // each with its type twice, as the event's name and inside, and a number that counts up from 0.
 import { type ChatChunk, chatChunks, type LargeChunk, readLarge } from './chat-chunks.ts'
+import { clientTools } from './client-tools.ts'
 import { logprobsOf } from './from-chat.ts'
 import type { NativeBlocks } from './native-response.ts'
 import { outputItems } from './output-items.ts'
@@ -46,7 +47,7 @@ export function responseEvents(request: ResponseRequest, ids: ResponseIds): Resp
     pending += `event: ${type}\ndata: {"type":"${type}","sequence_number":${sequence_number},${rest}\n\n`
     sequence_number++
   }
-  const output = outputItems(ids.response_id, emit)
+  const output = outputItems(ids.response_id, emit, clientTools(request).named)
 
   function taken(): Buffer {
     const events = pending === '' ? NOTHING : Buffer.from(pending)

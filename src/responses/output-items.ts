@@ -1,5 +1,6 @@
 // Output items as they grow, with the event for every step. A whole completion goes through here as one step, so that a
 // response reads the same streamed or not.
+import { type ClientTools, finishCustom, finishShell, shownCall } from './client-tools.ts'
 import { itemId } from './response-items.ts'
 import type {
   ContentPart,
@@ -21,6 +22,8 @@ interface Call {
   id: unknown
   place: number
   item: FunctionCallItem
+  /** What the client sees of it: the item itself, where it is a function's. */
+  shown: OutputItem
 }
 
 /** The message or the reasoning that is being written, and the part of it that is. */
@@ -41,9 +44,12 @@ const ITEMS_MAX = 1_024
 /** In one chunk. */
 const FRAGMENTS_MAX = 4_096
 
+const NO_TOOLS: ClientTools['named'] = new Map()
+
 export type OutputItems = ReturnType<typeof outputItems>
 
-export function outputItems(response_id: string, emit: Emit) {
+/** `tools` are those that are no plain functions to their client, by the name that chat has for them. */
+export function outputItems(response_id: string, emit: Emit, tools: ClientTools['named'] = NO_TOOLS) {
   const items: OutputItem[] = []
   const calls = callsByName()
   let prose: Prose | undefined
@@ -94,6 +100,7 @@ export function outputItems(response_id: string, emit: Emit) {
     const delta = typeof given === 'string' ? given : given === undefined || given === null ? '' : JSON.stringify(given)
     if (delta === '') return
     call.item.arguments += delta
+    if (call.shown !== call.item) return // its arguments are not what its client is told
     emit('response.function_call_arguments.delta', { item_id: call.item.id, output_index: call.place, delta })
   }
 
@@ -108,10 +115,21 @@ export function outputItems(response_id: string, emit: Emit) {
       name: typeof name === 'string' ? name : '',
       arguments: '',
     }
-    open(item)
-    const call = { index, id, place, item }
+    const shown = shownCall(item, tools.get(item.name))
+    open(shown)
+    const call = { index, id, place, item, shown }
     calls.add(call)
     return call
+  }
+
+  function closeCall({ place, item, shown }: Call): void {
+    const at = { item_id: item.id, output_index: place }
+    if (shown.type === 'local_shell_call') finishShell(shown, item.arguments)
+    else if (shown.type === 'custom_tool_call') {
+      finishCustom(shown, item.arguments)
+      emit('response.custom_tool_call_input.delta', { ...at, delta: shown.input })
+      emit('response.custom_tool_call_input.done', { ...at, input: shown.input })
+    } else emit('response.function_call_arguments.done', { ...at, name: item.name, arguments: item.arguments })
   }
 
   function closePart(current: Prose): void {
@@ -152,10 +170,9 @@ export function outputItems(response_id: string, emit: Emit) {
       // Clients look into the first item of a completed response; so an empty answer is an empty message.
       if (items.length === 0 && status === 'completed') write('output_text', '', [])
       closeProse(status)
-      for (const { place, item } of calls.all) {
-        const at = { item_id: item.id, output_index: place }
-        emit('response.function_call_arguments.done', { ...at, name: item.name, arguments: item.arguments })
-        closeItem(place, item, status)
+      for (const call of calls.all) {
+        closeCall(call)
+        closeItem(call.place, call.shown, status)
       }
     },
 

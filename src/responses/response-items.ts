@@ -21,6 +21,10 @@ const PREFIXES = new Map([
   ['message', 'msg'],
   ['function_call', 'fc'],
   ['function_call_output', 'fco'],
+  ['custom_tool_call', 'ctc'],
+  ['custom_tool_call_output', 'ctco'],
+  ['local_shell_call', 'lsc'],
+  ['local_shell_call_output', 'lsco'],
   ['reasoning', 'rs'],
 ])
 

@@ -40,7 +40,26 @@ export interface FunctionCallItem {
   status: ItemStatus
   call_id: string
   name: string
+  /** Of a tool that stands in a group. */
+  namespace?: string
   arguments: string
+}
+/** Of a freeform tool. */
+export interface CustomCallItem {
+  id: string
+  type: 'custom_tool_call'
+  status: ItemStatus
+  call_id: string
+  name: string
+  namespace?: string
+  input: string
+}
+export interface ShellCallItem {
+  id: string
+  type: 'local_shell_call'
+  status: ItemStatus
+  call_id: string
+  action: { type: 'exec'; command: string[]; env: Json; working_directory?: string; timeout_ms?: number }
 }
 export interface ReasoningItem {
   id: string
@@ -49,7 +68,7 @@ export interface ReasoningItem {
   summary: never[]
   content: ReasoningPart[]
 }
-export type OutputItem = MessageItem | FunctionCallItem | ReasoningItem
+export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | ShellCallItem | ReasoningItem
 
 export interface ResponseUsage {
   input_tokens: number

@@ -234,8 +234,12 @@ test('§7.2 without tools there is nothing to choose, and upstreams refuse a cho
 })
 
 test.each<[string, object, string]>([
-  ['a hosted tool', { tools: [weather, { type: 'web_search' }] }, "'tools[1]' asks for a 'web_search' tool, which the"],
-  ['a custom tool', { tools: [{ type: 'custom', name: 'x' }] }, "'tools[0]' asks for a 'custom' tool"],
+  [
+    'a hosted tool',
+    { tools: [weather, { type: 'file_search' }] },
+    "'tools[1]' asks for a 'file_search' tool, which the",
+  ],
+  ['a custom tool without a name', { tools: [{ type: 'custom' }] }, "'tools[0].name' must be a non-empty string"],
   ['a function without a name', { tools: [{ type: 'function' }] }, "'tools[0].name' must be a non-empty string."],
   ['a hosted choice', { tools: [weather], tool_choice: { type: 'file_search' } }, "'tool_choice' asks for a 'file_se"],
   [

@@ -1,7 +1,7 @@
-// A Responses request as the chat completions request that says the same, for upstreams that know only those. What an
-// upstream would have to run itself (web search, code, files) is refused rather than left out.
-import { Refusal } from '../core/refusal.ts'
+// A Responses request as the chat completions request that says the same, for upstreams that know only those. Tools
+// that the client runs are functions there; what an upstream would have to run itself (code, files) is refused by name.
 import { type ChatMessage, chatMessages } from './chat-messages.ts'
+import { cannotRun, chatNameOf, clientTools, SHELL_NAME } from './client-tools.ts'
 import { type Item, isObject, type Json, type ResponseRequest, wrong } from './response-request.ts'
 
 /** The name that most upstreams know the output limit by. */
@@ -37,8 +37,17 @@ export function chatRequestFrom(
   }
 }
 
+/** What a client tells of itself, for an upstream of Responses alone. */
+const TOLD = ['client_metadata']
+
+/** R75: what the upstream is not told of, by name. */
+export const leftOutOf = (request: ResponseRequest): string[] => [
+  ...clientTools(request).left_out,
+  ...TOLD.filter((name) => request.others[name] !== undefined && request.others[name] !== null),
+]
+
 /** What chat would understand otherwise than it was meant, or would multiply where one response can come back. */
-const MISUNDERSTOOD = ['messages', 'n', 'max_tokens', 'max_completion_tokens']
+const MISUNDERSTOOD = ['messages', 'n', 'max_tokens', 'max_completion_tokens', ...TOLD]
 
 const othersFor = ({ others }: ResponseRequest) =>
   Object.fromEntries(Object.entries(others).filter(([field]) => !MISUNDERSTOOD.includes(field)))
@@ -51,9 +60,10 @@ function refuseForeignState({ conversation, prompt }: ResponseRequest): void {
   if (foreign) throw wrong(foreign, 'not be used with this model, whose upstream keeps none; send the items themselves')
 }
 
-function chatTools({ tools, tool_choice, parallel_tool_calls }: ResponseRequest): Json {
+function chatTools(request: ResponseRequest): Json {
+  const { tool_choice, parallel_tool_calls } = request
   const allowed = allowedNames(tool_choice)
-  const functions = tools.map(chatTool).filter((tool) => !allowed || allowed.has(tool.function.name))
+  const functions = clientTools(request).functions.filter((tool) => !allowed || allowed.has(tool.function.name))
   const choice = chatChoice(tool_choice)
   if (functions.length > 0) return { tools: functions, ...given({ tool_choice: choice, parallel_tool_calls }) }
   // Upstreams refuse a choice where there is nothing to choose from.
@@ -62,33 +72,24 @@ function chatTools({ tools, tool_choice, parallel_tool_calls }: ResponseRequest)
   return {}
 }
 
-function chatTool(tool: Json, at: number) {
-  const { type, name, description, parameters, strict } = tool
-  if (type !== 'function') throw cannotRun(`tools[${at}]`, type)
-  if (typeof name !== 'string' || name === '') throw wrong(`tools[${at}].name`, 'be a non-empty string')
-  return { type: 'function', function: { name, ...given({ description, parameters, strict }) } }
-}
-
 /** Chat has no list of allowed tools that many upstreams know; leaving out the others allows the same. */
 function allowedNames(choice: ResponseRequest['tool_choice']): Set<unknown> | undefined {
   if (!isObject(choice) || choice.type !== 'allowed_tools') return undefined
   if (!Array.isArray(choice.tools)) throw wrong('tool_choice.tools', 'be an array')
-  return new Set(choice.tools.map((tool) => (isObject(tool) ? tool.name : undefined)))
+  return new Set(choice.tools.map((tool) => (isObject(tool) ? chosenName(tool) : undefined)))
 }
+
+const chosenName = ({ type, name, namespace }: Json) =>
+  type === 'local_shell' ? SHELL_NAME : chatNameOf(String(name), namespace)
 
 function chatChoice(choice: ResponseRequest['tool_choice']): string | Json | null {
   if (!isObject(choice)) return choice
-  const { type, name, mode } = choice
-  if (type === 'function') return { type, function: { name } }
+  const { type, mode } = choice
+  if (type === 'function' || type === 'custom' || type === 'local_shell')
+    return { type: 'function', function: { name: chosenName(choice) } }
   if (type === 'allowed_tools') return mode === 'required' ? 'required' : 'auto'
   throw cannotRun('tool_choice', type)
 }
-
-const cannotRun = (field: string, type: unknown) =>
-  new Refusal(
-    'invalid_request',
-    `'${field}' asks for a '${type}' tool, which the upstream of this model cannot run. Use 'function' tools.`,
-  )
 
 function responseFormat(format: unknown): Json | undefined {
   if (!isObject(format)) return undefined

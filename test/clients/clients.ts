@@ -79,7 +79,7 @@ print(model.invoke(turns).text)
 
 const codex: Client = {
   name: 'codex',
-  over: ['chat'],
+  over: BOTH,
   tool: { name: 'exec_command', arguments: '{"cmd":"echo from-the-tool"}' },
   start: ({ model, key, origin }) => ({
     command: process.env.CODEX ?? 'npx',
