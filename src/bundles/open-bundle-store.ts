@@ -8,6 +8,7 @@ import type { Db } from '../storage/db.ts'
 import type { Bundle, BundleContents } from './bundle.ts'
 import { type RenderedBundle, renderBundle } from './bundle-rendering.ts'
 import { bundleStore } from './bundle-store.ts'
+import { type MessagesBundle, renderForMessages } from './messages-bundle.ts'
 
 /** The artifacts that bundles are made of. Whoever may use a bundle may use what it is made of. */
 export interface ReadArtifacts<Stored extends { artifact: Artifact }> {
@@ -18,18 +19,25 @@ export interface ReadArtifacts<Stored extends { artifact: Artifact }> {
 
 export interface OpenBundles {
   /** Throws the 404. */
-  open(request: FastifyRequest, id: string, surface: Surface): Promise<{ bundle: Bundle; rendered: RenderedBundle }>
+  open(request: FastifyRequest, id: string, surface: Surface): Promise<Opened<RenderedBundle>>
+  /** The same for Anthropic's protocol. */
+  openForMessages(request: FastifyRequest, id: string, isMarked: boolean): Promise<Opened<MessagesBundle>>
+}
+
+interface Opened<Rendered> {
+  bundle: Bundle
+  rendered: Rendered
 }
 
 const RENDERED_BYTES = 32 * 2 ** 20
 const TIMES_IN_MEMORY = 2 // as bytes, and as values
 
 export function openBundles<Stored extends { artifact: Artifact }>(artifacts: ReadArtifacts<Stored>): OpenBundles {
-  const rendered = new Map<string, RenderedBundle>()
+  const rendered = new Map<string, RenderedBundle | MessagesBundle>()
   let bytes = 0
 
   /** Those used last stay, up to a bound. */
-  function remember(name: string, bundle: RenderedBundle): void {
+  function remember(name: string, bundle: RenderedBundle | MessagesBundle): void {
     rendered.set(name, bundle)
     bytes += sizeOf(bundle)
     for (const [oldest, one] of rendered) {
@@ -51,25 +59,38 @@ export function openBundles<Stored extends { artifact: Artifact }>(artifacts: Re
     return { tools, turns }
   }
 
+  async function opened<Rendered extends RenderedBundle | MessagesBundle>(
+    request: FastifyRequest,
+    id: string,
+    form: string,
+    render: (contents: BundleContents) => Rendered,
+  ): Promise<Opened<Rendered>> {
+    const { caller, db } = request
+    const { project_id } = caller
+    const stored = await bundleStore(db).find(project_id, id.slice(0, ID_MAX))
+    if (!stored) throw new Refusal('not_found', `'Agent-Bundle': no bundle '${told(id)}' in this project.`)
+    const { bundle } = stored
+    for (const { artifact_id } of bundle.items) artifacts.used(project_id, artifact_id)
+    const name = `${bundle.id} ${form}`
+    const known = rendered.get(name) as Rendered | undefined
+    if (known && rendered.delete(name)) rendered.set(name, known)
+    if (known) return { bundle, rendered: known }
+    const fresh = render(await contentsOf(db, bundle))
+    remember(name, fresh)
+    return { bundle, rendered: fresh }
+  }
+
   return {
-    async open({ caller: { project_id }, db }, id, surface) {
-      const stored = await bundleStore(db).find(project_id, id.slice(0, ID_MAX))
-      if (!stored) throw new Refusal('not_found', `'Agent-Bundle': no bundle '${told(id)}' in this project.`)
-      const { bundle } = stored
-      for (const { artifact_id } of bundle.items) artifacts.used(project_id, artifact_id)
-      const name = `${bundle.id} ${surface}`
-      const known = rendered.get(name)
-      if (known && rendered.delete(name)) rendered.set(name, known)
-      if (known) return { bundle, rendered: known }
-      const fresh = renderBundle(surface, await contentsOf(db, bundle))
-      remember(name, fresh)
-      return { bundle, rendered: fresh }
-    },
+    open: (request, id, surface) => opened(request, id, surface, (contents) => renderBundle(surface, contents)),
+
+    openForMessages: (request, id, isMarked) =>
+      opened(request, id, `messages ${isMarked}`, (contents) => renderForMessages(contents, isMarked)),
   }
 }
 
 const ID_MAX = 64
 const told = (id: string) => id.replace(/[^\x20-\x7e]/g, '?').slice(0, ID_MAX)
 
-const sizeOf = ({ turns, tools, last }: RenderedBundle) =>
-  TIMES_IN_MEMORY * (turns.length + (tools?.length ?? 0) + last.marked.length)
+const sizeOf = (bundle: RenderedBundle | MessagesBundle) =>
+  TIMES_IN_MEMORY *
+  ('fronts' in bundle ? bundle.bytes : bundle.turns.length + (bundle.tools?.length ?? 0) + bundle.last.marked.length)

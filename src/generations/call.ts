@@ -61,8 +61,8 @@ export interface SentBundle {
   id: string
   /** Of what it says: the same in every project. */
   prefix_hash: string
-  /** Where its last turn lies in the body, and the same with the end of a cached prefix on it. */
-  last: { start: number; end: number; marked: Buffer }
+  /** Where its last turn lies in the body, and the same with the end of a cached prefix on it, unless it is there. */
+  last: { start: number; end: number; marked: Buffer } | undefined
 }
 
 export interface AskedOfMessages {

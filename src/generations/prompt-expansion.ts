@@ -20,6 +20,7 @@ import type { KeptArtifacts } from '../artifacts/kept-artifact-store.ts'
 import type { MemoryRoom } from '../artifacts/memory-room.ts'
 import type { RenderedBundle } from '../bundles/bundle-rendering.ts'
 import { spliceBundle } from '../bundles/bundle-splice.ts'
+import { spliceIntoMessages } from '../bundles/messages-bundle.ts'
 import type { OpenBundles } from '../bundles/open-bundle-store.ts'
 import type { JsonBody } from '../core/json-bytes.ts'
 import { withChanges } from '../core/json-elements.ts'
@@ -31,6 +32,7 @@ import type { CallKind } from '../providers/provider.ts'
 import type { Conversation } from '../responses/conversation.ts'
 import type { Item } from '../responses/response-request.ts'
 import type { SentBundle } from './call.ts'
+import { mayMark } from './upstream-request.ts'
 
 export interface Prompt {
   body: JsonBody
@@ -146,10 +148,22 @@ export function promptExpansion({ artifacts, bundles, room }: Needs) {
     }
   }
 
+  /** R81: the protocol says itself where a cached prefix ends, wherever the call goes. */
+  async function beforeMessages(prompt: Prompt, id: string, arrived: Arrived): Promise<Expanded> {
+    const { bytes, json } = prompt.body
+    if (typeof json !== 'object' || json === null || Array.isArray(json)) return prompt // which is told elsewhere
+    const { bundle, rendered } = await bundles.openForMessages(arrived.request, id, mayMark(bytes))
+    bound(bytes.length + rendered.bytes)
+    placeFor(arrived).take(rendered.bytes * TIMES_IN_MEMORY)
+    const body = spliceIntoMessages({ bytes, json: json as Fields }, rendered)
+    return { body, conversation: undefined, bundle: { id, prefix_hash: bundle.prefix_hash, last: undefined } }
+  }
+
   return {
     async expand(kind: CallKind, prompt: Prompt, arrived: Arrived): Promise<Expanded> {
       const surface = SURFACES[kind]
       const id = arrived.request.headers[BUNDLE]
+      if (kind === 'messages' && id !== undefined) return beforeMessages(prompt, String(id), arrived)
       if (!surface && id !== undefined) throw notHere()
       if (!surface) return prompt
       const whole = mayRefer(prompt.body.bytes) ? await withReferences(surface, prompt, arrived) : prompt
@@ -170,7 +184,10 @@ function behindBundle(conversation: Conversation, { items, tool_values, last }: 
 }
 
 const notHere = () =>
-  new Refusal('invalid_request', "'Agent-Bundle' goes with chat completions and responses: other calls have no turns.")
+  new Refusal(
+    'invalid_request',
+    "'Agent-Bundle' goes with chat completions, responses and messages: other calls have no turns.",
+  )
 
 type Contents = ReadonlyMap<string, { artifact: Artifact; content: Buffer }>
 

@@ -33,7 +33,7 @@ const CACHE_KEY_LENGTH = 32
 
 /** Anthropic caches what it is told to, up to an end that is marked: that of the bundle, once. */
 function markedFor({ kind, body }: Call, { last }: SentBundle, { dialling }: Target): Buffer {
-  if (dialling.protocol !== 'anthropic' || kind !== 'chat' || !mayMark(body)) return body
+  if (!last || dialling.protocol !== 'anthropic' || kind !== 'chat' || !mayMark(body)) return body
   return withChanges(body, [{ start: last.start, end: last.end, bytes: last.marked }])
 }
 

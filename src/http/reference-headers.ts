@@ -97,7 +97,8 @@ const ASKED = {
   'Agent-Hints':
     'Hints as base64url of JSON without padding: `reuse`, `qos`, `safety`. What cannot be read is ignored.',
   'Agent-Hints-Ref': 'Stored hints, `ah_…`. They win over `Agent-Hints`; ignored where they are not the project’s.',
-  'Agent-Bundle': 'A bundle, `bnd_…`, to go before the turns and tools of chat and responses. Never ignored: 404.',
+  'Agent-Bundle':
+    'A bundle, `bnd_…`, to go before turns and tools of chat, responses and messages. Never ignored: 404.',
   'x-session-id': 'Names the conversation where the hints do not.',
 }
 

@@ -180,6 +180,41 @@ withScene(
       expect(lastOf(stage).bytes.toString().split('"cache_control"')).toHaveLength(5)
     })
 
+    test('§bundles on Messages: system before system, turns before turns, tools before tools, one mark', async () => {
+      const stage = await scene().stage()
+      const bundle = await bundled(stage, { withTools: true })
+      const ask = (more: object = {}) =>
+        stage.ask('/anthropic/v1/messages', {
+          body: { model: 'claude', max_tokens: 10, messages: [{ role: 'user', content: 'now?' }], ...more },
+          ...withBundle(bundle.id),
+        })
+      const heard = await ask()
+      expect([heard.status, heard.headers['agent-bundle']]).toEqual([200, bundle.id])
+      const rules = { type: 'text', text: RULES }
+      const book = { role: 'user', content: [{ type: 'text', text: BOOK, cache_control: { type: 'ephemeral' } }] }
+      expect(lastOf(stage).body).toMatchObject({
+        system: [rules],
+        messages: [book, { role: 'user', content: 'now?' }],
+        tools: [{ name: 'search', input_schema: { type: 'object', properties: {} } }],
+      })
+      const tools = [{ name: 'own', input_schema: { type: 'object' } }]
+      await ask({ system: 'caf\u00e9', tools })
+      expect(lastOf(stage).body.system).toEqual([rules, { type: 'text', text: 'caf\u00e9' }])
+      expect(lastOf(stage).body.tools.map(({ name }: { name: string }) => name)).toEqual(['search', 'own'])
+      await ask({ system: [{ type: 'text', text: 'own' }] })
+      expect(lastOf(stage).body.system).toEqual([rules, { type: 'text', text: 'own' }])
+      expect(lastOf(stage).bytes.toString().split('"cache_control"')).toHaveLength(2)
+      const before = stage.one.requests.length
+      const twice = await ask({ tools: [{ name: 'search', input_schema: {} }] })
+      expect([twice.status, twice.json.type]).toEqual([400, 'error'])
+      const unknown = await stage.ask('/anthropic/v1/messages', {
+        body: { model: 'claude', max_tokens: 10, messages: [{ role: 'user', content: 'x' }] },
+        ...withBundle('bnd_00000000000000000000'),
+      })
+      expect([unknown.status, unknown.json.error.type]).toEqual([404, 'not_found_error'])
+      expect(stage.one.requests).toHaveLength(before)
+    })
+
     test('§bundles OpenAI gets a cache key of the project’s own, unless the client sent one', async () => {
       const [stage, other] = [await scene().stage(), await scene().stage()]
       const [bundle, theirs] = [await bundled(stage), await bundled(other)]

@@ -34,7 +34,9 @@ export function scopeByRuling({ method, route }: Walk): Scope {
   if (route === '/v2/audit-log') return 'admin' // R74
   if (method === 'GET' || method === 'HEAD' || /^\/v2\/(byoc\/hicache-(plan|estimate)|route-explain)$/.test(route))
     return 'read'
-  const generates = /^\/v1\/|^\/anthropic\/v1\/|^\/v2\/(responses|agent-hints|sessions)(\/|$)/.test(route)
+  const generates = /^\/v1\/|^\/anthropic\/v1\/|^\/v2\/(responses|agent-hints|sessions|artifacts|bundles)(\/|$)/.test(
+    route,
+  )
   return generates || /\/heartbeat$/.test(route) ? 'inference' : 'admin'
 }
 
