@@ -205,7 +205,7 @@ export async function buildService(parts: Parts) {
     await api.register(keyLifecycleRoutes, { clock, uses, carvingOn: carveStore })
     await api.register(keyLimitsRoutes, { limits: settings.limits })
     await api.register(clusterRoutes, { clock })
-    await api.register(cachePlanRoutes)
+    await api.register(cachePlanRoutes, { clock })
     await api.register(hintsRoutes, { clock })
     await api.register(projectRoutes, { places: served })
     await api.register(memberRoutes, { ...people.needs, clock, mailsPerDay: kept.mailsPerDay })

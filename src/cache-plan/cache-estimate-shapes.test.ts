@@ -3,11 +3,11 @@ import { Value } from 'typebox/value'
 import { expect, test } from 'vitest'
 import { Refusal } from '../core/refusal.ts'
 import { estimateCache } from './cache-estimate.ts'
-import { CacheEstimateRequest } from './cache-estimate-shapes.ts'
+import { CacheEstimateRequest, type WholeRequest } from './cache-estimate-shapes.ts'
 
 const ALL = ['host_ram', 'local_nvme', 'remote', 'remote_3fs', 'remote_object'].map((name) => ({ name }))
 
-function asking(more: Partial<CacheEstimateRequest> = {}): CacheEstimateRequest {
+function asking(more: Partial<WholeRequest> = {}): WholeRequest {
   return { model: 'llama-3.1-8b', gpu: { type: 'h100_sxm' }, prefix_tokens: 32_768, tiers: ALL, ...more }
 }
 
@@ -30,7 +30,7 @@ test.each([
   ['a blank name', { tiers: [{ name: ' ', kind: 'remote' }] }, "'tiers[0].name'"],
   ['a ratio without a speed', { tiers: [{ name: 'remote', compression_ratio: 2 }] }, 'decompress_gigabytes_per_s'],
 ] as [string, object, string][])('§4.9 400 on %s, naming the field', (_case, more, named) => {
-  const asked = { ...asking(), ...more } as CacheEstimateRequest
+  const asked = { ...asking(), ...more } as WholeRequest
   expect(() => estimateCache(asked)).toThrow(Refusal)
   expect(() => estimateCache(asked)).toThrow(named)
 })

@@ -2,7 +2,8 @@
 import { type Static, Type } from 'typebox'
 import { Label, orNull } from '../core/shapes.ts'
 import { CachePlan, CachePlanRequest, TIERS_MAX, Tier, TierVerdict } from './cache-plan.ts'
-import { COMPRESSIONS, GPUS, MODELS, TIER_KINDS } from './hardware-figures.ts'
+import { COMPRESSIONS, COPIES, GPUS, MODELS, TIER_KINDS } from './hardware-figures.ts'
+import { ObservedPrefill } from './prefill-fit.ts'
 
 export const PREFIX_TOKENS_MAX = 16_777_216
 export const UTILIZATION_MAX = 0.95
@@ -54,6 +55,14 @@ export const TierAsked = Type.Object({
       description: 'Straight into the GPU, or through host memory: both legs at once, or one after the other.',
     }),
   ),
+  copied: maybe(
+    Type.Enum(COPIES, {
+      description:
+        'How it is copied over PCIe, where the rate is not given: `whole_layers` from pinned memory (0.86 of the ' +
+        'bus), `engine` as engines do it end to end (0.66, the default), `pages` with one copy each (0.2), ' +
+        '`pageable` memory (0.11).',
+    }),
+  ),
   lookup_ms: maybe(ms('Cost of a look-up')),
   lookup_per_chunk_ms: maybe(ms('Cost of a look-up for each chunk')),
   chunk_tokens: maybe(Type.Integer({ minimum: 1, maximum: 1_048_576, description: 'Tokens in a chunk. Default 64.' })),
@@ -68,21 +77,36 @@ export type TierAsked = Static<typeof TierAsked>
 
 export const CacheEstimateRequest = Type.Object(
   {
-    model: maybe(Type.String({ maxLength: 128, description: `One of ${MODELS.map((one) => one.id).join(', ')}.` })),
+    cluster_id: maybe(
+      Type.String({
+        maxLength: 64,
+        description:
+          'A cluster of the project: recompute is fitted from the calls of `model` there, tiers and GPUs come from ' +
+          'its telemetry where they are not given. The tables stand in where too little was seen.',
+      }),
+    ),
+    model: maybe(
+      Type.String({
+        maxLength: 256,
+        description: `One of ${MODELS.map((one) => one.id).join(', ')}; with \`cluster_id\`, any that it serves.`,
+      }),
+    ),
     model_figures: maybe(ModelFigures),
-    gpu: GpuAsked,
+    gpu: maybe(GpuAsked),
     prefix_tokens: Type.Integer({ minimum: 1, maximum: PREFIX_TOKENS_MAX, description: 'Length of the prefix.' }),
     kv_bytes_per_value: maybe(above0('Bytes of one cached value: 2 for bf16, 1 for fp8. Default 2.', 8)),
     efficiency: maybe(Efficiency),
     prefill_tokens_per_s: maybe(above0('Measured prefill of the whole group, instead of the one computed.', 1e9)),
     fixed_prefill_ms: maybe(ms('What a prefill takes however short it is; it depends on the engine. Default 0')),
-    tiers: Type.Array(TierAsked, { minItems: 1, maxItems: TIERS_MAX }),
+    tiers: maybe(Type.Array(TierAsked, { minItems: 1, maxItems: TIERS_MAX })),
   },
   { title: 'CacheEstimateRequest' },
 )
 export type CacheEstimateRequest = Static<typeof CacheEstimateRequest>
+/** With all that it needs: from whoever asks, or from a cluster's telemetry. */
+export type WholeRequest = CacheEstimateRequest & Required<Pick<CacheEstimateRequest, 'gpu' | 'tiers'>>
 
-const Basis = Type.Enum(['given', 'derived', 'assumed'])
+const Basis = Type.Enum(['given', 'observed', 'derived', 'assumed'])
 const Wins = Type.Object({
   from_tokens: Type.Integer(),
   to_tokens: orNull(Type.Integer({ description: 'Null: and any longer one.' })),
@@ -111,6 +135,10 @@ export const CacheEstimate = Type.Object(
     prefix_tokens: Type.Integer(),
     kv_bytes: Type.Number({ description: 'Size of the cached prefix, in bytes.' }),
     expected_recompute_ms: Type.Number(),
+    basis: Type.Enum(['given', 'observed', 'derived'], {
+      description: 'Of the recompute time: as given, from calls on the cluster, or from the tables.',
+    }),
+    observed: orNull(ObservedPrefill),
     recompute_margin_pct: Type.Integer({ description: 'How far off the recompute time may be, either way.' }),
     figures: Type.Object({
       kv_bytes_per_token: Type.Number(),

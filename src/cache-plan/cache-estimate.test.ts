@@ -2,13 +2,13 @@
 import { Value } from 'typebox/value'
 import { expect, test } from 'vitest'
 import { estimateCache } from './cache-estimate.ts'
-import { CacheEstimate, type CacheEstimateRequest } from './cache-estimate-shapes.ts'
+import { CacheEstimate, type WholeRequest } from './cache-estimate-shapes.ts'
 import { planCache } from './cache-plan.ts'
 import { attentionFlopsPerPair, fixedKvBytes, kvBytesPerToken, MODELS } from './hardware-figures.ts'
 
 const ALL = ['host_ram', 'local_nvme', 'remote', 'remote_3fs', 'remote_object'].map((name) => ({ name }))
 
-function asking(more: Partial<CacheEstimateRequest> = {}): CacheEstimateRequest {
+function asking(more: Partial<WholeRequest> = {}): WholeRequest {
   return { model: 'llama-3.1-8b', gpu: { type: 'h100_sxm' }, prefix_tokens: 32_768, tiers: ALL, ...more }
 }
 
@@ -48,7 +48,7 @@ test.each([
 const H200_FP8 = { type: 'h200_sxm', count: 8, precision: 'fp8' } as const
 
 /** Recompute at 1k, 8k, 32k, 128k; then per tier the fetch at 32k and the break-even. */
-const WORKED: [string, CacheEstimateRequest['gpu'], number[], [number, number][]][] = [
+const WORKED: [string, WholeRequest['gpu'], number[], [number, number][]][] = [
   [
     'llama-3.1-8b',
     { type: 'h100_sxm' },

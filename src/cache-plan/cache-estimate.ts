@@ -3,7 +3,7 @@
 // square of the length.
 import { label } from '../core/shapes.ts'
 import { breakEvenOf, type Lengths, PREFIX_TOKENS_MIN, winningLengths } from './break-even.ts'
-import { type CacheEstimate, type CacheEstimateRequest, UTILIZATION_MAX } from './cache-estimate-shapes.ts'
+import { type CacheEstimate, UTILIZATION_MAX, type WholeRequest } from './cache-estimate-shapes.ts'
 import { planCache, type Tier } from './cache-plan.ts'
 import { type Deployment, deploymentOf } from './deployment.ts'
 import { AS_OF } from './hardware-figures.ts'
@@ -13,7 +13,7 @@ const CURVE_POINTS = 37
 const CURVE_TOKENS_MIN = 131_072 // the curve reaches at least this far
 const LOADS = Array.from({ length: 20 }, (_, step) => step / 20) // 0 to 0.95
 
-export function estimateCache(asked: CacheEstimateRequest): CacheEstimate {
+export function estimateCache(asked: WholeRequest): CacheEstimate {
   const { prefix_tokens } = asked
   const deployment = deploymentOf(asked)
   const tiers = asked.tiers.map((tier, at) => ({
@@ -30,7 +30,9 @@ export function estimateCache(asked: CacheEstimateRequest): CacheEstimate {
     prefix_tokens,
     kv_bytes: kvBytes(deployment, prefix_tokens),
     expected_recompute_ms,
+    basis: asked.prefill_tokens_per_s === undefined ? 'derived' : 'given',
     recompute_margin_pct: deployment.margin_pct,
+    observed: null,
     figures: {
       ...deployment.figures,
       prefill_tokens_per_s: Math.round((prefix_tokens / recomputeMs(deployment, prefix_tokens)) * 1_000),

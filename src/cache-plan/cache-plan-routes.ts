@@ -1,14 +1,22 @@
-// §4.9: POST /v2/byoc/hicache-plan, and the estimate that leads to it. Pure, so any valid key may ask (R3).
-import type { Routes } from '../http/routes.ts'
-import { estimateCache } from './cache-estimate.ts'
+// §4.9: POST /v2/byoc/hicache-plan, and the estimate that leads to it. Pure, but for what was observed on a cluster of
+// the project's own, so any valid key may ask (R3).
+import { Type } from 'typebox'
+import { type Clock, DAY_MS } from '../core/clock.ts'
+import { found, type Routes } from '../http/routes.ts'
 import { CacheEstimate, CacheEstimateRequest } from './cache-estimate-shapes.ts'
 import { CachePlan, CachePlanRequest, planCache } from './cache-plan.ts'
+import { ClusterCache, clusterCache } from './cluster-cache.ts'
 import { CacheFigures, cacheFigures } from './figures-table.ts'
+import { samplesOf } from './observed-call.ts'
+import { estimateFor, estimateObserved } from './observed-estimate.ts'
+import { observedStore } from './observed-store.ts'
+import { fitPrefill } from './prefill-fit.ts'
 
 const config = { scope: 'read', class: 'read' } as const
 const tags = ['Cache planning']
+const SEEN_MS = 7 * DAY_MS
 
-export const cachePlanRoutes: Routes = async (app) => {
+export const cachePlanRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
   app.post(
     '/v2/byoc/hicache-plan',
     {
@@ -34,12 +42,44 @@ export const cachePlanRoutes: Routes = async (app) => {
         description:
           'Derives the costs that `POST /v2/byoc/hicache-plan` takes from model, GPU, prefix length and bandwidths, ' +
           'and plans with them. Figures that are not given come from the tables of `GET /v2/byoc/hicache-figures`; ' +
-          '`basis` says which are assumptions. Stores nothing.',
+          '`basis` says which are assumptions. With `cluster_id`, the recompute time is fitted from the calls of the ' +
+          'last seven days there (`observed`). Stores nothing.',
         body: CacheEstimateRequest,
         response: { 200: CacheEstimate },
       },
     },
-    async ({ body }) => estimateCache(body),
+    async ({ caller, body, db }) => {
+      const { cluster_id, model, prefix_tokens } = body
+      if (cluster_id === undefined) return estimateFor(body)
+      const store = observedStore(db)
+      const { telemetry } = found(await store.cluster(caller.project_id, cluster_id), 'cluster', cluster_id)
+      const calls = await store.calls(caller.project_id, cluster_id, clock.now() - SEEN_MS)
+      const own = calls.filter((call) => call.model === model)
+      return estimateObserved(body, telemetry, fitPrefill(samplesOf(own), prefix_tokens))
+    },
+  )
+
+  app.get(
+    '/v2/byoc/clusters/:cluster_id/cache',
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'What a cluster’s cache saved and missed',
+        description:
+          'Over the completed calls of the last seven days, the latest 2,000 at most: reuse that was had and missed, ' +
+          'which prefixes (by keyed hash) and sessions miss most, how long a prefill takes there, and what the ' +
+          'planner would advise.',
+        params: Type.Object({ cluster_id: Type.String({ description: 'Begins `byc_`.' }) }),
+        response: { 200: ClusterCache },
+      },
+    },
+    async ({ caller, params: { cluster_id: id }, db }) => {
+      const store = observedStore(db)
+      const { telemetry } = found(await store.cluster(caller.project_id, id), 'cluster', id)
+      const from_ms = clock.now() - SEEN_MS
+      return clusterCache({ id, telemetry, calls: await store.calls(caller.project_id, id, from_ms), from_ms })
+    },
   )
 
   app.get(

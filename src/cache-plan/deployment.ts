@@ -32,7 +32,9 @@ export interface Deployment {
   kv_on_every_gpu: boolean
 }
 
-export function deploymentOf(asked: CacheEstimateRequest): Deployment {
+type Asked = CacheEstimateRequest & Required<Pick<CacheEstimateRequest, 'gpu'>>
+
+export function deploymentOf(asked: Asked): Deployment {
   const { gpu, model_figures = {}, kv_bytes_per_value = BF16_BYTES, fixed_prefill_ms = 0 } = asked
   const known = asked.model === undefined ? undefined : modelNamed(asked.model)
   const known_gpu = gpu.type === undefined ? undefined : gpuNamed(gpu.type)
@@ -64,7 +66,7 @@ interface Prefill {
   figures: Omit<Figures, 'kv_bytes_per_token' | 'fixed_kv_bytes'>
 }
 
-function prefillOf(asked: CacheEstimateRequest, known: Model | undefined, known_gpu: Gpu | undefined): Prefill {
+function prefillOf(asked: Asked, known: Model | undefined, known_gpu: Gpu | undefined): Prefill {
   if (asked.prefill_tokens_per_s !== undefined) return measured(asked.prefill_tokens_per_s)
   const { gpu, model_figures = {}, efficiency = {} } = asked
   const { count = 1, precision = 'bf16' } = gpu

@@ -10,6 +10,7 @@ import {
   MODELS,
   NIC_SHARE,
   PCIE_SHARE,
+  PCIE_SHARES,
   TIER_KINDS,
   USUAL_TIERS,
 } from './hardware-figures.ts'
@@ -40,6 +41,9 @@ export const CacheFigures = Type.Object(
         nic_gigabytes_per_s: Type.Number(),
       }),
     ),
+    pcie_shares: Type.Record(Type.String(), Type.Number(), {
+      description: 'What a copy reaches of the bus, by how it is made (`tiers[].copied`).',
+    }),
     tiers: Type.Array(
       Type.Object({
         kind: Type.Enum(TIER_KINDS),
@@ -83,6 +87,7 @@ export function cacheFigures(): CacheFigures {
       pcie_gigabytes_per_s,
       nic_gigabytes_per_s,
     })),
+    pcie_shares: PCIE_SHARES,
     tiers: TIER_KINDS.map((kind) => {
       const { gigabytes_per_s: rate, node_gigabytes_per_s = null, ...usual } = USUAL_TIERS[kind]
       const fixed_rate = typeof rate === 'number' ? rate : null

@@ -211,7 +211,12 @@ export const USUAL_TIERS: Readonly<Record<TierKind, UsualTier>> = {
   },
 }
 
-export const PCIE_SHARE = 0.66 // measured end to end on fifth-generation PCIe
+export const COPIES = ['whole_layers', 'engine', 'pages', 'pageable'] as const
+export type Copied = (typeof COPIES)[number]
+
+/** What copies reach of the bus, measured on fifth-generation PCIe (an H200); `engine` end to end, as published. */
+export const PCIE_SHARES: Record<Copied, number> = { whole_layers: 0.86, engine: 0.66, pages: 0.2, pageable: 0.11 }
+export const PCIE_SHARE = PCIE_SHARES.engine
 export const NIC_SHARE = 0.7 // RDMA; between 0.47 and 0.87 in published measurements
 
 export const COMPRESSIONS = ['none', 'fp8', 'lz4', 'zstd', 'cachegen'] as const

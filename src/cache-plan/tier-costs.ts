@@ -4,7 +4,7 @@ import type { EstimatedTier, TierAsked } from './cache-estimate-shapes.ts'
 import type { Deployment } from './deployment.ts'
 import {
   NIC_SHARE,
-  PCIE_SHARE,
+  PCIE_SHARES,
   TIER_KINDS,
   type TierKind,
   type TierPath,
@@ -90,14 +90,19 @@ const throughHost = (path: Exclude<TierPath, 'direct'>, to_host: number, to_gpu:
 function bandwidth(asked: TierAsked, at: number, kind: TierKind, deployment: Deployment): number | undefined {
   const usual = USUAL_TIERS[kind]
   const { node_gigabytes_per_s = usual.node_gigabytes_per_s ?? Number.POSITIVE_INFINITY } = asked
-  const per_gpu = asked.gigabytes_per_s ?? usualRate(usual, at, deployment)
+  const per_gpu = asked.gigabytes_per_s ?? usualRate(usual, asked.copied, at, deployment)
   if (per_gpu === undefined) return undefined
   const sharing = kind === 'host_ram' && deployment.kv_on_every_gpu ? 1 : deployment.gpu_count
   return Math.min(per_gpu * sharing, node_gigabytes_per_s)
 }
 
-function usualRate({ gigabytes_per_s }: UsualTier, at: number, deployment: Deployment): number | undefined {
-  if (gigabytes_per_s === 'pcie') return PCIE_SHARE * given(deployment, 'pcie_gigabytes_per_s', at)
+function usualRate(
+  { gigabytes_per_s }: UsualTier,
+  copied: TierAsked['copied'],
+  at: number,
+  deployment: Deployment,
+): number | undefined {
+  if (gigabytes_per_s === 'pcie') return PCIE_SHARES[copied ?? 'engine'] * given(deployment, 'pcie_gigabytes_per_s', at)
   if (gigabytes_per_s === 'nic') return NIC_SHARE * given(deployment, 'nic_gigabytes_per_s', at)
   return gigabytes_per_s
 }

@@ -40,6 +40,8 @@ export interface Outcome extends RouteFacts, QosFacts {
   ending: Ending
   tokens: TokenCounts
   repeated_tokens_est: number
+  /** On a cluster: by which calls that begin alike are told. */
+  prefix_hash: string | undefined
   /** How clusters stood, where there were several to choose from, and what was observed. */
   placing: TracedPlacing | undefined
   /** R71: what would have been charged, had its deadline not passed in mid-stream. */
@@ -104,6 +106,7 @@ export function outcomeOf(went: Went): Outcome {
     ending: 'completed',
     tokens: NO_TOKENS,
     repeated_tokens_est: 0,
+    prefix_hash: undefined,
     placing: undefined,
     waived_micros: 0,
     agent_id: call.messages?.agent_id,
@@ -202,5 +205,6 @@ export const traceOf = (outcome: Outcome): TraceFacts => ({
   output_clamped_to: outcome.output_clamped_to,
   agent_id: outcome.agent_id,
   parent_agent_id: outcome.parent_agent_id,
+  prefix_hash: outcome.prefix_hash,
   placing: outcome.placing,
 })

@@ -29,6 +29,7 @@ export async function sendWhole(generation: Generation, { content_type, body, to
 export function billFor(generation: Generation, outcome: Outcome, answer: Bill['answer']): Bill {
   const { call, target, hold, reservation, path, only } = generation
   outcome.placing = path.placing.answered(generation, outcome.tokens)
+  if (target.cluster_id !== undefined) outcome.prefix_hash = call.chain?.links[0]?.hash
   const said = answer?.said
   return {
     spender: call.caller,

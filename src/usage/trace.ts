@@ -45,6 +45,8 @@ export interface TraceFacts {
   /** R81: which of a client's agents asked, and for whom it works. */
   agent_id?: string | undefined
   parent_agent_id?: string | undefined
+  /** Of the first link of its prompt, a keyed hash: which calls begin alike. On clusters only. */
+  prefix_hash?: string | undefined
   /** Undefined where there were not several clusters to choose from. */
   placing?: TracedPlacing | undefined
 }

@@ -3,7 +3,7 @@ import type { CacheEstimateRequest, CacheFigures } from '../../api/cache-plan-ca
 import { numberIn } from './plan-draft.ts'
 
 type TierKind = CacheFigures['tiers'][number]['kind']
-type Compression = NonNullable<CacheEstimateRequest['tiers'][number]['compression']>
+type Compression = NonNullable<NonNullable<CacheEstimateRequest['tiers']>[number]['compression']>
 export type Precision = 'bf16' | 'fp8'
 
 export const COMPRESSIONS = ['none', 'fp8', 'lz4', 'zstd', 'cachegen'] as const satisfies readonly Compression[]

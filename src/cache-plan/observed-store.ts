@@ -1,0 +1,63 @@
+// What the project's own calls on a cluster tell of its cache: read from usage events and telemetry, never prompts.
+import type { Telemetry } from '../clusters/cluster-telemetry.ts'
+import { type Db, sql } from '../storage/db.ts'
+import type { TraceFacts } from '../usage/trace.ts'
+import type { UsageAttempt } from '../usage/usage-event.ts'
+import type { ObservedCall } from './observed-call.ts'
+
+/** The latest: a cluster changes, and a line needs no more. */
+const CALLS_MAX = 2_000
+
+interface Row {
+  trace_id: string
+  resolved_model: string
+  session_id: string | null
+  created_ms: number
+  input_tokens: number
+  cached_tokens: number
+  repeated_tokens_est: number
+  missed_reuse_tokens: number
+  tokens_estimated: number
+  queue_ms: number
+  ttft_ms: number | null
+  attempts: string
+  trace: string | null
+}
+
+export function observedStore(db: Db) {
+  return {
+    /** Undefined where there is no such cluster. */
+    async cluster(project_id: string, cluster_id: string): Promise<{ telemetry: Telemetry | undefined } | undefined> {
+      const [row] = await db.rows<{ telemetry: string | null }>(sql`
+        SELECT telemetry FROM byoc_cluster WHERE project_id = ${project_id} AND id = ${cluster_id}`)
+      return row && { telemetry: row.telemetry === null ? undefined : JSON.parse(row.telemetry) }
+    },
+
+    /** Completed calls since then, the latest first. */
+    async calls(project_id: string, cluster_id: string, since_ms: number): Promise<ObservedCall[]> {
+      const rows = await db.rows<Row>(sql`
+        SELECT trace_id, resolved_model, session_id, created_ms, input_tokens, cached_tokens, repeated_tokens_est,
+               missed_reuse_tokens, tokens_estimated, queue_ms, ttft_ms, attempts, trace
+        FROM usage_event
+        WHERE project_id = ${project_id} AND cluster_id = ${cluster_id} AND created_ms >= ${since_ms}
+          AND status = 'completed'
+        ORDER BY created_ms DESC LIMIT ${CALLS_MAX}`)
+      return rows.map(fromRow)
+    },
+  }
+}
+
+function fromRow(row: Row): ObservedCall {
+  const { tokens_estimated, attempts, trace, queue_ms, resolved_model: model, ...told } = row
+  const facts: Partial<TraceFacts> = trace === null ? {} : JSON.parse(trace)
+  const last: UsageAttempt | undefined = JSON.parse(attempts).at(-1)
+  const { chosen, candidates = [] } = facts.placing ?? {}
+  return {
+    ...told,
+    model,
+    is_streamed: facts.stream === true && tokens_estimated === 0,
+    waited_ms: last?.times?.dialled_ms ?? queue_ms,
+    ahead_tokens: candidates.find(({ target }) => target === chosen)?.in_flight_tokens ?? 0,
+    prefix_hash: facts.prefix_hash ?? null,
+  }
+}
