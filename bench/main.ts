@@ -12,6 +12,7 @@ import { keepOffTheServersCore } from './processes.ts'
 import { profile } from './profile.ts'
 import { replicas } from './replicas.ts'
 import { circumstances, writeReport } from './report.ts'
+import { reuse } from './reuse.ts'
 import { routing } from './routing.ts'
 import { routingCost } from './routing-cost.ts'
 import { soak } from './soak.ts'
@@ -48,6 +49,7 @@ const SCENARIOS: Record<string, Scenario> = {
       seed: Number(values.seed),
       out: values.out,
     }),
+  reuse: () => reuse({ calls: Number(values.calls), seed: Number(values.seed) }),
   'routing-cost': async () => routingCost(),
   latency,
   compare,
@@ -68,6 +70,7 @@ const { values, positionals } = parseArgs({
     events: { type: 'string', default: '1000000' },
     engine: { type: 'string', default: 'sqlite' },
     folder: { type: 'string' },
+    calls: { type: 'string', default: '2000' },
     trace: { type: 'string' },
     clusters: { type: 'string', default: '4' },
     'cache-tokens': { type: 'string', default: '4096000' },
