@@ -157,6 +157,7 @@ export async function buildService(parts: Parts) {
     metrics: counts,
     idempotencyOn,
     artifacts,
+    exchange: counters && isShared(counters) ? counters : undefined,
   })
   const { path, snapshots } = inference
   const served = servedPlaces(gateway)

@@ -88,6 +88,11 @@ export interface SharedCounters extends Counters {
     onChange(change: { away: boolean; reason?: Error }): void
     onDecision(decision: { shared: boolean; seconds: number }): void
   }): void
+  /**
+   * Tells the other replicas something, and hears what they told since: in the background, and lost where nobody
+   * listened for a while. Undefined while the store is away.
+   */
+  exchange(said: string, since: string): Promise<{ heard: string[]; last: string } | undefined>
   /** The processes that live: a share is one of as many parts. */
   shareAmong(living: readonly string[]): void
   close(): Promise<void>

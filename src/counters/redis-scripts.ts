@@ -198,6 +198,33 @@ redis.call('SET', KEYS[1], era)
 return { now_ms, era }
 `
 
+const SAID_MAX = 1_000
+const HEARD_MAX = 200
+const SAID_S = 60
+
+/**
+ * What replicas tell each other. KEYS: the stream. ARGV: time; what is said, or nothing; the last that was heard, or
+ * nothing. Answers {the last there is now, and what was said since}; nothing that is past to who has heard nothing yet.
+ */
+const EXCHANGE = `
+local last = ARGV[3]
+if last == '' then
+  local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
+  last = newest[1] and newest[1][1] or '0-0'
+end
+local answer = {}
+for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '(' .. last, '+', 'COUNT', ${HEARD_MAX})) do
+  last = entry[1]
+  answer[#answer + 1] = entry[2][2]
+end
+if ARGV[2] ~= '' then
+  redis.call('XADD', KEYS[1], 'MAXLEN', '~', ${SAID_MAX}, '*', 'said', ARGV[2])
+  redis.call('EXPIRE', KEYS[1], ${SAID_S})
+end
+table.insert(answer, 1, last)
+return answer
+`
+
 export type Scripts = ReturnType<typeof scriptsFor>
 
 export function scriptsFor(size: number) {
@@ -211,5 +238,6 @@ export function scriptsFor(size: number) {
     add: script(ADD),
     renew: script(RENEW),
     greet: script(GREET),
+    exchange: script(EXCHANGE),
   }
 }

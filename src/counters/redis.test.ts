@@ -61,6 +61,22 @@ test('R49 on random histories, Redis and memory say the same of every request', 
 })
 
 describe('between replicas', () => {
+  test('R84 what one says the others hear once, in its order; who comes later hears nothing that is past', async () => {
+    const { all } = await replicasOn(server.url, 3, () => PATIENT)
+    const last = ['', '', '']
+    const told = async (n: number, said: string) => {
+      const answer = await all[n]?.exchange(said, last[n] ?? '')
+      last[n] = answer?.last ?? ''
+      return answer?.heard
+    }
+    expect([await told(0, ''), await told(1, 'before'), await told(0, 'a')]).toEqual([[], [], ['before']])
+    expect([await told(1, 'b'), await told(0, '')]).toEqual([
+      ['before', 'a'],
+      ['a', 'b'],
+    ])
+    expect([await told(2, ''), await told(0, 'c'), await told(2, '')]).toEqual([[], [], ['c']])
+  })
+
   test('F7b of 600, sixty at once over three replicas, exactly the limit passes', async () => {
     const { all } = await replicasOn(server.url, 3, () => PATIENT)
     const tries = () => all.flatMap((one) => Array.from({ length: 20 }, () => one.take([ask({ limit: 50 })], 0)))

@@ -195,6 +195,10 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
       watching = watch
       watching.onChange({ away: session.link() === undefined })
     },
+    exchange: async (said: string, since: string) => {
+      const link = session.link()
+      return link && exchanged(link.run(scripts.exchange, [names.said], [timeFor(anyTime()), said, since]))
+    },
     shareAmong: (living: readonly string[]) => {
       place = placeAmong(living, process_id)
     },
@@ -232,6 +236,12 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
       if (missed.releases.size < MISSED_MAX) missed.releases.add(lease)
     },
   }
+}
+
+/** What fails here says nothing of the counters: nobody waits for it. */
+async function exchanged(asked: Promise<unknown>): Promise<{ heard: string[]; last: string }> {
+  const [last = '', ...heard] = (await answeredWithin(asked, CATCH_UP_MS)) as string[]
+  return { heard, last }
 }
 
 function chunks<T>(all: readonly T[]): T[][] {

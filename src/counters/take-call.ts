@@ -5,6 +5,7 @@ export type Names = ReturnType<typeof namesIn>
 
 export const namesIn = (prefix: string) => ({
   era: `${prefix}:era`,
+  said: `${prefix}:said`,
   cell: ({ layer, name, subject }: { layer: Layer; name: string; subject: string }) =>
     `${prefix}:${layer}:${name}:${subject}`,
   leases: (subject: string) => `${prefix}:streams:${subject}`,

@@ -31,6 +31,7 @@ import { neighbours as neighboursOf } from '../routing/neighbours-store.ts'
 import { placement } from '../routing/placement.ts'
 import { credentialAddress } from '../routing/provider-targets.ts'
 import { routingSnapshots } from '../routing/routing-snapshot.ts'
+import { type Exchange, sharedBelief } from '../routing/shared-belief.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import type { Db, OpenDb } from '../storage/db.ts'
 import { subscriptionStore } from '../subscriptions/subscription-store.ts'
@@ -62,6 +63,8 @@ export interface PathParts {
   mayStore(project_id: string, now: number): Promise<void>
   idempotencyOn(db: Db): IdempotencyStore
   artifacts: KeptArtifacts
+  /** By which replicas tell each other where prompts are; undefined where there are none. */
+  exchange?: Exchange | undefined
 }
 
 export type InferencePath = ReturnType<typeof inferencePath>
@@ -97,6 +100,7 @@ export function inferencePath(parts: PathParts) {
   })
   const prompts = promptMemory(clock, seals)
   const places = placement()
+  const sharing = parts.exchange && sharedBelief(places, parts.exchange, process_id)
   const listed_at_clusters = listedModels(clock, dials.listModels)
   const snapshots = routingSnapshots({ db, gateway, listed: listed_at_clusters, onRestart: places.forget })
   const listed = listedModels(clock, (id) => {
@@ -182,6 +186,7 @@ export function inferencePath(parts: PathParts) {
       await slices
         .giveBackUnused()
         .catch((err) => logger.warn({ err }, 'the store was away: holds return by themselves'))
+      await sharing?.stop()
       await dials.close()
     },
   }

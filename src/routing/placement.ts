@@ -8,6 +8,8 @@ import { ReadingRate } from './reading-rate.ts'
 /** What a cluster that reports nothing of its cache is believed to have room for. */
 const USUAL_ROOM_TOKENS = 1_000_000
 const PLACES_MAX = 10_000
+/** What others are told at once, at most. */
+const NEWS_MAX = 1_000
 /** Less than this tells nothing: caches keep whole blocks, and answers round. */
 const TELLING_TOKENS = 1_024
 /** A cluster may spread calls over engines of its own: only what it misses twice in a row is not there. */
@@ -29,8 +31,10 @@ interface Place {
   holding: Holding
   in_flight: Set<Prefill>
   in_flight_tokens: number
-  /** Of calls that other replicas have sent there. */
+  /** Of calls that other replicas have sent there: all of it, and what each has told last. */
   elsewhere_tokens: number
+  elsewhere: Map<string, number>
+  told_tokens: number
   rate: ReadingRate
   /** When it had read what was on its way before the oldest of what still is. */
   read_at: number
@@ -54,6 +58,16 @@ export interface Prefill {
   matched_stamp: number
 }
 
+/** A prompt that another replica has sent to a target. */
+export interface SentElsewhere {
+  project_id: string
+  target_id: string
+  model: string
+  chain: readonly Link[]
+}
+
+type InFlight = [project_id: string, target_id: string, model: string, tokens: number]
+
 export interface Prompt {
   project_id: string
   chain: readonly Link[]
@@ -73,6 +87,8 @@ export function placement(bounds?: BeliefBounds) {
   const belief = cacheBelief(bounds)
   const places = new Map<string, Map<string, Place>>() // by target, then by model
   let count = 0
+  /** What the other replicas have yet to hear; undefined where there are none. */
+  let news: SentElsewhere[] | undefined
 
   function placeOf(project_id: string, { target_id, model, cache_tokens }: PlaceFacts): Place {
     let models = places.get(target_id)
@@ -153,6 +169,8 @@ export function placement(bounds?: BeliefBounds) {
       place.in_flight.add(prefill)
       place.in_flight_tokens += prefill.uncached_tokens
       belief.sent(holding, chain)
+      if (news && news.length < NEWS_MAX)
+        news.push({ project_id, target_id: target.target_id, model: target.model, chain })
       return prefill
     },
 
@@ -189,6 +207,51 @@ export function placement(bounds?: BeliefBounds) {
       for (const { holding } of places.get(target_id)?.values() ?? []) belief.forget(holding)
     },
 
+    /** From now on, what is sent is kept until it is told. */
+    shareNews(): void {
+      news ??= []
+    },
+
+    /** What was sent since, and what is on its way: where that has changed, or all of it. */
+    takeNews(all: boolean): { sent: SentElsewhere[]; in_flight: InFlight[] } {
+      const sent = news?.splice(0) ?? []
+      const in_flight: InFlight[] = []
+      for (const [target_id, models] of places)
+        for (const [model, place] of models) {
+          const { in_flight_tokens, told_tokens } = place
+          if (told_tokens === in_flight_tokens && !(all && in_flight_tokens > 0)) continue
+          place.told_tokens = place.in_flight_tokens
+          in_flight.push([place.holding.project_id, target_id, model, place.in_flight_tokens])
+        }
+      return { sent, in_flight }
+    },
+
+    heardSent({ project_id, target_id, model, chain }: SentElsewhere): void {
+      const known = places.get(target_id)?.get(model)
+      const place = known ?? placeOf(project_id, { target_id, model, ...NOTHING_REPORTED })
+      if (place.holding.project_id === project_id) belief.sent(place.holding, chain)
+    },
+
+    /** What a replica last told counts until it tells otherwise, or is gone. */
+    heardInFlight(from: string, told: readonly InFlight[]): void {
+      for (const [, target_id, model, tokens] of told) {
+        const place = places.get(target_id)?.get(model)
+        if (!place) continue
+        if (tokens > 0) place.elsewhere.set(from, tokens)
+        else place.elsewhere.delete(from)
+        addUp(place)
+      }
+    },
+
+    /** Replicas that are gone have nothing on its way any more. */
+    keepOnly(living: readonly string[]): void {
+      for (const models of places.values())
+        for (const place of models.values()) {
+          for (const from of place.elsewhere.keys()) if (!living.includes(from)) place.elsewhere.delete(from)
+          addUp(place)
+        }
+    },
+
     size: belief.size,
     sizeOf: belief.sizeOf,
   }
@@ -213,12 +276,22 @@ function ahead(
   return sum
 }
 
+const NOTHING_REPORTED = { cache_tokens: undefined, tokens_per_s: undefined, slots_used: 0 }
+
+function addUp(place: Place): void {
+  let sum = 0
+  for (const tokens of place.elsewhere.values()) sum += tokens
+  place.elsewhere_tokens = sum
+}
+
 const newPlace = (target_id: string, holding: Holding): Place => ({
   lot: lotOf(target_id),
   holding,
   in_flight: new Set(),
   in_flight_tokens: 0,
   elsewhere_tokens: 0,
+  elsewhere: new Map(),
+  told_tokens: 0,
   rate: new ReadingRate(),
   read_at: 0,
   tells_cached: false,
