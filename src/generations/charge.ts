@@ -24,8 +24,16 @@ export function worstCost(asked: Asked, { pricing, max_output_tokens }: Target):
 const searchCost = ({ searches = 0 }: Asked, { web_search = 0 }: Price) => searches * web_search
 
 /** R76: what is written for an hour costs more than what is written for five minutes. */
-const dearest = ({ long_cache }: Asked, price: Price): Price =>
-  long_cache && price.cache_write_1h !== undefined ? { ...price, cache_write: price.cache_write_1h } : price
+function dearest({ long_cache }: Asked, price: Price): Price {
+  const { cache_write_1h: hour, long } = price
+  if (!long_cache || hour === undefined) return price
+  if (!long) return { ...price, cache_write: hour }
+  return {
+    ...price,
+    cache_write: hour,
+    long: { ...long, cache_write: long.cache_write_1h ?? Math.max(hour, long.cache_write) },
+  }
+}
 
 const outputBound = ({ output_limit, choices }: Asked, max_output_tokens: number) =>
   output_limit ?? max_output_tokens * choices

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest'
+import type { Price } from './price.ts'
 import { PRICE_BOOK, PRICES_AS_OF } from './price-book.ts'
 
 test('R53 the book is dated, and every model in it has a whole price and a length', () => {
   expect(PRICES_AS_OF).toMatch(/^\d{4}-\d\d-\d\d$/)
-  expect(PRICE_BOOK.size).toBeGreaterThan(10)
-  for (const [id, { price, provider, max_output_tokens, ...model }] of PRICE_BOOK) {
+  expect(PRICE_BOOK.size).toBeGreaterThan(120)
+  for (const [id, { price: listed, provider, max_output_tokens, source, as_of, ...model }] of PRICE_BOOK) {
+    const { long, ...price }: Price = listed
+    expect([source, as_of]).toEqual([expect.stringMatching(/^https:\/\//), expect.stringMatching(/^2026-\d\d-\d\d$/)])
+    if (long) expect(long.input).toBeGreaterThan(price.input)
     expect(model.id).toBe(id)
     expect(provider).toMatch(/^[a-z]+$/)
     for (const part of Object.values(price)) expect(Number.isSafeInteger(part) && part >= 0).toBe(true)
@@ -27,7 +31,17 @@ test.each([
       web_search: 10_000,
     },
   ],
-  ['deepseek-v4-flash', { input: 140_000, cached_input: 2_800, cache_write: 140_000, output: 280_000 }],
+  ['deepseek-v4-flash', { input: 440_000, cached_input: 14_000, cache_write: 440_000, output: 1_320_000 }],
+  [
+    'gemini-2.5-pro',
+    {
+      input: 1_250_000,
+      cached_input: 125_000,
+      cache_write: 1_250_000,
+      output: 10_000_000,
+      long: { above: 200_000, input: 2_500_000, cached_input: 250_000, cache_write: 2_500_000, output: 15_000_000 },
+    },
+  ],
 ])('R42 %s as it is listed', (id, price) => {
   expect(PRICE_BOOK.get(id)?.price).toEqual(price)
 })

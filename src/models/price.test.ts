@@ -122,3 +122,14 @@ test.each([
 test.each([-1, 0.0000001, Infinity, 1e10])('R6 %d is no price', (usd) => {
   expect(() => pricePerMillion(usd, "'input'")).toThrow("'input' must be between 0 and")
 })
+
+test('R42, R43 a long prompt has its own price, for all of it, and is held for at that', () => {
+  const long = { above: 1_000, input: 6_000_000, cached_input: 600_000, cache_write: 7_500_000, output: 22_500_000 }
+  const price: Price = { ...SONNET, long }
+  const tokens = { cached: 500, written: 100, output: 10 }
+  expect(costOf(price, { input: 1_000, ...tokens })).toEqual(costOf(SONNET, { input: 1_000, ...tokens }))
+  expect(costOf(price, { input: 1_001, ...tokens }).actual_micros).toBe(401 * 6 + 300 + 750 + 225)
+  expect(worstCase(price, 1_000, 100)).toBe(worstCase(SONNET, 1_000, 100))
+  expect(worstCase(price, 1_001, 100)).toBe(Math.ceil(1_001 * 7.5 + 100 * 22.5))
+  expect(outputFor(price, 1_001, worstCase(price, 1_001, 40))).toBe(40)
+})

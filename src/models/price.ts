@@ -12,7 +12,22 @@ export interface Price {
   output: number
   /** Micro-USD for one search of the web that the provider runs, where it offers that. */
   web_search?: number
+  /** Of a prompt with more tokens than `above`, where the provider has another price for it: of all that it takes. */
+  long?: LongPrice
 }
+
+export interface LongPrice {
+  above: number
+  input: number
+  cached_input: number
+  cache_write: number
+  cache_write_1h?: number
+  output: number
+}
+
+/** What holds for a prompt of so many tokens. */
+const rateFor = (price: Price, input: number): Price =>
+  price.long && input > price.long.above ? { ...price, ...price.long } : price
 
 /** How much was worked: `cached` and `written` are parts of `input`, and `written_1h` is a part of `written`. */
 export interface Tokens {
@@ -40,7 +55,8 @@ export interface Cost {
 
 const PER_MILLION = 1_000_000
 
-export function costOf(price: Price, tokens: Tokens): Cost {
+export function costOf(listed: Price, tokens: Tokens): Cost {
+  const price = rateFor(listed, tokens.input)
   const { input, cached, written, written_1h = 0, output, searches = 0 } = tokens
   const { cache_write, cache_write_1h = cache_write, web_search = 0 } = price
   const searched = searches * web_search * PER_MILLION
@@ -78,7 +94,8 @@ function exactly(parts: readonly Part[]): number {
 }
 
 /** R43: the most that a call can cost: every prompt token at its dearest, every output token that is allowed. */
-export function worstCase(price: Price, input_bound: number, output_bound: number): number {
+export function worstCase(listed: Price, input_bound: number, output_bound: number): number {
+  const price = rateFor(listed, input_bound)
   const input_price = Math.max(price.input, price.cached_input, price.cache_write)
   const most = input_bound * input_price + output_bound * price.output
   // A client may allow any number of tokens: what is beyond counting is more than any limit.
@@ -86,7 +103,8 @@ export function worstCase(price: Price, input_bound: number, output_bound: numbe
 }
 
 /** R43: how many output tokens `micros` still buys beside the prompt; negative where it does not buy the prompt. */
-export function outputFor(price: Price, input_bound: number, micros: number): number {
+export function outputFor(listed: Price, input_bound: number, micros: number): number {
+  const price = rateFor(listed, input_bound)
   const left = micros * PER_MILLION - worstCase(price, input_bound, 0) * PER_MILLION
   if (left < 0) return -1
   return price.output === 0 ? Number.MAX_SAFE_INTEGER : Math.floor(left / price.output)

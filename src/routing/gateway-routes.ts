@@ -28,6 +28,19 @@ const Price = Type.Object(
     cache_write_1h: Type.Optional(Type.Integer({ description: 'Written for an hour, where that has a price.' })),
     output: Type.Integer(),
     web_search: Type.Optional(Type.Integer({ description: 'Micro-USD for one search of the web.' })),
+    long: Type.Optional(
+      Type.Object(
+        {
+          above: Type.Integer({ description: 'Tokens.' }),
+          input: Type.Integer(),
+          cached_input: Type.Integer(),
+          cache_write: Type.Integer(),
+          cache_write_1h: Type.Optional(Type.Integer()),
+          output: Type.Integer(),
+        },
+        { description: 'Of a prompt with more tokens than `above`, where that has another price.' },
+      ),
+    ),
   },
   { description: 'Micro-USD per million tokens.' },
 )
