@@ -9,6 +9,7 @@ import type * as OperateProjects from '../src/operate/operate-projects.ts'
 import type * as OperateUsage from '../src/operate/operate-usage.ts'
 import type * as Configuration from '../src/start/config.ts'
 import type * as Gateway from '../src/start/gateway-settings.ts'
+import type * as Prices from '../src/start/prices-file.ts'
 import type * as Workers from '../src/start/workers.ts'
 import type * as OneWorker from '../src/worker.ts'
 
@@ -20,6 +21,7 @@ export const operate = (): Promise<typeof Operate> => import('../src/operate/ope
 export const operatePlane = (): Promise<typeof OperatePlane> => import('../src/operate/operate-plane.ts')
 export const operateProjects = (): Promise<typeof OperateProjects> => import('../src/operate/operate-projects.ts')
 export const operateUsage = (): Promise<typeof OperateUsage> => import('../src/operate/operate-usage.ts')
+export const prices = (): Promise<typeof Prices> => import('../src/start/prices-file.ts')
 export const server = (): Promise<typeof Server> => import('../src/main.ts')
 export const worker = (): Promise<typeof OneWorker> => import('../src/worker.ts')
 export const workers = (): Promise<typeof Workers> => import('../src/start/workers.ts')

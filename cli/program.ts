@@ -12,6 +12,7 @@ import { addKey } from './commands/keys.ts'
 import { addLimits } from './commands/limits.ts'
 import { addOperator } from './commands/operator.ts'
 import { addPlan } from './commands/plan.ts'
+import { addPrices } from './commands/price-files.ts'
 import { addProject } from './commands/projects.ts'
 import { addServe } from './commands/serve.ts'
 import { addUpkeep } from './commands/upkeep.ts'
@@ -27,7 +28,7 @@ DATABASE_URL and the like.`
 
 const COMMANDS = [
   ...[addServe, addOwnerLink, addProject, addKey, addAlias, addCredential, addLimits, addUsage, addCluster, addPlan],
-  ...[addArtifact, addBundle, addOperator, addConfig, addUpkeep],
+  ...[addArtifact, addBundle, addOperator, addConfig, addPrices, addUpkeep],
 ]
 
 /** `complain` is told of wrong usage, in one line; parsing then rejects with a CommanderError. */

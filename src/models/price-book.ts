@@ -32,7 +32,8 @@ export function usePrices(models: readonly BookedModel[]): void {
   for (const model of [...BUILT_IN.values(), ...models]) book.set(model.id, model)
 }
 
-function priceOf([id, input, cached, write, output, , extras]: PriceRow): Price {
+function priceOf(row: PriceRow): Price {
+  const [id, input, cached, write, output, , extras] = row
   return bookPrice(id, { input, cached, write, output, ...extras })
 }
 
@@ -58,7 +59,8 @@ export function bookPrice(id: string, { input, cached, write, output, hour, sear
   return price
 }
 
-function longPrice(price: Price, [above, input_factor, output_factor]: readonly [number, number, number]): LongPrice {
+function longPrice(price: Price, long: NonNullable<PriceExtras['long']>): LongPrice {
+  const [above, input_factor, output_factor] = long
   const { input, cached_input, cache_write, cache_write_1h: hour } = price
   const dearer = (micros: number) => Math.ceil(micros * input_factor)
   return {

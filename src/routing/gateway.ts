@@ -31,6 +31,7 @@ const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
   together: { base_url: 'https://api.together.xyz/v1', protocol: 'openai' },
   mistral: { base_url: 'https://api.mistral.ai/v1', protocol: 'openai' },
   deepseek: { base_url: 'https://api.deepseek.com/v1', protocol: 'openai' },
+  xai: { base_url: 'https://api.x.ai/v1', protocol: 'openai' },
   moonshot: { base_url: 'https://api.moonshot.ai/v1', protocol: 'openai' },
 }
 

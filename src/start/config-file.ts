@@ -1,5 +1,6 @@
 // switchyard.yaml: providers, prices, limits. Checked as a whole; what is wrong is told with its line and its field.
 import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Check, Clean, Default, Errors } from 'typebox/value'
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
@@ -13,8 +14,10 @@ import { describeInvalid } from '../http/validation-messages.ts'
 import { type Limits, LimitsShape } from '../limits/policy.ts'
 import { type Quotas, QuotasShape } from '../limits/quota.ts'
 import { type OperatorAlias, OperatorAliasShape, operatorAlias } from '../models/operator-alias.ts'
+import { type BookedModel, PRICE_BOOK, usePrices } from '../models/price-book.ts'
 import { type ProviderSettings, ProviderShape, providerSettings } from '../providers/provider-config.ts'
 import { SettingError, secretOf } from './config.ts'
+import { readPricesFile } from './prices-file.ts'
 
 const closed = { additionalProperties: false, default: {} }
 const Micros = Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 })
@@ -51,6 +54,7 @@ const FileShape = Type.Object(
       { max_mib: Type.Integer({ minimum: 1, maximum: FILE_MIB_MOST, default: 16 }), s3: Type.Optional(S3Shape) },
       closed,
     ),
+    prices_file: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
     networks: Type.Object({ allow: Type.Array(Type.String(), { default: [], maxItems: 100 }) }, closed),
   },
   closed,
@@ -83,8 +87,23 @@ export interface FileSettings {
 
 type Env = Readonly<Record<string, string | undefined>>
 
+/** With the price file that it names, which models of the price book are looked up in. A bad file changes nothing. */
 export function readConfigFile(path: string, env: Env): FileSettings {
-  return parseConfig(readFileSync(path, 'utf8'), path, env)
+  const text = readFileSync(path, 'utf8')
+  const before = [...PRICE_BOOK.values()]
+  usePrices(pricesNamedIn(text, path))
+  try {
+    return parseConfig(text, path, env)
+  } catch (error) {
+    usePrices(before)
+    throw error
+  }
+}
+
+function pricesNamedIn(text: string, path: string): BookedModel[] {
+  const document = parseDocument(text)
+  const { prices_file } = (document.errors.length > 0 ? {} : (document.toJS() ?? {})) as { prices_file?: unknown }
+  return typeof prices_file === 'string' ? readPricesFile(resolve(dirname(path), prices_file)) : []
 }
 
 /** What stands without a file: every default, and no provider. */
