@@ -36,6 +36,7 @@ const upload = { scope: 'inference', class: 'read' } as const // R3: contents be
 const watch = { scope: 'read', class: 'read' } as const
 const tags = ['Artifacts']
 const MIB = 2 ** 20
+const STALLED_MS = 60_000 // a client that reads nothing for this long is disconnected
 
 interface Needs {
   clock: Clock
@@ -122,8 +123,10 @@ export const artifactRoutes: Routes<Needs> = async (app, { clock, artifacts, roo
       const { sha256, media_type, bytes } = stored.artifact
       reply.header('etag', `"${sha256}"`)
       if (isNamedBy(headers['if-none-match'], sha256)) return reply.code(304).send('' as never)
+      const content = await begun(artifacts.contentOf(stored))
       reply.headers({ 'content-type': media_type, 'content-length': bytes, ...asAttachment(stored) })
-      return Readable.from(artifacts.contentOf(stored), { objectMode: false }) as never
+      reply.raw.setTimeout(STALLED_MS, () => reply.raw.destroy())
+      return Readable.from(content, { objectMode: false }) as never
     },
   )
 
@@ -192,6 +195,16 @@ const asAttachment = ({ artifact }: StoredArtifact) => ({
   'content-disposition': disposition(artifact),
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
 })
+
+/** With its first part there: what cannot be read at all is told before anything is sent. */
+async function begun(content: AsyncIterable<Buffer>): Promise<AsyncIterable<Buffer>> {
+  const parts = content[Symbol.asyncIterator]()
+  const first = await parts.next()
+  return (async function* () {
+    if (!first.done) yield first.value
+    yield* { [Symbol.asyncIterator]: () => parts }
+  })()
+}
 
 async function askedIn(
   { sha256, limit, after }: Static<typeof ArtifactsQuery>,

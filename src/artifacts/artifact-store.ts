@@ -37,6 +37,7 @@ const COLUMNS = fixed(`
   SELECT id, project_id, kind, name, media_type, bytes, sha256, tokens_est, created_at, expires_at, last_used_at,
          place, content_id, sequence
   FROM artifact`)
+const MAKERS_MAX = 1_000
 const END = { sequence: Number.MAX_SAFE_INTEGER, id: '' }
 
 export type ArtifactStore = ReturnType<typeof artifactStore>
@@ -110,10 +111,13 @@ export function artifactStore(db: Db) {
         WHERE project_id = ${project_id} AND id = ${id} AND expires_at < COALESCE(${expires_at}, '9999')`)
     },
 
+    /** Beyond a bound, whoever uploads it again may refer to it no more than anybody else. */
     async addMaker(project_id: string, id: string, { made_by, made_under }: Maker): Promise<void> {
       await db.rows(sql`
         INSERT INTO artifact_maker (project_id, artifact_id, made_by, made_under)
-        VALUES (${project_id}, ${id}, ${made_by}, ${made_under})
+        SELECT project_id, id, CAST(${made_by} AS TEXT), CAST(${made_under} AS TEXT) FROM artifact
+        WHERE project_id = ${project_id} AND id = ${id}
+          AND (SELECT COUNT(*) FROM artifact_maker WHERE artifact_id = ${id}) < ${MAKERS_MAX}
         ON CONFLICT (artifact_id, made_by) DO NOTHING`)
     },
 

@@ -120,6 +120,19 @@ test('§artifacts memory is given back by every upload: finished, refused, or le
   expect(await count(service.db)).toEqual([1, 0])
 })
 
+test('§artifacts contents that cannot be read are told as such, before anything is sent', async () => {
+  const { held, parts } = brittleContents()
+  const service = await startService({ parts })
+  const { id } = (await upload(service, 'x'.repeat(300_000))).body
+  held.clear()
+  const answer = await service.get(`/v2/artifacts/${id}/content`)
+  expect([answer.status, answer.body.error.type, answer.headers['content-disposition']]).toEqual([
+    500,
+    'server_error',
+    undefined,
+  ])
+})
+
 test('R78 the room for uploads is bounded, over all and for one project, and told as a 503', () => {
   const room = memoryRoom({ bytes: 100, bytes_of_one: 70 }, 'uploads')
   const [first, second, other] = [room.place('a'), room.place('a'), room.place('b')]
