@@ -1,6 +1,6 @@
 // Whatever goes wrong, the caller gets the one envelope (§7, R2) and the standard security headers (§10.2): also from
 // the router, the parser, Node's HTTP server, and before any of them could read the request.
-import { type OutgoingMessage, STATUS_CODES } from 'node:http'
+import type { OutgoingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
@@ -8,6 +8,9 @@ import { type About, Refusal, type RefusalName, refusalNameFor } from '../core/r
 import { generationAsked } from './generation-asked.ts'
 import { messagesError, speaksMessages } from './messages-errors.ts'
 import { describeInvalid } from './validation-messages.ts'
+
+// Not imported: that makes every name of the module, for which Node 22 and later load a whole HTTP client.
+const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',

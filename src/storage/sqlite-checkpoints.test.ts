@@ -6,7 +6,9 @@ import type { Connection } from './sqlite-connection.ts'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 
-function scene() {
+const LONG_BYTES = 2 * 1024 * 1024
+
+function scene(log = { bytes: LONG_BYTES }) {
   const asked: ((answer: number | Error) => void)[] = []
   const executed: string[] = []
   const writer = { connection: { exec: (text: string) => executed.push(text) } } as unknown as Connection
@@ -14,7 +16,7 @@ function scene() {
     new Promise<number>((resolve, reject) =>
       asked.push((answer) => (answer instanceof Error ? reject(answer) : resolve(answer))),
     )
-  const { beforeWrite, stop } = checkpoints(writer, { checkpoint })
+  const { beforeWrite, stop } = checkpoints(writer, { checkpoint }, () => log.bytes)
   return {
     asked,
     executed,
@@ -75,5 +77,22 @@ test('§store a thread that fails is asked again after the next write; after a s
   beforeWrite()
   stop()
   vi.advanceTimersByTime(10_000)
+  expect(asked).toHaveLength(2)
+})
+
+test('§store a short log waits for a minute; one that grows meanwhile does not', async () => {
+  const log = { bytes: LONG_BYTES - 1 }
+  const { beforeWrite, asked, answer } = scene(log)
+  beforeWrite()
+  vi.advanceTimersByTime(59_999)
+  expect(asked).toHaveLength(0)
+  vi.advanceTimersByTime(1)
+  expect(asked).toHaveLength(1)
+  await answer(300)
+  beforeWrite()
+  vi.advanceTimersByTime(5_000)
+  beforeWrite()
+  log.bytes = LONG_BYTES
+  vi.advanceTimersByTime(1_000)
   expect(asked).toHaveLength(2)
 })

@@ -39,9 +39,16 @@ const TASKS = {
 }
 
 parentPort.on('message', ({ id, task, ...details }) => {
+  if (task === 'end') return end()
   try {
     parentPort.postMessage({ id, result: TASKS[task](details) })
   } catch (error) {
     parentPort.postMessage({ id, error })
   }
 })
+
+/** Nobody has needed it for a while. */
+function end() {
+  for (const connection of connections.values()) connection.close()
+  parentPort.close()
+}

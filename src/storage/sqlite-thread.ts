@@ -1,6 +1,8 @@
 // The embedded store's second thread: what would keep the event loop waiting runs there, on a connection of its own.
-// One thread serves every store of the process. It is started when it is first needed, and again where it ended.
+// One thread serves every store of the process. It is started when it is first needed, and again where it ended; with
+// nothing to do it ends after a while, as it takes some fifteen megabytes.
 import { Worker } from 'node:worker_threads'
+import { SECOND_MS } from '../core/clock.ts'
 import { ownFile } from '../core/own-files.ts'
 import type { SqlValue } from './db.ts'
 import type { Lists } from './sqlite-connection.ts'
@@ -16,7 +18,10 @@ interface Reply {
   error?: unknown
 }
 
+const IDLE_MS = 10 * SECOND_MS
+
 let thread: Worker | undefined
+let idle: NodeJS.Timeout | undefined
 let last_id = 0
 const waiting = new Map<number, Waiting>()
 
@@ -25,13 +30,24 @@ function start(): Worker {
   started.on('message', ({ id, result, error }: Reply) => {
     const asked = waiting.get(id)
     waiting.delete(id)
-    if (waiting.size === 0) started.unref() // a process may end while nobody waits
+    if (waiting.size === 0) rest(started)
     if (error) asked?.reject(error)
     else asked?.resolve(result)
   })
   started.on('error', (error) => end(started, error))
   started.on('exit', () => end(started, new Error('The thread of the store has ended.')))
   return started
+}
+
+/** A process may end while nobody waits. */
+function rest(resting: Worker): void {
+  resting.unref()
+  clearTimeout(idle)
+  idle = setTimeout(() => {
+    if (thread !== resting || waiting.size > 0) return
+    thread = undefined // whoever comes now has another one
+    resting.postMessage({ task: 'end' })
+  }, IDLE_MS).unref()
 }
 
 function end(ended: Worker, error: unknown): void {
@@ -63,6 +79,6 @@ export function sqliteThread(path: string, pragmas: Record<string, string | numb
     read: (text: string, values: readonly SqlValue[]) => asked<Lists>({ task: 'read', text, values }),
     /** Brings what is committed by now from the log into the file. Returns how many pages the log has. */
     checkpoint: () => asked<number>({ task: 'checkpoint' }),
-    close: async () => void (used && (await ask({ task: 'close', path }))),
+    close: async () => void (used && thread && (await ask({ task: 'close', path }))),
   }
 }

@@ -3,6 +3,7 @@
 // on while the next are committed, and each caller hears of its own when the disk has it (decision 0142). Reads never
 // wait for that; they see the last committed state. Between two commits the writer reads too: what it has cached is
 // still good, while every commit empties the reader's cache. What may take long is read on a thread of its own.
+import { statSync } from 'node:fs'
 import { CommitUnknown, isRead, type Lasting, type OpenDb, type Sql, type Tx, unavailable } from './db.ts'
 import { type DiskFlush, diskFlush, type FlushFile } from './disk-flush.ts'
 import { checkpoints } from './sqlite-checkpoints.ts'
@@ -27,7 +28,8 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
   const reader = connect(path)
   const disk = diskFlush(`${path}-wal`, flushFile)
   const thread = sqliteThread(path, { ...PRAGMAS, query_only: 1 })
-  const checkpointing = checkpoints(writer, thread)
+  const logBytes = () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  const checkpointing = checkpoints(writer, thread, logBytes)
   const watchers = sqliteWatch(writer)
   const queue: Job[] = []
   let committing: Promise<void> | undefined
