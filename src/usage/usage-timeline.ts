@@ -68,7 +68,7 @@ export function timelineQuestion(query: Static<typeof TimelineQuery>): TimelineQ
 function sourceOf(filter: UsageFilter, step: Step): 'events' | 'rollups' {
   const range_ms = filter.to_ms - filter.from_ms
   const cube = cubeWith(DIMENSIONS.filter((name) => filter[name] !== null))
-  const byIndex = filter.session_id !== null || filter.trace_id !== null
+  const byIndex = (filter.session_id ?? filter.bundle_id ?? filter.trace_id) !== null
   if (step === 'minute' || byIndex || range_ms <= EXACT_WITHIN_MS) return 'events'
   if (cube.grains.includes(step) && filter.status === null) return 'rollups'
   if (range_ms <= UNROLLED_WITHIN_MS) return 'events'

@@ -5,6 +5,7 @@ import { PDF, upload } from '../support/forms.ts'
 import { CHAT, PRICES, type Stage, withScene } from '../support/inference-scene.ts'
 import type { Answer } from '../support/service.ts'
 import type { Recorded, TestUpstream } from '../support/upstream.ts'
+import { rollEverything } from '../support/usage-answers.ts'
 
 const model = (id: string) => ({ id, ...PRICES, max_output_tokens: 100 })
 const config = (one: TestUpstream) => ({
@@ -130,6 +131,11 @@ withScene(
       )
       const csv = await stage.get('/v2/usage?group_by=bundle_id', { accept: 'text/csv' })
       expect(csv.bytes.toString()).toContain(bundle.id)
+      const day = (days: number) => new Date(scene().clock.now() + days * 86_400_000).toISOString()
+      await rollEverything(scene().db)
+      const span = `from=${day(-20)}&to=${day(1)}&step=day`
+      const steps = (await stage.get(`/v2/usage/timeline?${span}&bundle_id=${bundle.id}`)).body.data
+      expect(steps.reduce((sum: number, step: { requests: number }) => sum + step.requests, 0)).toBe(2)
       const [{ trace_id }] = events
       expect(JSON.stringify((await stage.get(`/v2/traces/${trace_id}`)).body)).toContain('agent-bundle')
       const { targets } = (await stage.get(`/v2/bundles/${bundle.id}/warmth`)).body

@@ -11,12 +11,20 @@ export const DIMENSIONS = {
   profile: 'Profile',
   cluster_id: 'Cluster',
   session_id: 'Session',
+  bundle_id: 'Bundle',
 } as const
 export type Dimension = keyof typeof DIMENSIONS
 export const DIMENSION_IDS = Object.keys(DIMENSIONS) as Dimension[]
 
 /** A session has a page of events, and no sums. */
-export const GROUPINGS = ['model', 'key_id', 'provider', 'profile', 'cluster_id'] as const satisfies Dimension[]
+export const GROUPINGS = [
+  'model',
+  'key_id',
+  'provider',
+  'profile',
+  'cluster_id',
+  'bundle_id',
+] as const satisfies Dimension[]
 export type Grouping = (typeof GROUPINGS)[number]
 
 export interface UsageFrame {
