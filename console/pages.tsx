@@ -26,6 +26,7 @@ export const PROJECT_PAGES: readonly Page[] = [
   { path: '/start', Page: lazy(() => import('./pages/start/start-page.tsx')) },
   { path: '/overview', Page: lazy(() => import('./pages/overview/overview-page.tsx')) },
   { path: '/usage', Page: lazy(() => import('./pages/usage/usage-page.tsx')) },
+  { path: '/reuse', Page: lazy(() => import('./pages/reuse/reuse-page.tsx')) },
   { path: '/traces', Page: lazy(() => import('./pages/traces/traces-page.tsx')) },
   {
     path: '/traces/:id',
@@ -58,6 +59,7 @@ export const NAVIGATION: readonly Entry[] = [
   { to: '/start', label: 'Get started', keys: 'g s' },
   { to: '/overview', label: 'Overview', keys: 'g o' },
   { to: '/usage', label: 'Usage', keys: 'g u' },
+  { to: '/reuse', label: 'Reuse', keys: 'g e' },
   { to: '/traces', label: 'Traces', keys: 'g t' },
   { to: '/keys', label: 'Keys', keys: 'g k' },
   { to: '/clusters', label: 'Clusters', keys: 'g c' },

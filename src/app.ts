@@ -18,6 +18,7 @@ import { auditRoutes } from './audit/audit-routes.ts'
 import { carveStore } from './budgets/carve-store.ts'
 import { bundleRoutes } from './bundles/bundle-routes.ts'
 import { cachePlanRoutes } from './cache-plan/cache-plan-routes.ts'
+import { prefillRates } from './cache-plan/observed-store.ts'
 import { clusterRoutes } from './clusters/cluster-routes.ts'
 import type { ConsoleFiles } from './console/built-console.ts'
 import { consoleRoutes } from './console/console-routes.ts'
@@ -77,6 +78,7 @@ import { measureRequests } from './telemetry/metrics-hooks.ts'
 import { readinessOf } from './telemetry/readiness.ts'
 import { telemetryRoutes } from './telemetry/telemetry-routes.ts'
 import { operatorUsageRoutes } from './usage/operator-usage-routes.ts'
+import { reuseRoutes } from './usage/reuse-routes.ts'
 import { traceRoutes } from './usage/trace-routes.ts'
 import { usageRoutes } from './usage/usage-routes.ts'
 
@@ -219,6 +221,10 @@ export async function buildService(parts: Parts) {
     await api.register(artifactRoutes, { clock, artifacts, room: uploads, limits: settings.artifacts })
     await api.register(bundleRoutes, { clock, artifacts: openable(artifacts) })
     await api.register(usageRoutes)
+    await api.register(reuseRoutes, {
+      clock,
+      ratesOf: (on, project_id, clusters) => prefillRates(on, project_id, clusters, clock.now()),
+    })
     await api.register(traceRoutes, { refusedOn })
     await api.register(refusalRoutes, { clock, tally: refusals })
     await api.register(attentionRoutes, { clock, leftAlone: inference.leftAlone, departuresOf: inference.departuresOf })

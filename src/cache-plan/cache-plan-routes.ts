@@ -1,7 +1,7 @@
 // §4.9: POST /v2/byoc/hicache-plan, and the estimate that leads to it. Pure, but for what was observed on a cluster of
 // the project's own, so any valid key may ask (R3).
 import { Type } from 'typebox'
-import { type Clock, DAY_MS } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import { found, type Routes } from '../http/routes.ts'
 import { CacheEstimate, CacheEstimateRequest } from './cache-estimate-shapes.ts'
 import { CachePlan, CachePlanRequest, planCache } from './cache-plan.ts'
@@ -9,12 +9,11 @@ import { ClusterCache, clusterCache } from './cluster-cache.ts'
 import { CacheFigures, cacheFigures } from './figures-table.ts'
 import { samplesOf } from './observed-call.ts'
 import { estimateFor, estimateObserved } from './observed-estimate.ts'
-import { observedStore } from './observed-store.ts'
+import { observedStore, SEEN_MS } from './observed-store.ts'
 import { fitPrefill } from './prefill-fit.ts'
 
 const config = { scope: 'read', class: 'read' } as const
 const tags = ['Cache planning']
-const SEEN_MS = 7 * DAY_MS
 
 export const cachePlanRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
   app.post(

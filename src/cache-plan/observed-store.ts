@@ -1,12 +1,16 @@
 // What the project's own calls on a cluster tell of its cache: read from usage events and telemetry, never prompts.
 import type { Telemetry } from '../clusters/cluster-telemetry.ts'
+import { DAY_MS } from '../core/clock.ts'
 import { type Db, sql } from '../storage/db.ts'
+import { rateName } from '../usage/reuse-summary.ts'
 import type { TraceFacts } from '../usage/trace.ts'
 import type { UsageAttempt } from '../usage/usage-event.ts'
-import type { ObservedCall } from './observed-call.ts'
+import { type ObservedCall, samplesOf } from './observed-call.ts'
+import { fitPrefill, lineOf } from './prefill-fit.ts'
 
 /** The latest: a cluster changes, and a line needs no more. */
 const CALLS_MAX = 2_000
+export const SEEN_MS = 7 * DAY_MS
 
 interface Row {
   trace_id: string
@@ -60,4 +64,21 @@ function fromRow(row: Row): ObservedCall {
     ahead_tokens: candidates.find(({ target }) => target === chosen)?.in_flight_tokens ?? 0,
     prefix_hash: facts.prefix_hash ?? null,
   }
+}
+
+/** The busiest clusters alone are looked at: a summary has to be quick. */
+const CLUSTERS_MAX = 20
+
+/** By cluster and model: what a token of prefill takes there, in milliseconds, where enough was seen. */
+export async function prefillRates(db: Db, project_id: string, clusters: readonly string[], now: number) {
+  const rates = new Map<string, number>()
+  for (const cluster_id of clusters.slice(0, CLUSTERS_MAX)) {
+    const calls = await observedStore(db).calls(project_id, cluster_id, now - SEEN_MS)
+    for (const model of new Set(calls.map((call) => call.model))) {
+      const own = calls.filter((call) => call.model === model)
+      const line = lineOf(fitPrefill(samplesOf(own), undefined))
+      if (line) rates.set(rateName(cluster_id, model), line.ms_per_token)
+    }
+  }
+  return rates
 }

@@ -29,6 +29,8 @@ const PAGES: [path: string, whose: Whose, ...dialogs: string[]][] = [
   ['/usage?compare=yes&range=custom&from=2026-02-02&to=2026-02-01', 'full'],
   ['/usage?compare=yes&by=key_id&model=gpt-4o', 'full'],
   ['/usage', 'empty'],
+  ['/reuse?range=90d', 'full'],
+  ['/reuse', 'empty'],
   ['/traces', 'full'],
   ['/traces', 'empty'],
   ['/traces/:trace_id', 'full'],

@@ -52,6 +52,7 @@ const shotsOf = ({ key_id, cluster_id, trace_id, project_id }: Seeded): Shot[] =
   },
   { name: 'overview', path: '/overview?range=7d', signed_in: true, ready: 'Time to first token' },
   { name: 'usage', path: '/usage?compare=yes', signed_in: true, ready: 'claude-sonnet-4' },
+  { name: 'reuse', path: '/reuse?range=30d', signed_in: true, ready: 'What to do next' },
   { name: 'traces', path: '/traces', signed_in: true, ready: 'completed' },
   { name: 'trace', path: `/traces/${trace_id}`, signed_in: true, ready: 'agent-trace-id' },
   { name: 'keys', path: '/keys', signed_in: true, ready: 'research-agent' },

@@ -56,6 +56,8 @@ function generation(project_id: string, key_ids: readonly string[], { hour, seed
     session_id: seed % 5 === 0 ? 'ses_nightly' : null,
     input_tokens,
     cached_tokens,
+    repeated_tokens_est: Math.floor(cached_tokens * 1.3),
+    missed_reuse_tokens: Math.floor(cached_tokens * 0.3),
     output_tokens,
     direct_cost_micros,
     savings_micros,

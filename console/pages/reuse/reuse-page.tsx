@@ -1,0 +1,154 @@
+// How much of what is sent had been sent before, how much of that caches had, where it is lost, and what to do next.
+import { useCallback } from 'react'
+import { type ReusePlace, type ReuseSummary, reuseSummary } from '../../api/reuse-calls.ts'
+import { count, headlineCount, headlineMoney, money } from '../../parts/amounts.ts'
+import { Card } from '../../parts/card.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { percent } from '../../parts/figures.ts'
+import { PageHeader } from '../../parts/page-header.tsx'
+import { PERIODS, type Period, periodFrom, spanOf } from '../../parts/periods.ts'
+import { Segments } from '../../parts/segments.tsx'
+import { useAddressQuery } from '../../state/address-query.ts'
+import { nowMs } from '../../state/browser-clock.ts'
+import { Link } from '../../state/navigation.tsx'
+import { type Resource, useResource } from '../../state/resource.ts'
+
+const POLL_MS = 30_000
+const OFFERED = (['24h', '7d', '30d', '90d'] as const).map((id) => ({ id, label: PERIODS[id].label }))
+
+export default function ReusePage() {
+  const { params, change } = useAddressQuery()
+  const period = periodFrom(params.get('range'), '7d')
+  const summary = useSummary(period)
+  const known = summary.state.kind === 'ready' ? summary.state.value : undefined
+  return (
+    <>
+      <PageHeader
+        title="Reuse"
+        lead={known ? leadOf(known) : 'What prompts repeat, and what caches make of it.'}
+        actions={<Segments label="Period" options={OFFERED} value={period} onChange={(range) => change({ range })} />}
+      />
+      {known && known.events > 0 && <Figures summary={known} />}
+      {known && known.events > 0 && <Next summary={known} />}
+      <DataTable
+        what="Where reuse is had and lost"
+        resource={placesOf(summary)}
+        columns={COLUMNS}
+        rowId={({ events_at }) => events_at}
+        empty={<NothingYet />}
+      />
+    </>
+  )
+}
+
+function useSummary(period: Period): Resource<ReuseSummary> {
+  return useResource(
+    useCallback(
+      (signal: AbortSignal) => {
+        const { from_ms, to_ms } = spanOf(period, nowMs())
+        return reuseSummary({ from: new Date(from_ms).toISOString(), to: new Date(to_ms).toISOString() }, signal)
+      },
+      [period],
+    ),
+    { poll_ms: POLL_MS },
+  )
+}
+
+const leadOf = ({ input_tokens, repeated_tokens_est }: ReuseSummary) =>
+  `${percent(repeated_tokens_est, input_tokens)} of what was sent had been sent before.`
+
+function Figures({ summary }: { summary: ReuseSummary }) {
+  const { repeated_tokens_est: repeated, cached_tokens, missed_reuse_tokens, saved_micros, gpu_seconds_saved } = summary
+  return (
+    <dl className="headline">
+      <Figure label="Generations" note="that were looked at">
+        {headlineCount(summary.events)}
+      </Figure>
+      <Figure label="Repeated" note={`of ${headlineCount(summary.input_tokens)} tokens sent`}>
+        {headlineCount(repeated)}
+      </Figure>
+      <Figure label="Reused" note="from caches, as upstreams tell">
+        {headlineCount(cached_tokens)}
+      </Figure>
+      <Figure label="Missed" note={`${percent(missed_reuse_tokens, repeated)} of what is repeated`}>
+        {headlineCount(missed_reuse_tokens)}
+      </Figure>
+      <Figure label="Saved at providers" note="at list prices">
+        {headlineMoney(saved_micros)}
+      </Figure>
+      <Figure label="Prefill saved" note={gpu_seconds_saved === null ? 'no rate was observed yet' : 'on own clusters'}>
+        {seconds(gpu_seconds_saved)}
+      </Figure>
+    </dl>
+  )
+}
+
+const Figure = ({ label, note, children }: { label: string; note: string; children: string }) => (
+  <div>
+    <dt>{label}</dt>
+    <dd>{children}</dd>
+    <dd className="headline-note">{note}</dd>
+  </div>
+)
+
+const seconds = (value: number | null) => (value === null ? '–' : `${count(value)} GPU s`)
+
+function Next({ summary: { next, places } }: { summary: ReuseSummary }) {
+  if (next.length === 0) return <p className="notice">Little is lost: what is repeated is found in caches.</p>
+  return (
+    <Card title="What to do next">
+      <div className="stack">
+        {next.map(({ sentence, missed_tokens, place }) => (
+          <p key={sentence}>
+            {sentence} {count(missed_tokens)} tokens were missed. <ToCluster id={places[place]?.cluster_id ?? null} />
+          </p>
+        ))}
+      </div>
+    </Card>
+  )
+}
+
+const ToCluster = ({ id }: { id: string | null }) => id !== null && <Link to={`/clusters/${id}`}>See the cluster</Link>
+
+const placesOf = ({
+  state,
+  reload,
+}: Resource<ReuseSummary>): Pick<Resource<readonly ReusePlace[]>, 'state' | 'reload'> => ({
+  state: state.kind === 'ready' ? { ...state, value: state.value.places } : state,
+  reload,
+})
+
+const tokens = (
+  id: 'repeated_tokens_est' | 'cached_tokens' | 'missed_reuse_tokens',
+  header: string,
+): Column<ReusePlace> => ({
+  id,
+  header,
+  align: 'right',
+  cell: (place) => count(place[id]),
+  sortBy: (place) => place[id],
+})
+
+const COLUMNS: readonly Column<ReusePlace>[] = [
+  { id: 'place', header: 'Where', cell: (place) => <Place place={place} />, sortBy: ({ provider }) => provider },
+  { id: 'model', header: 'Model', cell: ({ model }) => model, sortBy: ({ model }) => model },
+  tokens('repeated_tokens_est', 'Repeated'),
+  tokens('cached_tokens', 'Reused'),
+  tokens('missed_reuse_tokens', 'Missed'),
+  { id: 'saved', header: 'Saved', align: 'right', cell: savedAt },
+]
+
+function Place({ place: { cluster_id, provider } }: { place: ReusePlace }) {
+  return cluster_id === null ? provider : <Link to={`/clusters/${cluster_id}`}>{provider}</Link>
+}
+
+function savedAt({ saved_micros, gpu_seconds_saved }: ReusePlace): string {
+  return saved_micros === null ? seconds(gpu_seconds_saved) : money(saved_micros)
+}
+
+const NothingYet = () => (
+  <>
+    <h2>Nothing was sent yet</h2>
+    <p>Once generations run, this page shows how much of their prompts is repeated, and what caches made of it.</p>
+  </>
+)
