@@ -5,7 +5,7 @@ import { heldClock } from '../../test/support/clock.ts'
 import { type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
 import { type OpenedStream, openStream } from './answer-stream.ts'
 import { type SseFrames, sseFrames } from './sse-frames.ts'
-import { COMMENT, USUAL_PATIENCE } from './stream-patience.ts'
+import { COMMENT, PING, USUAL_PATIENCE } from './stream-patience.ts'
 
 const OURS = String(COMMENT)
 const ROLE = 'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n'
@@ -16,7 +16,7 @@ const DONE = 'data: [DONE]\n\n'
 /** Lets every promise that can settle do so. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-function scene() {
+function scene(kind: 'chat' | 'messages' = 'chat') {
   const timers = heldTimers(heldClock())
   let take: (part: Buffer) => void | Promise<void> = () => {}
   let ended: { resolve(): void; reject(error: unknown): void } | undefined
@@ -33,7 +33,7 @@ function scene() {
     whole: () => Promise.reject(new Error('nobody asks for the whole of a stream')),
     cancel() {},
   }
-  const frames: SseFrames = sseFrames({ kind: 'chat', drop_usage: true })
+  const frames: SseFrames = sseFrames({ kind, drop_usage: true })
   const heard: string[] = []
   const states = { opened: false, content: 0, nothing: 0, failure: undefined as unknown, last: undefined as unknown }
   let stream: OpenedStream | undefined
@@ -223,4 +223,39 @@ test('R82 comments do not pile up before a client that does not read', async () 
   })
   await pass(600_000)
   expect(heard).toEqual([ROLE, OURS])
+})
+
+const START = 'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":1}}}\n\n'
+const BLOCK =
+  'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"thinking"}}\n\n'
+const STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+const OWN_PING = String(PING)
+
+test('R81, R82 Messages: a block is content, before it there are pings in the place of comments', async () => {
+  const { says, pass, forward, heard, states } = scene('messages')
+  await says(START)
+  expect(states.opened).toBe(false)
+  await pass(1_000)
+  expect([states.opened, states.content]).toEqual([true, 0])
+  await forward()
+  await pass(10_000)
+  expect(heard).toEqual([START, OWN_PING])
+  await says(BLOCK)
+  expect(states.content).toBe(1)
+})
+
+test('R81 Messages: thinking may be silent for minutes, and its client is told that it lives', async () => {
+  const { says, pass, forward, heard, states, timers } = scene('messages')
+  await says(START + BLOCK)
+  await forward()
+  await pass(10_000)
+  expect(heard).toEqual([START + BLOCK, OWN_PING])
+  await says(BLOCK)
+  await pass(10_000) // within these, something was said
+  expect(heard).toEqual([START + BLOCK, OWN_PING, BLOCK])
+  await pass(10_000)
+  expect(heard.at(-1)).toBe(OWN_PING)
+  await says(STOP)
+  expect([heard.length, states.last]).toEqual([4, STOP])
+  expect(timers.pending()).toBe(0)
 })

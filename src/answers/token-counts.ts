@@ -89,7 +89,8 @@ export const generatedIn = (answer: Fields | undefined): number =>
 function quartersOfBlocks(content: unknown): number {
   if (!Array.isArray(content)) return 0
   let sum = 0
-  for (const { text, thinking, input } of content as Fields[]) {
+  for (const block of content as (Fields | null)[]) {
+    const { text, thinking, input } = block ?? {}
     if (typeof text === 'string') sum += quartersIn(text)
     if (typeof thinking === 'string') sum += quartersIn(thinking)
     if (input !== undefined) sum += quartersIn(JSON.stringify(input))

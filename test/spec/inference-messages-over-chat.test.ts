@@ -107,6 +107,22 @@ withScene(
       expect(again.headers['agent-idempotent-replay']).toBe('true')
       expect(stage.one.requests).toHaveLength(1)
     })
+
+    test('0251, R75 Codex’s tools on a key with a limit: a freeform call comes back as one, and what is left out is told', async () => {
+      const stage = await scene().stage({ key: 1_000_000 })
+      stage.one.behave({ tool_calls: [{ name: 'apply_patch', arguments: '{"input":"*** Begin"}' }] })
+      const tools = [
+        { type: 'custom', name: 'apply_patch' },
+        { type: 'web_search', external_web_access: false },
+      ]
+      const body = { model: stage.model, input: 'Patch it.', tools, store: false }
+      const heard = await stage.ask('/v1/responses', { body })
+      expect(heard.json.output).toMatchObject([{ type: 'custom_tool_call', name: 'apply_patch', input: '*** Begin' }])
+      expect(heard.headers['agent-ignored-fields']).toBe('tools[1]')
+      const sent = await stage.one.request(1)
+      expect(sent.body.tools.map((tool: { function: { name: string } }) => tool.function.name)).toEqual(['apply_patch'])
+      await stage.audit()
+    })
   },
   { config: messagesConfig },
 )

@@ -1,4 +1,4 @@
-// The first request, in the three ways that people send it.
+// The first request, in the ways that people send it.
 export interface FirstRequest {
   id: string
   label: string
@@ -39,5 +39,12 @@ const answer = await client.chat.completions.create({
   messages: [{ role: 'user', content: 'Say hello.' }],
 })
 process.stdout.write(answer.choices[0].message.content)`,
+  },
+  {
+    id: 'claude-code',
+    label: 'Claude Code',
+    code: (origin, key) => `export ANTHROPIC_BASE_URL=${origin}/anthropic
+export ANTHROPIC_API_KEY=${key}
+claude -p "Say hello." --model ${MODEL}`,
   },
 ]
