@@ -219,7 +219,7 @@ export async function buildService(parts: Parts) {
     await api.register(subscriptionRoutes, { clock })
     await api.register(sessionRoutes, { clock, seals })
     await api.register(artifactRoutes, { clock, artifacts, room: uploads, limits: settings.artifacts })
-    await api.register(bundleRoutes, { clock, artifacts: openable(artifacts) })
+    await api.register(bundleRoutes, { clock, artifacts: openable(artifacts), quota: kept.bundles })
     await api.register(usageRoutes)
     await api.register(reuseRoutes, {
       clock,

@@ -22,7 +22,7 @@ export interface Reference {
   json: Json
 }
 
-const MARK = 'art_'
+const MARK = Buffer.from('art_')
 
 /** Whether it is worth a look: a search over the bytes, and nothing for those who have no artifacts. */
 export const mayRefer = (bytes: Buffer) => bytes.includes(MARK)

@@ -279,8 +279,29 @@ withService(
       // One byte is there of the artifact that was left: not one fits beside.
       expect((await upload(home, 'z')).status).toBe(429)
     })
+
+    test('R70 bundles too: who makes the same again takes nothing, and what goes makes room at once', async () => {
+      const home = await service().newProject()
+      const turns = [
+        (await upload(home, 'a')).body.id,
+        (await upload(home, 'b')).body.id,
+        (await upload(home, 'c')).body.id,
+      ]
+      const make = (n: number) => home.post('/v2/bundles', { items: [{ artifact_id: turns[n], role: 'user' }] })
+      const made = [await make(0), await make(0), await make(0), await make(1)]
+      expect(made.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+      const refused = await service().storingNothing(() => make(2))
+      expect([refused.status, refused.body.error.message]).toEqual([
+        429,
+        expect.stringContaining('bundles as it may have (2)'),
+      ])
+      await home.del(`/v2/bundles/${made[0]?.body.id}`)
+      expect((await make(2)).status).toBe(200)
+    })
   },
   {
-    parts: { settings: { ...noGateway(), quotas: { ...noGateway().quotas, artifacts: 5, artifacts_mib: 2 } } },
+    parts: {
+      settings: { ...noGateway(), quotas: { ...noGateway().quotas, artifacts: 5, artifacts_mib: 2, bundles: 2 } },
+    },
   },
 )

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDb, type TestDb } from '../../test/support/databases.ts'
+import { upload } from '../../test/support/forms.ts'
 import { startS3 } from '../../test/support/s3-server.ts'
+import { startService } from '../../test/support/service.ts'
 import { randomBase62 } from '../core/ids.ts'
 import { sealing } from '../core/sealing.ts'
 import { type Contents, openedContent, PART_BYTES, SEALED_PART_BYTES, sealedContent } from './content.ts'
@@ -96,6 +98,17 @@ test('§artifacts a part that was changed, moved, left out or added is found', a
   writeFileSync(file, good)
   expect((await readBack(contents, 'c', bytes)).equals(plain)).toBe(true)
   await contents.erase('c')
+})
+
+test('§artifacts the service keeps contents in object storage, reads them there, and leaves nothing behind', async () => {
+  const contents = { place: 's3' as const, at: { s3: s3Contents(s3.settings) } }
+  const service = await startService({ parts: { contents } })
+  const text = 'x'.repeat(600_000)
+  const { id } = (await upload(service, text)).body
+  expect(s3.objects().length).toBeGreaterThan(0)
+  expect((await service.get(`/v2/artifacts/${id}/content`)).bytes.toString()).toBe(text)
+  await service.del(`/v2/artifacts/${id}`)
+  expect(s3.objects()).toEqual([])
 })
 
 test('§artifacts object storage that is away, or refuses, is a 503 and no fault', async () => {

@@ -21,7 +21,7 @@ import {
   tooLarge,
 } from './bundle.ts'
 import { renderBundle } from './bundle-rendering.ts'
-import { bundleStore, bundlesPresent } from './bundle-store.ts'
+import { bundleStore } from './bundle-store.ts'
 import { BundleWarmth, OBSERVED_MAX, warmthFrom } from './warmth.ts'
 
 const Params = Type.Object({ bundle_id: Type.String({ description: 'Begins `bnd_`.' }) })
@@ -39,16 +39,24 @@ export interface Artifacts {
   ): Promise<{ artifact: Artifact; read(): Promise<Buffer> } | undefined>
 }
 
+/** R70: taken and given back in the transaction of what is added or goes: who makes the same again takes nothing. */
+export interface BundleQuota {
+  /** Throws the 429. */
+  take(tx: Db, project_id: string): Promise<void>
+  giveBack(tx: Db, project_id: string): Promise<void>
+}
+
 interface Needs {
   clock: Clock
   artifacts: Artifacts
+  quota: BundleQuota
 }
 
-export const bundleRoutes: Routes<Needs> = async (app, { clock, artifacts }) => {
+export const bundleRoutes: Routes<Needs> = async (app, { clock, artifacts, quota }) => {
   app.post(
     '/v2/bundles',
     {
-      config: { ...share, adds: { kind: 'bundles', present: bundlesPresent } },
+      config: share,
       // Contents are read before the transaction that the handler runs in: some lie far away.
       preHandler: async (request) => {
         request.bundle_contents = await contentsFor(request.db, request.caller, request.body as NewBundle)
@@ -66,9 +74,10 @@ export const bundleRoutes: Routes<Needs> = async (app, { clock, artifacts }) => 
     async ({ caller, body, db, bundle_contents: contents }) => {
       const bytes = sizeOf(contents as BundleContents)
       const bundle = createBundle(caller.project_id, body, { contents: contents as BundleContents, bytes }, clock.now())
-      if (await bundleStore(db).insert(bundle, makerOf(caller), clock.now())) return bundle
+      if (await insert(db, bundle, caller)) return bundle
       const known = await bundleStore(db).findEqual(caller.project_id, bundle.prefix_hash)
-      return found(known, 'artifact of the bundle', 'that was there a moment ago').bundle
+      if (!known) throw new Refusal('not_found', 'An artifact of the bundle was deleted just now.')
+      return known.bundle
     },
   )
 
@@ -120,12 +129,26 @@ export const bundleRoutes: Routes<Needs> = async (app, { clock, artifacts }) => 
     async ({ caller, params: { bundle_id: id }, db }) => {
       const { maker } = found(await bundleStore(db).find(caller.project_id, id), 'bundle', id)
       if (!maySee(caller, maker)) throw madeByAnother(`The bundle '${id}'`)
-      found((await bundleStore(db).remove(caller.project_id, id)) || undefined, 'bundle', id)
+      found((await remove(db, caller.project_id, id)) || undefined, 'bundle', id)
       return { id, object: 'bundle.deleted' as const, deleted: true as const }
     },
   )
 
   app.decorateRequest('bundle_contents', undefined)
+
+  const insert = (db: Db, bundle: Bundle, caller: Caller) =>
+    db.transaction(async (tx) => {
+      const made = await bundleStore(tx).insert(bundle, makerOf(caller), clock.now())
+      if (made) await quota.take(tx, bundle.project_id)
+      return made
+    })
+
+  const remove = (db: Db, project_id: string, id: string) =>
+    db.transaction(async (tx) => {
+      const removed = await bundleStore(tx).remove(project_id, id)
+      if (removed) await quota.giveBack(tx, project_id)
+      return removed
+    })
 
   async function contentsFor(db: Db, caller: Caller, { tools_artifact_id, items }: NewBundle): Promise<BundleContents> {
     let bytes = 0

@@ -104,13 +104,12 @@ export function bundleStore(db: Db) {
       return true
     },
 
+    /** In a transaction. */
     async remove(project_id: string, id: string): Promise<boolean> {
-      return db.transaction(async (tx) => {
-        await tx.rows(sql`DELETE FROM bundle_item WHERE project_id = ${project_id} AND bundle_id = ${id}`)
-        const removed = await tx.rows(sql`
-          DELETE FROM bundle WHERE project_id = ${project_id} AND id = ${id} RETURNING id`)
-        return removed.length === 1
-      })
+      await db.rows(sql`DELETE FROM bundle_item WHERE project_id = ${project_id} AND bundle_id = ${id}`)
+      const removed = await db.rows(sql`
+        DELETE FROM bundle WHERE project_id = ${project_id} AND id = ${id} RETURNING id`)
+      return removed.length === 1
     },
 
     /** The calls that were made with it, newest first. */
@@ -123,7 +122,3 @@ export function bundleStore(db: Db) {
         ORDER BY created_ms DESC, sequence DESC LIMIT ${most}`),
   }
 }
-
-/** R70: how many a project has. */
-export const bundlesPresent = (project_id: string) => sql`
-  SELECT COUNT(*) AS present FROM bundle WHERE project_id = ${project_id}`

@@ -1,6 +1,7 @@
 // R78: what may be kept and sent for a project, put together: answers for idempotency keys, stored responses, mails,
 // artifacts.
 import type { ArtifactQuota } from '../artifacts/kept-artifact-store.ts'
+import type { BundleQuota } from '../bundles/bundle-routes.ts'
 import { keptFor } from '../idempotency/idempotency-store.ts'
 import { keptQuota } from '../limits/kept-quota.ts'
 import { beyondQuota, type QuotaKind, type Quotas } from '../limits/quota.ts'
@@ -25,6 +26,7 @@ export function keptQuotas(db: Db, quotas: Quotas) {
   return {
     answers,
     artifacts: artifactQuota(quotas),
+    bundles: bundleQuota(quotas),
     async mailsPerDay(on: Db, project_id: string): Promise<number> {
       return (await quotaStore(on).own(project_id)).mails_per_day ?? quotas.mails_per_day
     },
@@ -38,15 +40,26 @@ export function keptQuotas(db: Db, quotas: Quotas) {
 
 const MIB = 2 ** 20
 
-function artifactQuota(quotas: Quotas): ArtifactQuota {
-  async function takeOf(tx: Db, project_id: string, kind: QuotaKind, { amount, unit }: Share): Promise<void> {
+const taking =
+  (quotas: Quotas) =>
+  async (tx: Db, project_id: string, kind: QuotaKind, { amount, unit }: Share): Promise<void> => {
     const store = quotaStore(tx)
     if (await store.takeAmount(project_id, kind, { amount, max: quotas[kind], unit })) return
     throw beyondQuota(kind, (await store.own(project_id))[kind] ?? quotas[kind])
   }
+
+const ONE = { amount: 1, unit: 1 }
+
+const bundleQuota = (quotas: Quotas): BundleQuota => ({
+  take: (tx, project_id) => taking(quotas)(tx, project_id, 'bundles', ONE),
+  giveBack: (tx, project_id) => quotaStore(tx).giveBack(project_id, 'bundles', 1),
+})
+
+function artifactQuota(quotas: Quotas): ArtifactQuota {
+  const takeOf = taking(quotas)
   return {
     async take(tx, project_id, bytes) {
-      await takeOf(tx, project_id, 'artifacts', { amount: 1, unit: 1 })
+      await takeOf(tx, project_id, 'artifacts', ONE)
       await takeOf(tx, project_id, 'artifacts_mib', { amount: bytes, unit: MIB })
     },
     async giveBack(tx, project_id, bytes) {
