@@ -58,6 +58,7 @@ import { refusalStore } from './refusals/refusal-store.ts'
 import { refusalTally } from './refusals/refusal-tally.ts'
 import { refusedCallStore } from './refusals/refused-call-store.ts'
 import { refusedCalls } from './refusals/refused-calls.ts'
+import { responseStore } from './responses/response-store.ts'
 import { anthropicModelRoutes } from './routing/anthropic-model-routes.ts'
 import { gatewayRoutes } from './routing/gateway-routes.ts'
 import { modelRoutes, modelsOfCaller } from './routing/model-routes.ts'
@@ -79,6 +80,7 @@ import { readinessOf } from './telemetry/readiness.ts'
 import { telemetryRoutes } from './telemetry/telemetry-routes.ts'
 import { operatorUsageRoutes } from './usage/operator-usage-routes.ts'
 import { reuseRoutes } from './usage/reuse-routes.ts'
+import { requestRoutes } from './usage/request-routes.ts'
 import { traceRoutes } from './usage/trace-routes.ts'
 import { usageRoutes } from './usage/usage-routes.ts'
 
@@ -132,6 +134,9 @@ export async function buildService(parts: Parts) {
   const refusals = refusalTally(refusalStore(db), clock, () => counts.refusalsUncounted.inc())
   const refused = refusedCalls(refusedCallStore(db), clock, () => counts.refusalsUnkept.inc())
   const refusedOn = (on: Db) => ({
+    ...refusedCallStore(on),
+    waitingOf: refused.waitingOf,
+    withWaiting: refused.withWaiting,
     find: async (project_id: string, trace_id: string) =>
       refused.withWaiting(project_id, trace_id, await refusedCallStore(on).find(project_id, trace_id)),
   })
@@ -225,7 +230,9 @@ export async function buildService(parts: Parts) {
       clock,
       ratesOf: (on, project_id, clusters) => prefillRates(on, project_id, clusters, clock.now()),
     })
-    await api.register(traceRoutes, { refusedOn })
+    const traceOfResponse = (on: Db) => responseStore(on, seals).traceOf
+    await api.register(traceRoutes, { refusedOn, traceOfResponse })
+    await api.register(requestRoutes, { refusedOn, keyNamesOn: (on) => keyStore(on).names })
     await api.register(refusalRoutes, { clock, tally: refusals })
     await api.register(attentionRoutes, { clock, leftAlone: inference.leftAlone, departuresOf: inference.departuresOf })
     await api.register(gatewayRoutes, { version, store: db.engine, sign_up, gateway, limits: settings.limits })

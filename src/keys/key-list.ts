@@ -12,6 +12,13 @@ export const KeyQuery = Type.Object({
     Type.String({ description: 'The next page: keys older than the one of this id, the last of a page.' }),
   ),
   parent_id: Type.Optional(Type.String({ description: 'Only children of this key.' })),
+  sha256: Type.Optional(
+    Type.String({
+      description:
+        'Only the key whose secret, or the one before its last rotation, has this SHA-256, in base64url: whose a ' +
+        'leaked secret is, without sending it. A revoked key has none.',
+    }),
+  ),
 })
 
 export interface KeyQuestion {
@@ -19,6 +26,7 @@ export interface KeyQuestion {
   /** The id of a key that the page begins after. */
   after: string | undefined
   parent_id: string | undefined
+  sha256: string | undefined
 }
 
 /** Where a key stands in the list. */
@@ -27,12 +35,19 @@ export interface KeyPlace {
   id: string
 }
 
-export function keyQuestion({ limit, after, parent_id }: Static<typeof KeyQuery>): KeyQuestion {
+export function keyQuestion({ limit, after, parent_id, sha256 }: Static<typeof KeyQuery>): KeyQuestion {
   return {
     limit: limit === undefined ? undefined : wholeNumber('limit', limit, { minimum: 1, maximum: LIMIT_MAX }),
     after: after === undefined ? undefined : storable('after', after),
     parent_id: parent_id === undefined ? undefined : storable('parent_id', parent_id),
+    sha256: sha256 === undefined ? undefined : digest(sha256),
   }
+}
+
+function digest(text: string): string {
+  if (!/^[\w-]{43}$/.test(text))
+    throw new Refusal('invalid_request', "'sha256' must be a SHA-256 in base64url: 43 characters, without padding.")
+  return text
 }
 
 /** A cursor names a key of the project: whatever else it is, it is no place in this list. */

@@ -61,12 +61,12 @@ export const keyRoutes: Routes<KeyNeeds> = async (app, { clock, uses, carvingOn 
       },
     },
     async ({ caller: { project_id }, query, db }, reply) => {
-      const { limit, after: id, parent_id } = keyQuestion(query)
+      const { limit, after: id, ...of } = keyQuestion(query)
       const keys = keyStore(db)
       const after = id === undefined ? undefined : placed(await keys.place(project_id, id))
       if (limit !== undefined)
-        return page((await keys.list(project_id, { parent_id, after, limit: limit + 1 })).map(shown), limit)
-      return sendList(reply, mapped(keys.listAll(project_id, { parent_id, after }), shown), ApiKey)
+        return page((await keys.list(project_id, { ...of, after, limit: limit + 1 })).map(shown), limit)
+      return sendList(reply, mapped(keys.listAll(project_id, { ...of, after }), shown), ApiKey)
     },
   )
 

@@ -16,6 +16,8 @@ export type KeyStore = ReturnType<typeof keyStore>
 
 export interface KeysAsked {
   parent_id?: string | undefined
+  /** Of its secret, or the one before. */
+  sha256?: string | undefined
   after?: KeyPlace | undefined
   limit?: number | undefined
 }
@@ -24,7 +26,7 @@ export type Edit = CheckedTerms & { name: string | undefined }
 
 export function keyStore(db: Db) {
   /** Newest first: all keys, or what is asked for. By places, so the last page costs what the first does. */
-  const rowsOf = (project_id: string, { parent_id, after, limit }: KeysAsked) =>
+  const rowsOf = (project_id: string, { parent_id, sha256, after, limit }: KeysAsked) =>
     db.rows<KeyRow & KeyPlace>(
       joined(
         sql`
@@ -33,6 +35,7 @@ export function keyStore(db: Db) {
                  window_period, window_limit_micros, window_spent_micros, window_ends_at, clamp_output, sequence
           FROM api_key WHERE project_id = ${project_id}`,
         parent_id === undefined ? sql`` : sql` AND parent_id = ${parent_id}`,
+        sha256 === undefined ? sql`` : sql` AND (hash = ${sha256} OR previous_hash = ${sha256})`,
         after ? sql` AND (sequence, id) < (${after.sequence}, ${after.id})` : sql``,
         sql` ORDER BY sequence DESC, id DESC`,
         limit === undefined ? sql`` : sql` LIMIT ${limit}`,
@@ -58,6 +61,21 @@ export function keyStore(db: Db) {
         inBatches(asked.after, (after) => rowsOf(project_id, { ...asked, after, limit: BATCH_ROWS })),
         listed,
       ),
+
+    /** What people call these keys, by their ids. */
+    async names(project_id: string, ids: readonly string[]): Promise<Map<string, string>> {
+      const [first, ...more] = [...new Set(ids)].map((id) => sql`${id}`)
+      if (!first) return new Map()
+      const rows = await db.rows<{ id: string; name: string }>(
+        joined(
+          sql`SELECT id, name FROM api_key WHERE project_id = ${project_id} AND id IN (`,
+          first,
+          ...more.map((id) => joined(sql`, `, id)),
+          sql`)`,
+        ),
+      )
+      return new Map(rows.map(({ id, name }) => [id, name]))
+    },
 
     async insert(minted: MintedKey, now: number): Promise<MintedKey> {
       const { api_key: k, hash, origin } = minted

@@ -1,7 +1,7 @@
 // Refused generations at rest (R80), under their trace id. Written in bulk, off the path of requests; swept after 30
 // days; of one project never many more than its quota.
-import { type Db, sql } from '../storage/db.ts'
-import { KEPT_CALL_MS, KEPT_CALLS_MAX, type RefusedCall } from './refused-call.ts'
+import { type Db, joined, sql } from '../storage/db.ts'
+import { type Between, KEPT_CALL_MS, KEPT_CALLS_MAX, type Narrowed, type RefusedCall } from './refused-call.ts'
 
 const SWEEP_MAX = 1_000 // bounds how long one statement holds the store
 
@@ -9,6 +9,10 @@ type Row = Pick<RefusedCall, 'trace_id' | 'project_id' | 'key_id' | 'kind' | 'at
   detail: string
 }
 type Detail = Omit<RefusedCall, Exclude<keyof Row, 'detail'>>
+
+function fromRow({ detail, ...columns }: Row): RefusedCall {
+  return { ...columns, ...(JSON.parse(detail) as Detail) }
+}
 
 export type RefusedCallStore = ReturnType<typeof refusedCallStore>
 
@@ -29,9 +33,28 @@ export function refusedCallStore(db: Db) {
       const [row] = await db.rows<Row>(sql`
         SELECT trace_id, project_id, key_id, kind, at_ms, model, count, detail FROM refused_call
         WHERE trace_id = ${trace_id} AND project_id = ${project_id}`)
-      if (!row) return undefined
-      const { detail, ...columns } = row
-      return { ...columns, ...(JSON.parse(detail) as Detail) }
+      return row && fromRow(row)
+    },
+
+    /** Newest first. Of one millisecond they are in no order: what is read may end in the middle of it. */
+    async list(project_id: string, { from_ms, to_ms }: Between, narrowed: Narrowed, limit: number) {
+      const parts = [
+        sql`SELECT trace_id, project_id, key_id, kind, at_ms, model, count, detail FROM refused_call
+          WHERE project_id = ${project_id} AND at_ms >= ${from_ms} AND at_ms <= ${to_ms}`,
+      ]
+      if (narrowed.key_id !== null) parts.push(sql` AND key_id = ${narrowed.key_id}`)
+      if (narrowed.layer !== null) parts.push(sql` AND kind = ${narrowed.layer}`)
+      if (narrowed.model !== null) parts.push(sql` AND model = ${narrowed.model}`)
+      const rows = await db.rows<Row>(joined(...parts, sql` ORDER BY at_ms DESC LIMIT ${limit}`))
+      return rows.map(fromRow)
+    },
+
+    /** When the one was refused that so many are newer than. */
+    async passed(project_id: string, { from_ms, to_ms }: Between, rows: number): Promise<number | undefined> {
+      const [row] = await db.rows<{ at_ms: number }>(sql`
+        SELECT at_ms FROM refused_call WHERE project_id = ${project_id} AND at_ms >= ${from_ms} AND at_ms <= ${to_ms}
+        ORDER BY at_ms DESC LIMIT 1 OFFSET ${rows}`)
+      return row?.at_ms
     },
 
     /** The newest stay. */

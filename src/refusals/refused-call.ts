@@ -53,6 +53,19 @@ export interface RefusedCall {
   count: number
 }
 
+/** Both ends are in it. */
+export interface Between {
+  from_ms: number
+  to_ms: number
+}
+
+/** What columns can tell apart; null is anything. */
+export interface Narrowed {
+  key_id: string | null
+  layer: RefusalKind | null
+  model: string | null
+}
+
 /** What its request alone tells. */
 interface Asked {
   trace_id: string

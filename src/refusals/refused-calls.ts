@@ -123,6 +123,13 @@ export function refusedCalls(recorder: CallRecorder, clock: Clock, onLost: () =>
       return one.is_written ? undefined : { ...one.call }
     },
 
+    /** Those of a project that are in no store yet. */
+    waitingOf(project_id: string): RefusedCall[] {
+      if (!waiting_of.has(project_id)) return []
+      const all = [...waiting.values()].filter(({ call, is_written }) => !is_written && call.project_id === project_id)
+      return all.map(({ call }) => ({ ...call }))
+    },
+
     /** What is written is let go of only then; what came meanwhile stays. */
     async flush(): Promise<void> {
       // In one order everywhere: two replicas that write the same rows must not wait for each other.

@@ -61,6 +61,14 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
   }
 
   return {
+    /** R80: which generation made it. That is no content: whoever may read traces may know. */
+    async traceOf(project_id: string, id: string): Promise<string | undefined> {
+      if (!isResponseId(id)) return undefined
+      const [row] = await db.rows<{ trace_id: string }>(sql`
+        SELECT trace_id FROM stored_response WHERE project_id = ${project_id} AND id = ${id}`)
+      return row?.trace_id
+    },
+
     /**
      * Ids of a native Responses API are its own. One that it gives out twice is the later answer, as it is there; one
      * that another project's upstream has used stays theirs, and this answer is not kept.

@@ -10,16 +10,19 @@ import { usageStore } from './usage-store.ts'
 
 const Params = Type.Object({
   trace_id: Type.String({
-    description: 'Begins `trc_` or `req_`: what the answer had as `Agent-Trace-Id` or as `x-request-id`.',
+    description:
+      'Begins `trc_`, `req_` or `resp_`: what the answer had as `Agent-Trace-Id`, as `x-request-id`, or as the id of a ' +
+      'response that was stored.',
   }),
 })
 
 interface Needs {
   /** Refused generations, with those that are in no store yet. */
   refusedOn(db: Db): { find(project_id: string, trace_id: string): Promise<RefusedCall | undefined> }
+  traceOfResponse(db: Db): (project_id: string, response_id: string) => Promise<string | undefined>
 }
 
-export const traceRoutes: Routes<Needs> = async (app, { refusedOn }) => {
+export const traceRoutes: Routes<Needs> = async (app, { refusedOn, traceOfResponse }) => {
   app.get(
     '/v2/traces/:trace_id',
     {
@@ -37,7 +40,7 @@ export const traceRoutes: Routes<Needs> = async (app, { refusedOn }) => {
       },
     },
     async ({ caller: { project_id }, params, db }) => {
-      const trace_id = params.trace_id.startsWith('req_') ? traceIdOf(params.trace_id) : params.trace_id
+      const trace_id = await traceNamed(params.trace_id, (id) => traceOfResponse(db)(project_id, id))
       const traced = await usageStore(db).findTraced(project_id, trace_id)
       if (traced) return traceOf(traced)
       const refused = await refusedOn(db).find(project_id, trace_id)
@@ -45,6 +48,12 @@ export const traceRoutes: Routes<Needs> = async (app, { refusedOn }) => {
       throw unknown(params.trace_id)
     },
   )
+}
+
+/** Where a response is not known, its own id is looked for, and not found. */
+async function traceNamed(id: string, ofResponse: (id: string) => Promise<string | undefined>): Promise<string> {
+  if (id.startsWith('req_')) return traceIdOf(id)
+  return id.startsWith('resp_') ? ((await ofResponse(id)) ?? id) : id
 }
 
 const unknown = (id: string) =>

@@ -166,7 +166,10 @@ function lived(ended: number, duration_ms: number, timeline: readonly Moment[]) 
 }
 
 /** As it was noted; or else, of what broke off in the middle, as far as the event tells. */
-function refusalIn({ status: ending, attempts }: UsageEvent, facts: TraceFacts): TracedRefusal | null {
+export function refusalIn(
+  { status: ending, attempts }: Pick<UsageEvent, 'status' | 'attempts'>,
+  facts: TraceFacts,
+): TracedRefusal | null {
   const upstream_message = attempts.findLast(({ message }) => message !== undefined)?.message ?? null
   if (facts.refusal) {
     const { layer, status, type, code = null, message } = facts.refusal

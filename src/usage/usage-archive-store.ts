@@ -67,6 +67,7 @@ const INDEXES = [
   ['by_key', '(key_id, created_ms, sequence)'],
   ['by_session', '(project_id, session_id, created_ms, sequence) WHERE session_id IS NOT NULL'],
   ['by_bundle', '(project_id, bundle_id, created_ms, sequence) WHERE bundle_id IS NOT NULL'],
+  ['by_failure', "(project_id, created_ms) WHERE status <> 'completed'"],
 ] as const
 
 /**

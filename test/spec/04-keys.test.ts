@@ -1,4 +1,5 @@
 // §4.1–4.4: /v2/api-keys, by endpoint and status.
+import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { withService } from '../support/service.ts'
 
@@ -113,6 +114,23 @@ withService((service) => {
       const [home, other] = [await service().newProject(), await service().newProject()]
       await other.post(KEYS, { name: 'theirs' })
       expect((await listed(home)).map(({ id }) => id)).toEqual([home.key_id])
+    })
+
+    test('§4.2 200: whose a secret is, by its hash: the one before a rotation too, until it is revoked', async () => {
+      const [home, other] = [await service().newProject(), await service().newProject()]
+      const { id, key } = (await home.post(KEYS, { name: 'leaked' })).body
+      const whose = async ({ get }: Pick<typeof home, 'get'>, secret: string) =>
+        (await get(`${KEYS}?sha256=${hash('sha256', secret, 'base64url')}`)).body.data.map(
+          (one: { id: string }) => one.id,
+        )
+      expect(await whose(home, key)).toEqual([id])
+      expect([await whose(other, key), await whose(home, `${key}x`)]).toEqual([[], []])
+      const rotated = (await home.post(`${KEYS}/${id}/rotate`, {})).body.key
+      expect([await whose(home, key), await whose(home, rotated)]).toEqual([[id], [id]])
+      await home.del(`${KEYS}/${id}`)
+      expect([await whose(home, key), await whose(home, rotated)]).toEqual([[], []])
+      const { status, body } = await home.get(`${KEYS}?sha256=${key}`)
+      expect([status, body.error.message.slice(0, 8)]).toEqual([400, "'sha256'"])
     })
   })
 

@@ -105,6 +105,15 @@ withScene((scene) => {
     expect((await stage.get('/v2/traces/req_none')).status).toBe(404)
   })
 
+  test('R80 a stored response is looked up by its own id, by its project alone', async () => {
+    const [stage, other] = [await scene().stage(), await scene().stage()]
+    const heard = await stage.ask('/v1/responses', { body: { model: stage.model, input: 'x' } })
+    const { body } = await stage.get(`/v2/traces/${heard.json.id}`)
+    expect(body.id).toBe(heard.headers['agent-trace-id'])
+    expect((await other.get(`/v2/traces/${heard.json.id}`)).status).toBe(404)
+    expect((await stage.get('/v2/traces/resp_none')).status).toBe(404)
+  })
+
   test('§11.5 R80 a second request under one key, and the replay: each says how to look it up', async () => {
     const stage = await scene().stage()
     const gate = deferred()
