@@ -20,6 +20,8 @@ export const OPEN_PAGES: readonly Page[] = [
 
 const settings = lazy(() => import('./pages/settings/settings-page.tsx')) as ComponentType<Record<string, string>>
 
+const requests = lazy(() => import('./pages/requests/requests-page.tsx'))
+
 /** For whoever is signed in. What stands behind a colon is handed to the page. */
 export const PROJECT_PAGES: readonly Page[] = [
   { path: '/', Page: lazy(() => import('./pages/start/home-page.tsx')) },
@@ -27,7 +29,8 @@ export const PROJECT_PAGES: readonly Page[] = [
   { path: '/overview', Page: lazy(() => import('./pages/overview/overview-page.tsx')) },
   { path: '/usage', Page: lazy(() => import('./pages/usage/usage-page.tsx')) },
   { path: '/reuse', Page: lazy(() => import('./pages/reuse/reuse-page.tsx')) },
-  { path: '/traces', Page: lazy(() => import('./pages/traces/traces-page.tsx')) },
+  { path: '/requests', Page: requests },
+  { path: '/traces', Page: requests }, // where links of before lead
   {
     path: '/traces/:id',
     Page: lazy(() => import('./pages/traces/trace-page.tsx')) as ComponentType<Record<string, string>>,
@@ -50,6 +53,8 @@ interface Entry {
   to: string
   label: string
   keys: string
+  /** Another address whose pages belong to it. */
+  also?: string
   /** R79: listed for whoever runs the service. */
   operator?: true
 }
@@ -60,7 +65,7 @@ export const NAVIGATION: readonly Entry[] = [
   { to: '/overview', label: 'Overview', keys: 'g o' },
   { to: '/usage', label: 'Usage', keys: 'g u' },
   { to: '/reuse', label: 'Reuse', keys: 'g e' },
-  { to: '/traces', label: 'Traces', keys: 'g t' },
+  { to: '/requests', label: 'Requests', keys: 'g q', also: '/traces' },
   { to: '/keys', label: 'Keys', keys: 'g k' },
   { to: '/clusters', label: 'Clusters', keys: 'g c' },
   { to: '/cache-planner', label: 'Cache planner', keys: 'g h' },

@@ -37,11 +37,11 @@ export function Shell({ children }: { children: ReactNode }) {
         <ProjectChoice />
         <nav aria-label="Project">
           <ul>
-            {NAVIGATION.filter(({ operator }) => !operator || is_operator).map(({ to, label, keys }) => (
+            {NAVIGATION.filter(({ operator }) => !operator || is_operator).map(({ to, label, keys, also = to }) => (
               <NavigationEntry
                 key={to}
                 {...{ to, label, keys }}
-                current={path === to || path.startsWith(`${to}/`)}
+                current={[to, also].some((at) => path === at || path.startsWith(`${at}/`))}
                 onFollow={() => setOpen(false)}
               />
             ))}

@@ -43,6 +43,7 @@ import { makePostsIdempotent } from './idempotency/idempotency-hooks.ts'
 import { holder, idempotencyStore } from './idempotency/idempotency-store.ts'
 import { keyHolders } from './keys/key-holders.ts'
 import { keyLifecycleRoutes } from './keys/key-lifecycle-routes.ts'
+import { keyNames } from './keys/key-names-store.ts'
 import { keyRoutes } from './keys/key-routes.ts'
 import { keyStore, watchHolders } from './keys/key-store.ts'
 import { keyUse } from './keys/key-use.ts'
@@ -79,8 +80,8 @@ import { measureRequests } from './telemetry/metrics-hooks.ts'
 import { readinessOf } from './telemetry/readiness.ts'
 import { telemetryRoutes } from './telemetry/telemetry-routes.ts'
 import { operatorUsageRoutes } from './usage/operator-usage-routes.ts'
-import { reuseRoutes } from './usage/reuse-routes.ts'
 import { requestRoutes } from './usage/request-routes.ts'
+import { reuseRoutes } from './usage/reuse-routes.ts'
 import { traceRoutes } from './usage/trace-routes.ts'
 import { usageRoutes } from './usage/usage-routes.ts'
 
@@ -232,7 +233,7 @@ export async function buildService(parts: Parts) {
     })
     const traceOfResponse = (on: Db) => responseStore(on, seals).traceOf
     await api.register(traceRoutes, { refusedOn, traceOfResponse })
-    await api.register(requestRoutes, { refusedOn, keyNamesOn: (on) => keyStore(on).names })
+    await api.register(requestRoutes, { refusedOn, keyNamesOn: keyNames })
     await api.register(refusalRoutes, { clock, tally: refusals })
     await api.register(attentionRoutes, { clock, leftAlone: inference.leftAlone, departuresOf: inference.departuresOf })
     await api.register(gatewayRoutes, { version, store: db.engine, sign_up, gateway, limits: settings.limits })

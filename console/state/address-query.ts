@@ -5,16 +5,16 @@ import { navigate, usePath, useSearch } from './navigation.tsx'
 export interface AddressQuery {
   params: URLSearchParams
   /** `undefined` and empty texts leave the address. */
-  change(changes: Readonly<Record<string, string | undefined>>): void
+  change(changes: Readonly<Record<string, string | undefined>>, how?: { replace?: boolean }): void
 }
 
 export function useAddressQuery(): AddressQuery {
   const [path, search] = [usePath(), useSearch()]
   const params = useMemo(() => new URLSearchParams(search), [search])
   const change = useCallback(
-    (changes: Readonly<Record<string, string | undefined>>) => {
+    (changes: Readonly<Record<string, string | undefined>>, { replace = false } = {}) => {
       const text = changedQuery(search, changes)
-      navigate(text === '' ? path : `${path}?${text}`, { stay: true })
+      navigate(text === '' ? path : `${path}?${text}`, { stay: true, replace })
     },
     [path, search],
   )

@@ -7,8 +7,8 @@ import { nowMs } from './browser-clock.ts'
 export type Loaded<T> =
   | { kind: 'loading' }
   | { kind: 'failed'; error: ApiError }
-  /** `stale`: the last refresh failed, this is what was known before. */
-  | { kind: 'ready'; value: T; stale?: ApiError }
+  /** `stale`: the last refresh failed, this is what was known before. `old`: it answers the question before. */
+  | { kind: 'ready'; value: T; stale?: ApiError; old?: true }
 
 export interface Resource<T> {
   state: Loaded<T>
@@ -20,6 +20,8 @@ export interface Resource<T> {
 interface Options {
   /** How long after an answer to ask again. Without it, only once. */
   poll_ms?: number | undefined
+  /** Another question keeps the answer before on the page until its own comes, marked as `old`. */
+  keep?: boolean
 }
 
 const REST_FACTOR = 50 // what took long to load is asked for rarely: at most 2% of the time
@@ -29,16 +31,16 @@ const LONGEST_REST_MS = 5 * 60_000 // what seems to have taken hours was asked f
 type Load<T> = (signal: AbortSignal, tell: (part: T) => void) => Promise<T>
 
 /** Loads anew whenever `load` changes: wrap it in useCallback. */
-export function useResource<T>(load: Load<T>, { poll_ms }: Options = {}): Resource<T> {
+export function useResource<T>(load: Load<T>, { poll_ms, keep = false }: Options = {}): Resource<T> {
   const [state, setState] = useState<Loaded<T>>({ kind: 'loading' })
   const again = useRef<() => void>(() => {})
 
   useEffect(() => {
-    setState({ kind: 'loading' })
+    setState((before) => (keep && before.kind === 'ready' ? { ...before, old: true } : { kind: 'loading' }))
     const loop = startLoading({ load, poll_ms, show: setState })
     again.current = loop.now
     return loop.stop
-  }, [load, poll_ms])
+  }, [load, poll_ms, keep])
 
   const reload = useCallback(() => again.current(), [])
   const put = useCallback((value: T) => setState({ kind: 'ready', value }), [])
@@ -109,7 +111,7 @@ export function seenAs<T, U>(
 
 function failed<T>(before: Loaded<T>, cause: unknown): Loaded<T> {
   const error = asApiError(cause)
-  return before.kind === 'ready' ? { ...before, stale: error } : { kind: 'failed', error }
+  return before.kind === 'ready' && !before.old ? { ...before, stale: error } : { kind: 'failed', error }
 }
 
 export function asApiError(cause: unknown): ApiError {

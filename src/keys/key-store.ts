@@ -62,21 +62,6 @@ export function keyStore(db: Db) {
         listed,
       ),
 
-    /** What people call these keys, by their ids. */
-    async names(project_id: string, ids: readonly string[]): Promise<Map<string, string>> {
-      const [first, ...more] = [...new Set(ids)].map((id) => sql`${id}`)
-      if (!first) return new Map()
-      const rows = await db.rows<{ id: string; name: string }>(
-        joined(
-          sql`SELECT id, name FROM api_key WHERE project_id = ${project_id} AND id IN (`,
-          first,
-          ...more.map((id) => joined(sql`, `, id)),
-          sql`)`,
-        ),
-      )
-      return new Map(rows.map(({ id, name }) => [id, name]))
-    },
-
     async insert(minted: MintedKey, now: number): Promise<MintedKey> {
       const { api_key: k, hash, origin } = minted
       await db.rows(sql`

@@ -154,7 +154,7 @@ export const fitsText = (request: ListedRequest, { layer, error }: Text) =>
 const saidOf = ({ code, message, upstream_message }: ListedRequest) =>
   `${code ?? ''}\n${message ?? ''}\n${upstream_message ?? ''}`.toLowerCase()
 
-/** Whether a refusal is what a filter asks for; it never had a session, a bundle, a release, a cost or a first token. */
+/** Whether a refusal is what is asked for; it never had a session, a bundle, a release, a cost or a first token. */
 export function fitsRefusal(request: ListedRequest, filter: RequestFilter): boolean {
   const { key_id, model, provider, cluster_id } = filter
   const equal = [

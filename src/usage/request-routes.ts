@@ -25,8 +25,8 @@ export const requestRoutes: Routes<Needs> = async (app, { refusedOn, keyNamesOn 
         tags: ['Usage'],
         summary: 'Every generation, newest first: completed, failed and refused',
         description:
-          'What failed, for whom, and why, in one list. One answer looks at a bounded number of requests: it may hold ' +
-          'fewer than `limit`, or none, and still have a `next`; `searched_from` says how far back it has looked. ' +
+          'What failed, for whom, and why, in one list. One answer looks at a bounded number of requests: it may ' +
+          'hold fewer than `limit`, or none, and still have a `next`; `searched_from` says how far back it looked. ' +
           'Refusals are kept as for `GET /v2/traces/{trace_id}`. A parameter that is not known is refused.',
         querystring: RequestQuery,
         response: { 200: RequestPage },

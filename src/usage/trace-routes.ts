@@ -11,8 +11,8 @@ import { usageStore } from './usage-store.ts'
 const Params = Type.Object({
   trace_id: Type.String({
     description:
-      'Begins `trc_`, `req_` or `resp_`: what the answer had as `Agent-Trace-Id`, as `x-request-id`, or as the id of a ' +
-      'response that was stored.',
+      'Begins `trc_`, `req_` or `resp_`: what the answer had as `Agent-Trace-Id`, as `x-request-id`, or as the id of ' +
+      'a response that was stored.',
   }),
 })
 

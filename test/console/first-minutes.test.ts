@@ -83,9 +83,9 @@ test('0160 start, paste the call, open the link, and the first call is there', a
   await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor() // signed in, and something was generated
   await page.getByText(EMAIL).waitFor()
   await shot(page, '2-overview')
-  await page.getByRole('link', { name: 'Traces', exact: true }).click()
-  await page.getByText('completed').first().waitFor()
-  await shot(page, '3-traces')
+  await page.getByRole('link', { name: 'Requests', exact: true }).click()
+  await page.getByText('Completed', { exact: true }).last().waitFor()
+  await shot(page, '3-requests')
   await page.getByRole('link', { name: 'Get started' }).click()
   await page.getByText('The latest was answered by').waitFor()
   await page.getByText('The project has a key.').waitFor()

@@ -93,22 +93,22 @@ const moneyPages = (key_id: string): HousePage[] => [
     },
   },
   {
-    name: 'Traces',
-    path: '/traces',
+    name: 'Requests',
+    path: '/requests',
     shows: table('Requests'),
     act: {
       name: 'next page',
       run: (page) => button('Older')(page).click(),
-      done: (page) => page.getByText('26–50, and more'),
+      done: (page) => page.getByText('Older requests'),
     },
   },
   {
-    name: 'Traces, then one',
-    path: '/traces',
+    name: 'Requests, then one',
+    path: '/requests',
     shows: table('Requests'),
     act: {
       name: 'open a trace',
-      run: (page) => table('Requests')(page).first().getByRole('link').click(),
+      run: (page) => table('Requests')(page).first().getByRole('link').first().click(),
       done: text('agent-trace-id'),
     },
   },

@@ -7,7 +7,7 @@ import { withPalette } from './palette-png.ts'
 import { type SeededKey, seedKeys, seedOperator, seedOwner, seedSpending, seedUsage } from './seed.ts'
 import { seedFleet, seedRouting } from './seed-fleet.ts'
 import { seedSettings } from './seed-settings.ts'
-import { seedRefusals, seedTrace, seedTraffic } from './traffic.ts'
+import { seedFailed, seedRefusals, seedRefused, seedTrace, seedTraffic } from './traffic.ts'
 
 const FOLDER = 'docs/console'
 const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 360, height: 740 } }
@@ -33,9 +33,9 @@ interface Shot {
   ready: string
 }
 
-type Seeded = Record<'key_id' | 'cluster_id' | 'trace_id' | 'project_id', string>
+type Seeded = Record<'key_id' | 'cluster_id' | 'trace_id' | 'refused_id' | 'project_id', string>
 
-const shotsOf = ({ key_id, cluster_id, trace_id, project_id }: Seeded): Shot[] => [
+const shotsOf = ({ key_id, cluster_id, trace_id, refused_id, project_id }: Seeded): Shot[] => [
   { name: 'sign-in', path: '/sign-in', ready: 'Forgot your password?' },
   { name: 'sign-up', path: '/sign-up', ready: 'Sign in instead' },
   { name: 'forgot-password', path: '/forgot-password', ready: 'Send the link' },
@@ -53,8 +53,9 @@ const shotsOf = ({ key_id, cluster_id, trace_id, project_id }: Seeded): Shot[] =
   { name: 'overview', path: '/overview?range=7d', signed_in: true, ready: 'Time to first token' },
   { name: 'usage', path: '/usage?compare=yes', signed_in: true, ready: 'claude-sonnet-4' },
   { name: 'reuse', path: '/reuse?range=30d', signed_in: true, ready: 'What to do next' },
-  { name: 'traces', path: '/traces', signed_in: true, ready: 'completed' },
+  { name: 'requests', path: '/requests?range=7d', signed_in: true, ready: 'CUDA out of memory' },
   { name: 'trace', path: `/traces/${trace_id}`, signed_in: true, ready: 'agent-trace-id' },
+  { name: 'request-refused', path: `/traces/${refused_id}`, signed_in: true, ready: 'Why it was refused' },
   { name: 'keys', path: '/keys', signed_in: true, ready: 'research-agent' },
   { name: 'key', path: `/keys/${key_id}`, signed_in: true, ready: 'gpt-4o' },
   {
@@ -173,12 +174,14 @@ try {
   await seedTraffic(scene.db(), project_id, key_ids.slice(0, 4), 60)
   await seedRefusals(scene.db(), project_id)
   const trace_id = await seedTrace(scene.db(), project_id, key_id)
+  const refused_id = await seedRefused(scene.db(), project_id, key_id)
+  await seedFailed(scene.db(), project_id)
   await seedSpending(scene.db(), project_id)
   await seedSettings(scene, cookie, key_id)
   const cluster_id = (await seedFleet(scene.db(), project_id)).at(-1) ?? ''
   await seedRouting(scene.db(), project_id, cluster_id)
   const only = process.argv.slice(2)
-  for (const shot of shotsOf({ key_id, cluster_id, trace_id, project_id }))
+  for (const shot of shotsOf({ key_id, cluster_id, trace_id, refused_id, project_id }))
     if (only.length === 0 || only.includes(shot.name)) await take(shot, cookie)
 } finally {
   await scene.stop()
@@ -201,7 +204,7 @@ async function take({ name, path, signed_in, act, ready }: Shot, cookie: string)
       await act?.(visit)
       await visit.page.getByText(ready).first().waitFor()
       await visit.page.waitForLoadState('networkidle')
-      const fullPage = size === 'narrow' && (act === undefined || act === chat)
+      const fullPage = size === 'narrow' && name !== 'requests' && (act === undefined || act === chat)
       writeFileSync(
         `${FOLDER}/${name}-${size}-${colorScheme}.png`,
         withPalette(await visit.page.screenshot({ fullPage })),

@@ -9,9 +9,9 @@ withConsole((scene) => {
     const { cookie, project_id } = await seedOwner(scene().db())
     const [key_id = ''] = await seedKeys(scene().db(), project_id, [{ name: 'ci' }])
     const trace_id = await seedTrace(scene().db(), project_id, key_id)
-    const visit = await scene().visit('/traces', { cookie })
+    const visit = await scene().visit('/requests', { cookie })
     const { page } = visit
-    await page.getByRole('heading', { name: 'Traces' }).waitFor()
+    await page.getByRole('heading', { name: 'Requests' }).waitFor()
     await page.evaluate((text) => navigator.clipboard.writeText(text), `agent-trace-id: ${trace_id}`)
     await page.keyboard.press('/')
     await page.keyboard.press('ControlOrMeta+v')
@@ -33,18 +33,18 @@ withConsole((scene) => {
     await visit.close()
   })
 
-  test('§console what is no trace id is said at the field; an unknown one says why it may be', async () => {
+  test('§console what is no id is looked for in errors; an unknown id says why it may be', async () => {
     const { cookie } = await seedOwner(scene().db())
-    const visit = await scene().visit('/traces', { cookie })
+    const visit = await scene().visit('/requests', { cookie })
     const { page } = visit
-    await page.getByText('No traces yet').waitFor()
-    await page.getByLabel('Trace or request id').fill('key_1')
+    await page.getByText('No requests yet').waitFor()
+    await page.getByLabel('Id, or text of the error').fill('out of memory')
     await page.keyboard.press('Enter')
-    await page.getByText('A trace id begins with trc_, a request id with req_.').waitFor()
-    expect(await page.getByLabel('Trace or request id').getAttribute('aria-invalid')).toBe('true')
-    await page.getByLabel('Trace or request id').fill('trc_gone')
+    await page.getByText('No request matches').waitFor()
+    expect(new URL(page.url()).search).toBe('?error=out+of+memory')
+    await page.getByLabel('Id, or text of the error').fill('trc_gone')
     await page.keyboard.press('Enter')
-    await page.getByText('There is no such trace in this project').waitFor()
+    await page.getByText('There is no such request in this project').waitFor()
     expect(faults(visit)).toEqual([])
     await visit.close()
   })
@@ -53,9 +53,9 @@ withConsole((scene) => {
     const { cookie, project_id } = await seedOwner(scene().db())
     const [key_id = ''] = await seedKeys(scene().db(), project_id, [{ name: 'ci' }])
     const trace_id = await seedRefused(scene().db(), project_id, key_id)
-    const visit = await scene().visit('/traces', { cookie })
+    const visit = await scene().visit('/requests', { cookie })
     const { page } = visit
-    await page.getByLabel('Trace or request id').fill(`x-request-id: req_${trace_id.slice(4)}`)
+    await page.getByLabel('Id, or text of the error').fill(`x-request-id: req_${trace_id.slice(4)}`)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Why it was refused' }).waitFor()
     await page.getByText("The key's budget is used up.", { exact: true }).waitFor()
@@ -87,14 +87,14 @@ withConsole((scene) => {
     const [one, other] = [await seedOwner(scene().db()), await seedOwner(scene().db())]
     const trace_id = await seedTrace(scene().db(), one.project_id)
     const visit = await scene().visit(`/traces/${trace_id}`, { cookie: other.cookie })
-    await visit.page.getByText('There is no such trace in this project').waitFor()
+    await visit.page.getByText('There is no such request in this project').waitFor()
     await visit.close()
   })
 
   test('§7 a slow answer shows that it loads, a failing one can be tried again', async () => {
     const { cookie, project_id } = await seedOwner(scene().db())
     const trace_id = await seedTrace(scene().db(), project_id)
-    const visit = await scene().visit('/traces', { cookie })
+    const visit = await scene().visit('/requests', { cookie })
     const { page } = visit
     const gate: { open?: () => void } = {}
     const opened = new Promise<void>((open) => Object.assign(gate, { open }))
@@ -102,7 +102,7 @@ withConsole((scene) => {
       await opened
       await route.fulfill({ status: 503, json: { error: { message: 'Not now.', type: 'server_error' } } })
     })
-    await page.getByRole('table', { name: 'Requests' }).getByRole('link').click()
+    await page.getByRole('table', { name: 'Requests' }).getByRole('link').first().click()
     await page.getByRole('status', { name: 'Loading' }).waitFor()
     gate.open?.()
     await page.getByText('The trace could not be loaded. Not now.').waitFor()

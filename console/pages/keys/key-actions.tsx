@@ -2,6 +2,7 @@
 // is shown once, after it.
 import { type ComponentType, useState } from 'react'
 import { Button } from '../../parts/button.tsx'
+import { useAddressQuery } from '../../state/address-query.ts'
 import { BudgetDialog } from './budget-dialog.tsx'
 import { ChildDialog } from './child-dialog.tsx'
 import type { DeedProps } from './deed-props.ts'
@@ -34,7 +35,10 @@ interface KeyActionsProps extends Pick<DeedProps, 'api_key' | 'live_children' | 
 }
 
 export function KeyActions({ api_key, live_children, state, onChanged }: KeyActionsProps) {
-  const [open, setOpen] = useState<string>()
+  // An address may name the deed: what refused a request, or somebody who searched, leads here.
+  const { params, change } = useAddressQuery()
+  const open = params.get('do')
+  const setOpen = (label: string | undefined) => change({ do: label }, { replace: true })
   const [shown, setShown] = useState<ShownKey>()
   const is = { child: api_key.parent_id !== undefined, state }
   const deed = {

@@ -52,7 +52,7 @@ export default function OverviewPage() {
       <WentWrong
         refused={refused}
         steps={figures.state.kind === 'ready' ? figures.state.value.steps : []}
-        words={PERIODS[period].words}
+        period={period}
       />
     </>
   )

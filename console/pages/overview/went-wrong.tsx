@@ -1,23 +1,24 @@
 // What went wrong: requests that were refused, layer by layer, and generations that did not end well.
 import { useMemo } from 'react'
 import type { RefusalSeries } from '../../api/insight-calls.ts'
-import type { UsageStep } from '../../api/timeline-calls.ts'
+import { between, type UsageStep } from '../../api/timeline-calls.ts'
 import { count } from '../../parts/amounts.ts'
 import { Card } from '../../parts/card.tsx'
 import { percent } from '../../parts/figures.ts'
 import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
-import { stepLabel } from '../../parts/periods.ts'
+import { PERIODS, type Period, STEP_MS, stepLabel } from '../../parts/periods.ts'
 import { SeriesChart } from '../../parts/series-chart.tsx'
+import { Link, navigate } from '../../state/navigation.tsx'
 import type { Resource } from '../../state/resource.ts'
 import { ENDINGS, KINDS, LAYER_GROUPS, LAYERS, type LayerGroup } from './refusal-layers.ts'
 
 interface WentWrongProps {
   refused: Resource<RefusalSeries>
   steps: readonly UsageStep[]
-  words: string
+  period: Period
 }
 
-export function WentWrong({ refused: { state, reload }, steps, words }: WentWrongProps) {
+export function WentWrong({ refused: { state, reload }, steps, period }: WentWrongProps) {
   return (
     <Card title="Refused and failed">
       {state.kind === 'failed' && <LoadFailure what="Refusals" error={state.error} onRetry={reload} />}
@@ -25,7 +26,7 @@ export function WentWrong({ refused: { state, reload }, steps, words }: WentWron
       {state.kind === 'ready' && (
         <>
           <StaleNotice error={state.stale} onRetry={reload} />
-          <Layers series={state.value} steps={steps} words={words} />
+          <Layers series={state.value} steps={steps} period={period} />
         </>
       )}
     </Card>
@@ -34,14 +35,24 @@ export function WentWrong({ refused: { state, reload }, steps, words }: WentWron
 
 interface WrongRow {
   id: string
+  /** The requests that it counts. */
+  to: string
   label: string
   sentence: string
   counted: number
   rate: string
 }
 
-function Layers({ series, steps, words }: { series: RefusalSeries; steps: readonly UsageStep[]; words: string }) {
-  const rows = useMemo(() => [...refusedRows(series, steps), ...endedRows(steps)], [series, steps])
+interface LayersProps extends Pick<WentWrongProps, 'steps' | 'period'> {
+  series: RefusalSeries
+}
+
+function Layers({ series, steps, period }: LayersProps) {
+  const rows = useMemo(
+    () => [...refusedRows(series, steps, period), ...endedRows(steps, period)],
+    [series, steps, period],
+  )
+  const { words } = PERIODS[period]
   if (rows.length === 0) return <p className="muted">Nothing was refused and nothing failed in {words}.</p>
   const refusals = series.buckets.some(({ total }) => total > 0)
   return (
@@ -61,11 +72,11 @@ function Layers({ series, steps, words }: { series: RefusalSeries; steps: readon
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ id, label, sentence, counted, rate }) => (
+          {rows.map(({ id, to, label, sentence, counted, rate }) => (
             <tr key={id}>
               <td>
                 <span className="two-lines">
-                  <span>{label}</span>
+                  <Link to={to}>{label}</Link>
                   <span className="muted">{sentence}</span>
                 </span>
               </td>
@@ -94,25 +105,36 @@ function RefusalChart({ series: { step, buckets } }: { series: RefusalSeries }) 
       kind="bars"
       places={buckets.map(({ start }) => stepLabel(Date.parse(start), step))}
       format={count}
+      onPick={(at) => openBucket(buckets[at]?.start, step)}
       series={LAYER_GROUPS.map((group) => ({ ...group, values: inGroup(group.id) }))}
     />
   )
 }
 
+/** What was refused in that hour or day. */
+function openBucket(start: string | undefined, step: RefusalSeries['step']): void {
+  if (start === undefined) return
+  const from_ms = Date.parse(start)
+  const span = between({ from_ms, to_ms: from_ms + STEP_MS[step] })
+  navigate(`/requests?${new URLSearchParams({ outcome: 'refused', ...span })}`)
+}
+
 const generated = (steps: readonly UsageStep[]) => steps.reduce((sum, { requests }) => sum + requests, 0)
 
 /** Out of all that came: what ran, and what was refused before it could. What failed while it ran is in both. */
-function refusedRows({ totals }: RefusalSeries, steps: readonly UsageStep[]): WrongRow[] {
+function refusedRows({ totals }: RefusalSeries, steps: readonly UsageStep[], range: Period): WrongRow[] {
   const early = KINDS.filter((kind) => LAYERS[kind].group !== 'running')
   const all = early.reduce((sum, kind) => sum + (totals[kind] ?? 0), generated(steps))
   return KINDS.flatMap((kind) => {
     const counted = totals[kind] ?? 0
     const { label, sentence } = LAYERS[kind]
-    return counted === 0 ? [] : [{ id: kind, label, sentence, counted, rate: percent(counted, Math.max(all, counted)) }]
+    const to = `/requests?${new URLSearchParams({ layer: kind, range })}`
+    const rate = percent(counted, Math.max(all, counted))
+    return counted === 0 ? [] : [{ id: kind, to, label, sentence, counted, rate }]
   }).toSorted((a, b) => b.counted - a.counted)
 }
 
-function endedRows(steps: readonly UsageStep[]): WrongRow[] {
+function endedRows(steps: readonly UsageStep[], range: Period): WrongRow[] {
   const counts = new Map<string, number>()
   for (const { by_status } of steps)
     for (const [status, number] of Object.entries(by_status)) counts.set(status, (counts.get(status) ?? 0) + number)
@@ -121,6 +143,7 @@ function endedRows(steps: readonly UsageStep[]): WrongRow[] {
     .filter(([status]) => status !== 'completed')
     .map(([status, counted]) => ({
       id: `ended ${status}`,
+      to: `/requests?${new URLSearchParams({ outcome: status, range })}`,
       label: ENDINGS[status]?.label ?? status,
       sentence: ENDINGS[status]?.sentence ?? 'It ended so.',
       counted,

@@ -2,13 +2,16 @@
 import type { Trace } from '../../api/insight-calls.ts'
 import { count } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
+import { LinkButton } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { LAYERS } from '../overview/refusal-layers.ts'
+import { mendingsOf } from './trace-mending.ts'
 
 type Refusal = NonNullable<Trace['refusal']>
 type Attempt = Trace['attempts'][number]
 
-export function TraceFailure({ trace: { attempts, outcome }, refusal }: { trace: Trace; refusal: Refusal }) {
+export function TraceFailure({ trace, refusal }: { trace: Trace; refusal: Refusal }) {
+  const { attempts, outcome } = trace
   const { layer, status, type, code, message, upstream_message, count: alike } = refusal
   const failed = attempts.filter(({ failure, message: said }) => failure !== undefined || said !== undefined)
   return (
@@ -21,6 +24,7 @@ export function TraceFailure({ trace: { attempts, outcome }, refusal }: { trace:
         {status === 200 ? 'After the stream had begun' : `Answered with ${status}`}: <code>{code ?? type}</code>.
         {alike > 1 && ` ${count(alike)} equal refusals in this minute.`}
       </p>
+      <Mendings trace={trace} />
       {upstream_message !== null && failed.length === 0 && <Words said={upstream_message} />}
       {failed.length > 0 && (
         <ol className="failed-attempts">
@@ -30,6 +34,20 @@ export function TraceFailure({ trace: { attempts, outcome }, refusal }: { trace:
         </ol>
       )}
     </Card>
+  )
+}
+
+function Mendings({ trace }: { trace: Trace }) {
+  const mendings = mendingsOf(trace)
+  if (mendings.length === 0) return null
+  return (
+    <p className="row mendings">
+      {mendings.map(({ to, label }) => (
+        <LinkButton key={to} to={to}>
+          {label}
+        </LinkButton>
+      ))}
+    </p>
   )
 }
 

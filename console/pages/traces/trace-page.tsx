@@ -8,22 +8,27 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { duration, percent } from '../../parts/figures.ts'
 import { LoadFailure } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { lastList } from '../../state/last-list.ts'
 import { Link } from '../../state/navigation.tsx'
 import { type Loaded, useResource } from '../../state/resource.ts'
 import { LAYERS } from '../overview/refusal-layers.ts'
+import { outcomeLabel } from '../requests/request-list.tsx'
 import { statusTone } from '../usage/event-pages.tsx'
 import { TraceFailure } from './trace-failure.tsx'
 import { TraceHeaders } from './trace-headers.tsx'
+import { TraceRoute } from './trace-route.tsx'
 import { TraceTimeline } from './trace-timeline.tsx'
-
-const UP = { to: '/traces', label: 'Traces' }
 
 /** What happened does not change: it is asked for once. */
 export default function TracePage({ id = '' }: { id?: string }) {
   const { state, reload } = useResource(useCallback((signal) => findTrace(id, signal), [id]))
   return (
     <>
-      <PageHeader title="Trace" up={UP} lead={<Identity id={id} state={state} />} />
+      <PageHeader
+        title="Request"
+        up={{ to: lastList(), label: 'Requests' }}
+        lead={<Identity id={id} state={state} />}
+      />
       {state.kind === 'failed' && state.error.status === 404 && <Unknown />}
       {state.kind === 'failed' && state.error.status !== 404 && (
         <LoadFailure what="The trace" error={state.error} onRetry={reload} />
@@ -36,7 +41,11 @@ export default function TracePage({ id = '' }: { id?: string }) {
 
 const Identity = ({ id, state }: { id: string; state: Loaded<Trace> }) => (
   <span className="row">
-    {state.kind === 'ready' && <Badge tone={statusTone(state.value.outcome)}>{state.value.outcome}</Badge>}
+    {state.kind === 'ready' && (
+      <Badge tone={state.value.outcome === 'refused' ? 'bad' : statusTone(state.value.outcome)}>
+        {outcomeLabel(state.value.outcome)}
+      </Badge>
+    )}
     <code>{id}</code>
     <CopyButton text={id} what="trace id" look="quiet" />
   </span>
@@ -44,13 +53,13 @@ const Identity = ({ id, state }: { id: string; state: Loaded<Trace> }) => (
 
 const Unknown = () => (
   <div className="empty">
-    <h2>There is no such trace in this project</h2>
+    <h2>There is no such request in this project</h2>
     <p>
       The id may be of another project, of a request that generated nothing, or older than 30 days. Of many equal
       refusals only the first of each minute are kept. Just refused, by another replica? It is here within 5 seconds:
       reload the page.
     </p>
-    <Link to="/traces">Look at the latest</Link>
+    <Link to="/requests">Look at the latest</Link>
   </div>
 )
 
@@ -61,6 +70,7 @@ const Life = ({ trace }: { trace: Trace }) => (
       <TraceTimeline trace={trace} />
     </Card>
     {trace.usage === null ? <Asked trace={trace} /> : <Facts usage={trace.usage} />}
+    {trace.placing !== null && <TraceRoute placing={trace.placing} />}
     <Card title="Headers of the answer">
       <TraceHeaders headers={trace.headers} />
     </Card>
@@ -110,6 +120,16 @@ function Facts({ usage }: { usage: Usage }) {
             <Narrowed by="session_id" value={session_id} />
           </Stat>
         )}
+        {usage.alias_release_id !== null && (
+          <Stat label="Release">
+            <Narrowed by="alias_release_id" value={usage.alias_release_id} />
+          </Stat>
+        )}
+        {usage.bundle_id !== null && (
+          <Stat label="Bundle">
+            <Narrowed by="bundle_id" value={usage.bundle_id} />
+          </Stat>
+        )}
         {cluster_id !== null && (
           <Stat label="Cluster">
             <Narrowed by="cluster_id" value={cluster_id} />
@@ -123,7 +143,7 @@ function Facts({ usage }: { usage: Usage }) {
 
 /** To everything else of the same kind. */
 const Narrowed = ({ by, value }: { by: string; value: string }) => (
-  <Link to={`/usage?${new URLSearchParams({ [by]: value })}`}>{value}</Link>
+  <Link to={`/requests?${new URLSearchParams({ [by]: value })}`}>{value}</Link>
 )
 
 function Amounts({ usage }: { usage: Usage }) {
