@@ -26,7 +26,7 @@ function calls(count: number, seed: number): PrefillSample[] {
 }
 
 test.each([1, 2, 3, 4, 5])(
-  '§4.9 500 calls with noise: within 10 %% of the truth they were made from (seed %i)',
+  '§4.9 500 calls with noise: within a tenth of the truth they were made from (seed %i)',
   (seed) => {
     const observed = fitPrefill(calls(500, seed), 20_000)
     expect(observed).toMatchObject({ state: 'observed', events: 500, is_within_range: true, reason: null })
