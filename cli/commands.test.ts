@@ -230,3 +230,25 @@ test('R78 usage quarantine: what could not be added up, listed and let be tried 
   expect(await json('usage quarantine --retry')).toEqual({ retried: 0 })
   expect((await run('usage quarantine --project key_1')).code).toBe(2)
 })
+
+test('0252 prices: the book as a file, and where a file differs from it', async () => {
+  const { stdout } = await run('prices show')
+  const file = join(place().folder, 'prices.yaml')
+  writeFileSync(file, stdout)
+  expect(await run(`prices check ${file}`)).toEqual(done('132 models, 0 other than in the price book\n'))
+  writeFileSync(file, stdout.replace('input_usd_per_million: 2.5', 'input_usd_per_million: 2.25'))
+  expect(await run(`prices check ${file}`)).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^\S+: input 2250000, in the book 2500000/),
+    stderr: expect.stringMatching(/^switchyard: 132 models, 1 other than in the price book\n$/),
+  })
+  writeFileSync(file, 'models: 1')
+  expect(await run(`prices check ${file}`)).toMatchObject({ code: 2, stderr: expect.stringContaining("'models'") })
+})
+
+test('R76 a key that takes what its budget buys', async () => {
+  const created = await json('key create --name clamped --clamp-output')
+  expect(created.clamp_output).toBe(true)
+  const { stdout } = await run(`key edit ${created.id} --no-clamp-output`)
+  expect(stdout).not.toContain('as much as the budget buys')
+})
