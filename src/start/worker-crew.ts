@@ -17,6 +17,8 @@ const STEADY_MS = 60 * SECOND_MS // who dies after so long died of something els
 interface Member {
   worker: Worker
   pid: number
+  /** It hears what it is told. */
+  is_here: boolean
   is_ready: boolean
   /** Its place is taken, or about to be. */
   is_leaving: boolean
@@ -61,12 +63,14 @@ export function workerCrew(config: Config, logger: Logger, onNobodyLeft: (error:
     const worker = cluster.fork()
     const ended = endOf(worker)
     const member: Member = {
-      ...{ worker, pid: worker.process.pid ?? 0, is_ready: false, is_leaving: false, pings_missed: 0 },
-      ...{ counted: [], onCounted: () => {}, ended: ended.then(({ code }) => code) },
+      ...{ worker, pid: worker.process.pid ?? 0, is_here: false, is_ready: false, is_leaving: false },
+      ...{ pings_missed: 0, counted: [], onCounted: () => {}, ended: ended.then(({ code }) => code) },
       ready: new Promise((resolve, reject) => {
         worker.on('message', (word: Word) => {
-          if (word.kind === 'here') tell(member, { kind: 'start', port: config.port, speaks })
-          else if (word.kind === 'ready') resolve()
+          if (word.kind === 'here') {
+            member.is_here = true
+            tell(member, { kind: 'start', port: config.port, speaks })
+          } else if (word.kind === 'ready') resolve()
           else hear(member, word)
         })
         ended.then(({ code, signal }) => reject(new WorkerStartError(code, signal)))
@@ -165,8 +169,12 @@ export function workerCrew(config: Config, logger: Logger, onNobodyLeft: (error:
   }
 
   function end(member: Member, order: Order & { drain_ms: number }): Promise<number | null> {
-    tell(member, order)
     const kill = () => member.worker.process.kill('SIGKILL')
+    if (!member.is_here) {
+      kill() // it would not hear it, and has begun nothing
+      return member.ended.then(() => 0)
+    }
+    tell(member, order)
     const late = setTimeout(kill, order.drain_ms + config.stop_ms + KILL_AFTER_MS)
     return member.ended.finally(() => clearTimeout(late))
   }

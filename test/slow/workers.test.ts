@@ -168,6 +168,14 @@ describe.sequential('two workers', () => {
     expect([Number(spent?.micros), Number(spent?.living)]).toEqual([LANES * 60, 0])
   })
 
+  test('F22 SIGTERM while a worker is being started: all of them end, and nothing is waited for', async () => {
+    const { server, workers } = await open()
+    const [victim] = workers()
+    process.kill(victim as number, 'SIGKILL')
+    await expect.poll(() => workers().filter((pid) => pid !== victim)).toHaveLength(2)
+    expect(await server.stop()).toBe(0)
+  })
+
   test('§operations a worker that cannot start ends the whole, with its message and no second try', async () => {
     const scene = await open()
     expect(await scene.server.stop()).toBe(0)
