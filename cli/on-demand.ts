@@ -6,6 +6,7 @@ import type * as Backup from '../src/operate/backup.ts'
 import type * as Operate from '../src/operate/operate.ts'
 import type * as OperatePlane from '../src/operate/operate-plane.ts'
 import type * as OperateProjects from '../src/operate/operate-projects.ts'
+import type * as OperateReceipts from '../src/operate/operate-receipts.ts'
 import type * as OperateUsage from '../src/operate/operate-usage.ts'
 import type * as Configuration from '../src/start/config.ts'
 import type * as Gateway from '../src/start/gateway-settings.ts'
@@ -20,6 +21,7 @@ export const gateway = (): Promise<typeof Gateway> => import('../src/start/gatew
 export const operate = (): Promise<typeof Operate> => import('../src/operate/operate.ts')
 export const operatePlane = (): Promise<typeof OperatePlane> => import('../src/operate/operate-plane.ts')
 export const operateProjects = (): Promise<typeof OperateProjects> => import('../src/operate/operate-projects.ts')
+export const operateReceipts = (): Promise<typeof OperateReceipts> => import('../src/operate/operate-receipts.ts')
 export const operateUsage = (): Promise<typeof OperateUsage> => import('../src/operate/operate-usage.ts')
 export const prices = (): Promise<typeof Prices> => import('../src/start/prices-file.ts')
 export const server = (): Promise<typeof Server> => import('../src/main.ts')

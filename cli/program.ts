@@ -14,13 +14,14 @@ import { addOperator } from './commands/operator.ts'
 import { addPlan } from './commands/plan.ts'
 import { addPrices } from './commands/price-files.ts'
 import { addProject } from './commands/projects.ts'
+import { addPurge, addReceipt } from './commands/purge.ts'
 import { addServe } from './commands/serve.ts'
 import { addUpkeep } from './commands/upkeep.ts'
 import { addUsage } from './commands/usage.ts'
 import { EXIT_CODES } from './failure.ts'
 
-const SETTINGS = `Settings of key, alias, credential, limits, usage, cluster, plan, artifact, bundle and project cap,
-which speak to a service:
+const SETTINGS = `Settings of key, alias, credential, limits, usage, cluster, plan, artifact, bundle, purge, receipt and
+project cap, which speak to a service:
   SWITCHYARD_URL  where it is (default: http://127.0.0.1:8080)
   SWITCHYARD_KEY  an API key of the project
 The other commands, and key create --project, work on the store by the settings of the server: SWITCHYARD_DATA_DIR,
@@ -28,7 +29,7 @@ DATABASE_URL and the like.`
 
 const COMMANDS = [
   ...[addServe, addOwnerLink, addProject, addKey, addAlias, addCredential, addLimits, addUsage, addCluster, addPlan],
-  ...[addArtifact, addBundle, addOperator, addConfig, addPrices, addUpkeep],
+  ...[addArtifact, addBundle, addPurge, addReceipt, addOperator, addConfig, addPrices, addUpkeep],
 ]
 
 /** `complain` is told of wrong usage, in one line; parsing then rejects with a CommanderError. */

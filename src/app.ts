@@ -53,6 +53,9 @@ import { operatorQuotaRoutes } from './limits/operator-quota-routes.ts'
 import { keepQuotas } from './limits/quota-hooks.ts'
 import type { Deliver } from './mail/delivery.ts'
 import { aliasRoutes } from './models/alias-routes.ts'
+import { RECEIPT_PURPOSE } from './purges/purge-receipt.ts'
+import { purgeRoutes } from './purges/purge-routes.ts'
+import { purgeRun } from './purges/purge-run-store.ts'
 import { recordRefusals } from './refusals/refusal-hooks.ts'
 import { refusalRoutes } from './refusals/refusal-routes.ts'
 import { refusalStore } from './refusals/refusal-store.ts'
@@ -66,6 +69,7 @@ import { modelRoutes, modelsOfCaller } from './routing/model-routes.ts'
 import { servedPlaces } from './routing/served-places.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import { foundProject } from './start/bootstrap.ts'
+import { erasers as erasersOf } from './start/erasers.ts'
 import { type GatewaySettings, noGateway } from './start/gateway-settings.ts'
 import { keptQuotas } from './start/kept-quotas.ts'
 import { inDatabase, openable } from './start/open-contents.ts'
@@ -149,6 +153,8 @@ export async function buildService(parts: Parts) {
   const places = parts.contents ?? inDatabase(db)
   const artifacts = keptArtifacts({ db, clock, seals, places, quota: kept.artifacts })
   const uploads = memoryRoom(UPLOADS, 'uploads')
+  const erasers = erasersOf(artifacts, kept.bundles)
+  const signReceipt = (text: string) => seals.sign(RECEIPT_PURPOSE, text)
   const { gateway, policy, proxy } = settings
   const inference = inferencePath({
     db,
@@ -226,6 +232,7 @@ export async function buildService(parts: Parts) {
     await api.register(sessionRoutes, { clock, seals })
     await api.register(artifactRoutes, { clock, artifacts, room: uploads, limits: settings.artifacts })
     await api.register(bundleRoutes, { clock, artifacts: openable(artifacts), quota: kept.bundles })
+    await api.register(purgeRoutes, { clock, erasers, sign: signReceipt })
     await api.register(usageRoutes)
     await api.register(reuseRoutes, {
       clock,
@@ -266,6 +273,10 @@ export async function buildService(parts: Parts) {
     people,
     artifacts,
     uploads,
+    purges: purgeRun({
+      ...{ db, clock, erasers, sign: signReceipt },
+      onFailure: (err, purge_job_id) => logger.error({ err, purge_job_id }, 'a step of a purge job failed'),
+    }),
     counters,
     idempotency: idempotencyOn(db),
     idempotencyOn,

@@ -41,13 +41,17 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
     ...shared.map((task) => ({
       ...task,
       async run() {
+        if (task.isDue && !(await task.isDue())) return
         if (await leases.turn(task)) metrics.housekeepingRuns.inc({ task: task.name })
       },
     })),
   ]
 }
 
-function sharedTasks({ idempotencyOn, inference, artifacts, app: { log } }: Service, clock: Clock): SharedTask[] {
+function sharedTasks(
+  { idempotencyOn, inference, artifacts, purges, app: { log } }: Service,
+  clock: Clock,
+): SharedTask[] {
   return [
     {
       name: 'return orphaned holds',
@@ -78,6 +82,8 @@ function sharedTasks({ idempotencyOn, inference, artifacts, app: { log } }: Serv
       },
     },
     { name: 'sweep artifacts', every_ms: MINUTE_MS, run: (db) => artifacts.sweep(db) },
+    { name: 'run purge jobs', every_ms: SECOND_MS, isDue: purges.isDue, run: purges.turn },
+    { name: 'sweep purge jobs', every_ms: MINUTE_MS, run: purges.sweep },
     {
       name: 'sweep silent clusters',
       every_ms: 5 * SECOND_MS,

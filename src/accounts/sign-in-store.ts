@@ -49,7 +49,8 @@ export function signInStore(db: Db) {
     async findCaller(secret: string, now: number): Promise<{ caller: Caller; expires_at: number } | undefined> {
       const [row] = await db.rows<CallerRow>(sql`
         SELECT s.id AS key_id, s.person_id, s.expires_at, m.project_id, m.role, o.verified_at, p.cap_micros,
-               p.operator_cap_micros, p.overage_enabled, p.suspended_at, p.share, p.routing_epoch
+               p.operator_cap_micros, p.overage_enabled, p.suspended_at, p.share, p.routing_epoch,
+               p.memory_epoch
         FROM sign_in s
           JOIN membership m ON m.person_id = s.person_id AND m.project_id = s.project_id
           JOIN project p ON p.id = s.project_id
@@ -129,6 +130,7 @@ interface CallerRow {
   suspended_at: string | null
   share: number
   routing_epoch: number
+  memory_epoch: number
 }
 
 /** §4.4 is about keys: a session has no limit of its own, only the project's. */
@@ -145,6 +147,7 @@ function callerOf(row: CallerRow): Caller {
     ...(countsOverage(row) && { counts_overage: true as const }),
     ...(row.suspended_at !== null && { is_suspended: true as const }),
     ...(row.share !== 1 && { share: row.share }),
+    ...(row.memory_epoch > 0 && { memory_epoch: row.memory_epoch }),
     routing_epoch,
   }
 }

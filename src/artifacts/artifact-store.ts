@@ -136,6 +136,17 @@ export function artifactStore(db: Db) {
       return made.length === 1
     },
 
+    /** With the lock: no bundle is made of it meanwhile. */
+    async removeBundlesOf(project_id: string, id: string): Promise<number> {
+      const bundles = await db.rows<{ bundle_id: string }>(sql`
+        SELECT DISTINCT bundle_id FROM bundle_item WHERE project_id = ${project_id} AND artifact_id = ${id}`)
+      for (const { bundle_id } of bundles) {
+        await db.rows(sql`DELETE FROM bundle_item WHERE project_id = ${project_id} AND bundle_id = ${bundle_id}`)
+        await db.rows(sql`DELETE FROM bundle WHERE project_id = ${project_id} AND id = ${bundle_id}`)
+      }
+      return bundles.length
+    },
+
     async remove(project_id: string, id: string): Promise<StoredArtifact | undefined> {
       await db.rows(sql`DELETE FROM artifact_maker WHERE project_id = ${project_id} AND artifact_id = ${id}`)
       const [row] = await db.rows<Row>(sql`

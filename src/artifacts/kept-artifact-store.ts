@@ -62,7 +62,7 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
   async function take(tx: Db, project_id: string, id: string): Promise<StoredArtifact | undefined> {
     const removed = await artifactStore(tx).remove(project_id, id)
     if (!removed) return undefined
-    await loose.dueForErasure(tx, removed)
+    await loose.dueForErasure(tx, project_id, removed)
     await quota.giveBack(tx, project_id, removed.artifact.bytes)
     return removed
   }
@@ -77,7 +77,7 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
     else if (found) {
       const artifact = await joinedBy(tx, found, upload)
       if (!artifact) throw new Met()
-      await loose.dueForErasure(tx, { content_id, place: places.place })
+      await loose.dueForErasure(tx, project_id, { content_id, place: places.place })
       return { artifact, is_new: false }
     }
     const artifact = createArtifact(project_id, upload, clock.now())
@@ -119,7 +119,7 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
         if (!is_new) await eraseNow(content)
         return artifact
       } catch (error) {
-        await loose.dueForErasure(db, content).then(
+        await loose.dueForErasure(db, project_id, content).then(
           () => eraseNow(content),
           () => {},
         )
@@ -154,6 +154,25 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
       })
       if (removed) await eraseNow(removed)
       return removed !== undefined
+    },
+
+    /**
+     * For purge jobs: with every bundle that is made of it. Its contents are due, and erased by `eraseTaken`. Returns
+     * how many bundles went.
+     */
+    async takeWithBundles(tx: Db, project_id: string, id: string): Promise<number> {
+      if (!(await artifactStore(tx).lock(project_id, id))) return 0
+      const bundles = await artifactStore(tx).removeBundlesOf(project_id, id)
+      const taken = await take(tx, project_id, id)
+      if (taken) recent.drop(taken.content_id)
+      return bundles
+    },
+
+    /** Contents of a project that are due. Where one cannot be reached, the others are erased all the same. */
+    async eraseTaken(project_id: string): Promise<void> {
+      const due = await loose.dueOf(db, project_id)
+      const outcomes = await Promise.allSettled(due.map((content) => loose.erase(db, content)))
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     },
 
     /** Written a little later, by `flushUses`. */
@@ -199,6 +218,10 @@ function recentContents() {
       const content = contents.get(content_id)
       if (content && contents.delete(content_id)) contents.set(content_id, content)
       return content
+    },
+    drop(content_id: string): void {
+      bytes -= contents.get(content_id)?.length ?? 0
+      contents.delete(content_id)
     },
     set(content_id: string, content: Buffer): void {
       if (content.length > RECENT_EACH_BYTES || contents.has(content_id)) return

@@ -47,12 +47,18 @@ export function looseContents(places: ContentPlaces, clock: Clock) {
     },
 
     /** In the transaction that takes it from its artifact, or once it is known that none will have it. */
-    async dueForErasure(db: Db, { content_id, place }: Content): Promise<void> {
+    async dueForErasure(db: Db, project_id: string, { content_id, place }: Content): Promise<void> {
       await db.rows(sql`
-        INSERT INTO artifact_loose_content (content_id, place, state, since_ms)
-        VALUES (${content_id}, ${place}, 'erasing', ${clock.now()})
-        ON CONFLICT (content_id) DO UPDATE SET state = 'erasing'`)
+        INSERT INTO artifact_loose_content (content_id, place, state, since_ms, project_id)
+        VALUES (${content_id}, ${place}, 'erasing', ${clock.now()}, ${project_id})
+        ON CONFLICT (content_id) DO UPDATE SET state = 'erasing', project_id = excluded.project_id`)
     },
+
+    /** Some of a project's that are due, whatever their time. */
+    dueOf: (db: Db, project_id: string): Promise<Content[]> =>
+      db.rows<Content>(sql`
+        SELECT content_id, place FROM artifact_loose_content
+        WHERE project_id = ${project_id} AND state = 'erasing' LIMIT ${AT_ONCE}`),
 
     erase,
 

@@ -37,6 +37,8 @@ export interface Caller {
   works_until?: number
   /** What is known of the project's routes is good for as long as this number stands still. */
   routing_epoch: number
+  /** What is remembered of the project's prompts is good for as long as this stands still; absent where it is 0. */
+  memory_epoch?: number
   /** §8.1: what this key may do in a minute or at once, where that is not what every key may. */
   limits?: OwnLimits
 }

@@ -22,6 +22,7 @@ export type IdPrefix =
   | 'aud'
   | 'art'
   | 'bnd'
+  | 'prg'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const ID_LENGTH = 20 // 119 bits: no two ids ever meet

@@ -43,6 +43,9 @@ export function sealing(server_secret: string) {
     /** A key of this tenant's own for keyed hashes: what one tenant sees tells nothing of another's (§5.8). */
     tenantKey: (project_id: string) => hmac(server_secret, `tenant ${project_id}`),
 
+    /** A signature of this server's, in base64url. What is signed for one purpose is not for another. */
+    sign: (purpose: string, text: string) => hmac(hmac(server_secret, `sign ${purpose}`), text).toString('base64url'),
+
     /** Tells two server secrets apart without giving either away. */
     fingerprint: () => hmac(server_secret, 'switchyard secret fingerprint').toString('base64url'),
   }

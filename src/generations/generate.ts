@@ -6,7 +6,7 @@ import { maySee } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import { ignoredHeaders } from '../headers/agent-headers.ts'
 import { asRefusal, tellTrouble } from '../http/answers.ts'
-import { conflict } from '../idempotency/idempotency.ts'
+import { conflict, erased } from '../idempotency/idempotency.ts'
 import { tokensOnArrival } from '../limits/policy.ts'
 import type { CallKind } from '../providers/provider.ts'
 import { toldBy } from '../refusals/refused-call.ts'
@@ -82,7 +82,7 @@ async function reserve(generation: Generation): Promise<void> {
   const { aliases } = await path.snapshots.of(caller)
   const asked = { key_id: caller.key_id, model, is_alias: aliases.has(model) }
   const outcome = await path.idempotency.reserve({ ...keyed, asked }, path.clock.now())
-  if (outcome.kind !== 'taken') throw conflict()
+  if (outcome.kind !== 'taken') throw outcome.kind === 'erased' ? erased() : conflict()
   generation.reservation = outcome.reservation
 }
 

@@ -21,6 +21,8 @@ const allowsNull = ({ instancePath, params }: Finding, wrong: Finding) =>
 
 function sentence({ keyword, instancePath, params, message }: Finding): string {
   if (keyword === 'required') return `'${fieldName(instancePath, missing(params))}' is required`
+  if (keyword === 'additionalProperties')
+    return `'${fieldName(instancePath, unknown(params))}' is not a field that is known here`
   if (keyword === 'boolean') return `'${fieldName(instancePath)}' is not a field that is known here`
   if (instancePath === '') return `The body must be a JSON ${params.type ?? 'value of another form'}`
   return `'${fieldName(instancePath)}' ${requirement(keyword, params, message)}`
@@ -29,6 +31,10 @@ function sentence({ keyword, instancePath, params, message }: Finding): string {
 /** Ajv names the first that is missing, TypeBox all of them. */
 const missing = ({ missingProperty, requiredProperties }: Record<string, unknown>) =>
   missingProperty ?? (requiredProperties as unknown[] | undefined)?.[0]
+
+/** Ajv names the first, TypeBox all of them. */
+const unknown = ({ additionalProperty, additionalProperties }: Record<string, unknown>) =>
+  additionalProperty ?? (additionalProperties as unknown[] | undefined)?.[0]
 
 function requirement(keyword: string, params: Record<string, unknown>, message = 'is not valid'): string {
   const { type, limit, allowedValues } = params

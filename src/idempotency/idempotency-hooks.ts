@@ -13,6 +13,7 @@ import { CommitUnknown, type Db } from '../storage/db.ts'
 import {
   conflict,
   digest,
+  erased,
   idempotencyKey,
   KEY_HEADER,
   type KeptResponse,
@@ -65,11 +66,12 @@ function lookUpFirst({ db, clock, storeOn, quota }: Needs, running: ReadonlySet<
     reply.header(REPLAY_HEADER, 'false')
     const { url: route = '' } = request.route
     const params = request.params as Record<string, string>
-    const { project_id } = request.caller
-    const keyed = { key, project_id, digest: digest({ project_id, route, params, key }) }
+    const { project_id, key_id } = request.caller
+    const keyed = { key, project_id, key_id, digest: digest({ project_id, route, params, key }) }
     if (running.has(keyed.digest)) throw conflict()
     const found = await store.find(keyed, clock.now())
     if (found.kind === 'held') throw conflict()
+    if (found.kind === 'erased') throw erased()
     if (found.kind === 'kept') {
       refuseForbidden(found.response, request.caller)
       return send(reply, found.response, true)
@@ -110,6 +112,7 @@ function reservedAround(handler: RouteHandlerMethod, { db, clock, storeOn }: Nee
     if (!keyed) return handler.call(this, request, reply)
     const outcome = await store.reserve(keyed, clock.now())
     if (outcome.kind === 'kept') return send(reply, outcome.response, true)
+    if (outcome.kind === 'erased') throw erased()
     if (outcome.kind !== 'taken') throw conflict()
     try {
       const response = answer(reply, await handler.call(this, request, reply))
@@ -138,6 +141,7 @@ async function executeAndKeep(
       const store = storeOn(tx)
       const found = await store.find(keyed, clock.now())
       if (found.kind === 'held') throw conflict()
+      if (found.kind === 'erased') throw erased()
       if (found.kind === 'kept') return { response: found.response, replayed: true }
       request.db = tx
       const response = await execute()

@@ -13,6 +13,7 @@ import {
   type KeyedRequest,
   RESERVATION_MS,
   RETENTION_MS,
+  traceOf,
 } from './idempotency.ts'
 
 const SWEEP_MAX = 1_000 // rows in one go: bounds how long a sweep holds the store
@@ -21,7 +22,12 @@ const RENEW_MAX = 500 // rows in one transaction: whoever keeps one of these wai
 /** A triple that this handler has taken. `owner` tells it from a later handler of the same triple. */
 export type Reservation = KeyedRequest & { owner: string }
 
-export type Found = { kind: 'free' } | { kind: 'held' } | { kind: 'kept'; response: KeptResponse }
+export type Found =
+  | { kind: 'free' }
+  | { kind: 'held' }
+  /** A purge job took what was kept. */
+  | { kind: 'erased' }
+  | { kind: 'kept'; response: KeptResponse }
 
 /** Who reserves: one process among the replicas, and what its handlers are at work on. */
 export interface Holder {
@@ -42,10 +48,10 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, run
   }
 
   async function find({ digest, key }: KeyedRequest, now: number): Promise<Found> {
-    const [row] = await db.rows<{ sealed: Uint8Array | null }>(sql`
-      SELECT sealed FROM idempotency WHERE digest = ${digest} AND expires_at > ${now}`)
+    const [row] = await db.rows<{ sealed: Uint8Array | null; state: string }>(sql`
+      SELECT sealed, state FROM idempotency WHERE digest = ${digest} AND expires_at > ${now}`)
     if (!row) return { kind: 'free' }
-    if (!row.sealed) return { kind: 'held' }
+    if (!row.sealed) return { kind: row.state === 'erased' ? 'erased' : 'held' }
     return { kind: 'kept', response: decodeResponse(open(row.sealed, key, digest)) }
   }
 
@@ -74,11 +80,13 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, run
     async reserve(request: KeyedRequest, now: number): Promise<{ kind: 'taken'; reservation: Reservation } | Found> {
       const owner = randomUUID()
       const [taken] = await db.rows(sql`
-        INSERT INTO idempotency (digest, project_id, state, owner, process, expires_at)
-        VALUES (${request.digest}, ${request.project_id}, 'held', ${owner}, ${process}, ${now + RESERVATION_MS})
+        INSERT INTO idempotency (digest, project_id, key_id, state, owner, process, expires_at)
+        VALUES (${request.digest}, ${request.project_id}, ${request.key_id ?? null}, 'held', ${owner}, ${process},
+                ${now + RESERVATION_MS})
         ON CONFLICT (digest) DO UPDATE
-          SET project_id = excluded.project_id, state = excluded.state, owner = excluded.owner,
-              process = excluded.process, expires_at = excluded.expires_at, sealed = NULL, bytes = NULL
+          SET project_id = excluded.project_id, key_id = excluded.key_id, state = excluded.state,
+              owner = excluded.owner, process = excluded.process, expires_at = excluded.expires_at, sealed = NULL,
+              bytes = NULL, trace_id = NULL
           WHERE idempotency.expires_at <= ${now}
         RETURNING digest`)
       if (!taken) return find(request, now)
@@ -103,7 +111,8 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, run
       const sealed = seal(encodeResponse({ asked, ...response }), key, digest)
       const kept = await db.rows(sql`
         UPDATE idempotency
-        SET state = 'kept', sealed = ${sealed}, bytes = ${sealed.length}, expires_at = ${now + RETENTION_MS}
+        SET state = 'kept', sealed = ${sealed}, bytes = ${sealed.length}, expires_at = ${now + RETENTION_MS},
+            trace_id = ${traceOf(response)}
         WHERE digest = ${digest} AND owner = ${owner} AND state = 'held'
         RETURNING digest`)
       if (kept.length === 1) quota?.added(project_id, sealed.length)
@@ -111,16 +120,17 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, run
     },
 
     /** Keeps the answer of a request whose whole effect is in the same transaction: no reservation came before. */
-    async keepAtOnce({ digest, project_id, key }: KeyedRequest, response: KeptResponse, now: number): Promise<boolean> {
+    async keepAtOnce(request: KeyedRequest, response: KeptResponse, now: number): Promise<boolean> {
+      const { digest, project_id, key, key_id = null } = request
       const sealed = seal(encodeResponse(response), key, digest)
       const kept = await db.rows(sql`
-        INSERT INTO idempotency (digest, project_id, state, owner, process, expires_at, sealed, bytes)
-        VALUES (${digest}, ${project_id}, 'kept', ${randomUUID()}, ${process}, ${now + RETENTION_MS}, ${sealed},
-                ${sealed.length})
+        INSERT INTO idempotency (digest, project_id, key_id, state, owner, process, expires_at, sealed, bytes)
+        VALUES (${digest}, ${project_id}, ${key_id}, 'kept', ${randomUUID()}, ${process}, ${now + RETENTION_MS},
+                ${sealed}, ${sealed.length})
         ON CONFLICT (digest) DO UPDATE
-          SET project_id = excluded.project_id, state = excluded.state, owner = excluded.owner,
-              process = excluded.process, expires_at = excluded.expires_at, sealed = excluded.sealed,
-              bytes = excluded.bytes
+          SET project_id = excluded.project_id, key_id = excluded.key_id, state = excluded.state,
+              owner = excluded.owner, process = excluded.process, expires_at = excluded.expires_at,
+              sealed = excluded.sealed, bytes = excluded.bytes, trace_id = NULL
           WHERE idempotency.expires_at <= ${now}
         RETURNING digest`)
       if (kept.length === 1) quota?.added(project_id, sealed.length)

@@ -48,6 +48,8 @@ export interface KeyedRequest {
   /** Whose it counts as (R78). */
   project_id: string
   key: string
+  /** With which key it was asked, where it was one. */
+  key_id?: string | undefined
   /** Of a generation: for which model it is, and with which key. */
   asked?: Asked
 }
@@ -81,6 +83,18 @@ export function decodeResponse(bytes: Buffer): KeptResponse {
   const { status, headers, asked } = JSON.parse(bytes.toString('utf8', 0, end))
   return { status, headers, body: bytes.subarray(end + 1), ...(asked && { asked }) }
 }
+
+/** What a kept answer is of, where it is of a generation. */
+export const traceOf = ({ headers }: KeptResponse): string | null => headers['agent-trace-id'] ?? null
+
+/** A purge job erased it. Executing anew could charge twice, so it is neither executed nor answered. */
+export const erased = () =>
+  new Refusal(
+    'gone',
+    'The answer that was kept for this Agent-Idempotency-Key has been erased. The request was executed once and is ' +
+      'not executed again; use another key to repeat it.',
+    { headers: { 'x-should-retry': 'false' } },
+  )
 
 export function conflict(): Refusal {
   const message = 'A request with this Agent-Idempotency-Key is already in progress. Retry after it completes.'

@@ -84,6 +84,7 @@ export interface HolderRow {
   suspended_at: string | null
   share: number
   routing_epoch: number
+  memory_epoch: number
   requests_per_minute: number | null
   tokens_per_minute: number | null
   concurrent_streams: number | null
@@ -119,6 +120,7 @@ export function holderOf(row: HolderRow, by: 'hash' | 'previous_hash'): Caller {
   if (row.suspended_at !== null) caller.is_suspended = true
   if (row.clamp_output) caller.clamp_output = true
   if (row.share !== 1) caller.share = row.share
+  if (row.memory_epoch > 0) caller.memory_epoch = row.memory_epoch
   if (row.parent_id !== null) caller.parent_id = row.parent_id
   const ends = by === 'hash' ? [row.expires_at] : [row.expires_at, row.previous_expires_at]
   const works_until = Math.min(...ends.map((end) => end ?? Number.POSITIVE_INFINITY))

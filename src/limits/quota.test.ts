@@ -21,6 +21,7 @@ const quotas = {
   artifacts: 100,
   artifacts_mib: 100,
   bundles: MAX,
+  purge_jobs: 1_000,
   mails_per_day: 100,
 }
 

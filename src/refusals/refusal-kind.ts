@@ -31,6 +31,7 @@ const BY_NAME: { [Name in RefusalName]?: RefusalKind } = {
   insufficient_scope: 'scope',
   project_suspended: 'scope',
   idempotency_conflict: 'idempotency',
+  gone: 'idempotency',
   not_found: 'not_found',
   model_not_found: 'not_found',
   quota_exceeded: 'budget',

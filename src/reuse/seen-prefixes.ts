@@ -86,6 +86,12 @@ export function seenPrefixes(links_max = LINKS_MAX) {
       return repeated
     },
 
+    /** All that is known of a project. */
+    drop(project_id: string): void {
+      links -= projects.get(project_id)?.size ?? 0
+      projects.delete(project_id)
+    },
+
     size: () => links,
   }
 }

@@ -15,6 +15,8 @@ export interface Task {
 export interface SharedTask {
   name: string
   every_ms: number
+  /** Asked first where it often has nothing to do: then no lease is taken. */
+  isDue?(): Promise<boolean>
   run(db: Db): Promise<void>
 }
 

@@ -94,7 +94,15 @@ export interface OpenDb extends Db {
    * whoever wrote hears of it: what was read of them is good until then. Undefined where other servers write as well.
    */
   readonly watch?: (columns: Columns, changed: () => void) => void
+  /**
+   * Leaves nothing of what was deleted in the store's own files. `rewritten`: nothing at all. `overwritten`: where it
+   * lay it is overwritten, but an earlier copy may be left in unused space of a page. Undefined where the files are
+   * another server's.
+   */
+  readonly scrub?: () => Promise<Scrubbed>
 }
+
+export type Scrubbed = 'rewritten' | 'overwritten'
 
 /** By table. */
 export type Columns = Readonly<Record<string, readonly string[]>>

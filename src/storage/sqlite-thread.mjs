@@ -32,6 +32,24 @@ const TASKS = {
     return connectionTo(path, pragmas).prepare('PRAGMA wal_checkpoint(PASSIVE)').get().log
   },
 
+  // Deleted content is overwritten where it lay (secure_delete). Where SQLite had moved a row before, between pages, an
+  // earlier copy can be left in the unused space of one: a file that is written anew has no such space.
+  rewrite({ path, pragmas, most_bytes }) {
+    const connection = connectionTo(path, pragmas)
+    const [{ page_count }] = connection.prepare('PRAGMA page_count').all()
+    const [{ page_size }] = connection.prepare('PRAGMA page_size').all()
+    const rewritten = page_count * page_size <= most_bytes
+    connection.exec('PRAGMA query_only = 0; PRAGMA temp_store = 1') // on the disk: it may be larger than the memory
+    try {
+      if (rewritten) connection.exec('VACUUM')
+      const [{ busy }] = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()
+      if (busy !== 0) throw new Error('the log is in use')
+    } finally {
+      connection.exec(`PRAGMA query_only = ${pragmas.query_only}; PRAGMA temp_store = ${pragmas.temp_store}`)
+    }
+    return rewritten ? 'rewritten' : 'overwritten'
+  },
+
   close({ path }) {
     connections.get(path)?.close()
     connections.delete(path)

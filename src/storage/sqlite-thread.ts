@@ -4,7 +4,7 @@
 import { Worker } from 'node:worker_threads'
 import { SECOND_MS } from '../core/clock.ts'
 import { ownFile } from '../core/own-files.ts'
-import type { SqlValue } from './db.ts'
+import type { Scrubbed, SqlValue } from './db.ts'
 import type { Lists } from './sqlite-connection.ts'
 
 interface Waiting {
@@ -79,6 +79,8 @@ export function sqliteThread(path: string, pragmas: Record<string, string | numb
     read: (text: string, values: readonly SqlValue[]) => asked<Lists>({ task: 'read', text, values }),
     /** Brings what is committed by now from the log into the file. Returns how many pages the log has. */
     checkpoint: () => asked<number>({ task: 'checkpoint' }),
+    /** The whole file anew, of at most so many bytes, and the log empty; a larger file is only checkpointed. */
+    rewrite: (most_bytes: number) => asked<Scrubbed>({ task: 'rewrite', most_bytes }),
     close: async () => void (used && thread && (await ask({ task: 'close', path }))),
   }
 }

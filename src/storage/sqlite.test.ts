@@ -1,5 +1,6 @@
 // What only the embedded adapter promises: what is on the disk when, and what does not wait on the event loop.
-import { fdatasync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { fdatasync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -26,6 +27,19 @@ function heldDisk() {
     end: () => under_way.shift()?.(),
     refuse: (error: Error) => (refusal = error),
   }
+}
+
+/** Pieces of 16 bytes of what was deleted that are anywhere in the store's files. */
+function leftOf(path: string, deleted: readonly Buffer[]): number {
+  const wanted = new Set<string>()
+  for (const bytes of deleted)
+    for (let at = 0; at + 16 <= bytes.length; at += 16) wanted.add(bytes.toString('latin1', at, at + 16))
+  let left = 0
+  for (const file of [path, `${path}-wal`]) {
+    const text = readFileSync(file).toString('latin1')
+    for (let at = 0; at + 16 <= text.length; at++) if (wanted.has(text.slice(at, at + 16))) left++
+  }
+  return left
 }
 
 describe('§store the embedded store and its disk', () => {
@@ -182,5 +196,31 @@ describe('§store the embedded store and its disk', () => {
     await db.close()
     expect(statSync(path()).size).toBeGreaterThan(200_000_000)
     expect(statSync(`${path()}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
+  })
+
+  test('0272 nothing of what was deleted is left in the files, not even where SQLite had moved it before', async () => {
+    const db = openSqlite(path())
+    await db.rows({ text: ['CREATE TABLE kept (id TEXT PRIMARY KEY, sealed BLOB)'], values: [] })
+    const ids = Array.from({ length: 3_000 }, (_, n) => `id ${n}`)
+    const deleted: Buffer[] = []
+    await db.transaction(async (tx) => {
+      for (const id of ids) await tx.rows(sql`INSERT INTO kept (id) VALUES (${id})`)
+      for (let at = 0; at < ids.length; at++) {
+        const n = (at * 1_009) % ids.length // rows grow in no order, so that pages are split
+        const sealed = randomBytes(300 + ((n * 37) % 900))
+        if (n % 2 === 0) deleted.push(sealed)
+        await tx.rows(sql`UPDATE kept SET sealed = ${sealed} WHERE id = ${`id ${n}`}`)
+      }
+    })
+    for (const [n, id] of ids.entries()) if (n % 2 === 0) await db.rows(sql`DELETE FROM kept WHERE id = ${id}`)
+    expect(leftOf(path(), deleted)).toBeGreaterThan(0)
+    const writing = db.scrub?.()
+    const meanwhile = db.rows(sql`INSERT INTO kept (id) VALUES ('meanwhile')`) // it waits, and happens
+    expect(await writing).toBe('rewritten')
+    await meanwhile
+    expect(leftOf(path(), deleted)).toBe(0)
+    const [{ rows } = { rows: 0 }] = await db.rows<{ rows: number }>(sql`SELECT COUNT(*) AS rows FROM kept`)
+    expect(rows).toBe(1_501)
+    await db.close()
   })
 })

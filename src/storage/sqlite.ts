@@ -4,7 +4,16 @@
 // wait for that; they see the last committed state. Between two commits the writer reads too: what it has cached is
 // still good, while every commit empties the reader's cache. What may take long is read on a thread of its own.
 import { statSync } from 'node:fs'
-import { CommitUnknown, isRead, type Lasting, type OpenDb, type Sql, type Tx, unavailable } from './db.ts'
+import {
+  CommitUnknown,
+  isRead,
+  type Lasting,
+  type OpenDb,
+  type Scrubbed,
+  type Sql,
+  type Tx,
+  unavailable,
+} from './db.ts'
 import { type DiskFlush, diskFlush, type FlushFile } from './disk-flush.ts'
 import { checkpoints } from './sqlite-checkpoints.ts'
 import { type Connection, connect, named, PRAGMAS } from './sqlite-connection.ts'
@@ -13,6 +22,7 @@ import { sqliteWatch } from './sqlite-watch.ts'
 import { noGuard, type TransactionGuard } from './transaction-guard.ts'
 
 const BATCH_MAX = 512 // bounds how long one commit may keep the event loop
+const REWRITE_MAX_BYTES = 2 ** 30 // some seconds, for which writes wait
 
 interface Job {
   run(): unknown
@@ -33,6 +43,8 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
   const watchers = sqliteWatch(writer)
   const queue: Job[] = []
   let committing: Promise<void> | undefined
+  /** The file is being rewritten: writes wait. */
+  let rewriting: Promise<Scrubbed> | undefined
   let closed: Error | undefined
 
   function enqueue<T>(job: Pick<Job, 'run' | 'is_transaction' | 'lasting'>, gathered = false): Promise<T> {
@@ -48,6 +60,7 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
   async function commitAll(gathered: boolean): Promise<void> {
     await (gathered ? undefined : nextTurn())
     for (;;) {
+      while (rewriting) await rewriting
       checkpointing.beforeWrite()
       await commitTogether({ writer, watchers, disk }, queue.splice(0, BATCH_MAX))
       if (queue.length === 0) break
@@ -86,6 +99,15 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
       return enqueue({ run: () => guard.enter(() => work(tx)), is_transaction: true, lasting }, gathered)
     },
     watch: watchers.watch,
+    async scrub() {
+      while (committing || rewriting) await (committing ?? rewriting)
+      rewriting = thread.rewrite(REWRITE_MAX_BYTES).catch(() => 'overwritten' as const)
+      try {
+        return await rewriting
+      } finally {
+        rewriting = undefined
+      }
+    },
     async ping() {
       const failure = disk.failure()
       if (failure) throw unavailable(failure)

@@ -59,6 +59,9 @@ const CHANGES: Record<string, Change> = {
     body: { targets: [{ provider: 'openai', model: 'gpt-4o-mini' }] },
   },
   'POST /v2/alias-releases/:release_id/activate': { make: newRelease },
+  'POST /v2/purge-jobs': { body: { filter: { trace_ids: ['trc_1'] } } },
+  'POST /v2/purge-jobs/:purge_job_id/erase': { make: newPurgePlan },
+  'POST /v2/purge-jobs/:purge_job_id/cancel': { make: newPurgePlan },
   'POST /v2/provider-credentials': { body: { provider: 'openai', name: 'ours', secret: 'sk-of-our-own' } },
   'DELETE /v2/provider-credentials/:credential_id': { make: newCredential },
   'POST /v2/provider-credentials/:credential_id/verify': { make: newCredential },
@@ -342,6 +345,11 @@ async function newKey({ post }: Pick<TestProject, 'post'>) {
 
 async function newCluster({ post }: Pick<TestProject, 'post'>) {
   return { cluster_id: (await post('/v2/byoc/clusters', { name: 'atlas', region: 'eu' })).body.id as string }
+}
+
+async function newPurgePlan({ post }: Pick<TestProject, 'post'>) {
+  const { id } = (await post('/v2/purge-jobs', { filter: { trace_ids: ['trc_1'] } })).body
+  return { purge_job_id: id }
 }
 
 async function newAlias({ post }: Pick<TestProject, 'post'>) {

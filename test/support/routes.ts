@@ -25,15 +25,17 @@ export function walkOf(routes: readonly RouteOptions[]): Walk[] {
   )
 }
 
+/** They take a body and change nothing. */
+const READS = /^\/v2\/(byoc\/hicache-(plan|estimate)|route-explain|purge-receipts\/verify)$/
+
 /**
  * R3 and R64, told from the address alone: what a route declares of itself is what is being tested. A key that is not
  * the caller's own has children by an admin only.
  */
 export function scopeByRuling({ method, route }: Walk): Scope {
   if (route.startsWith('/v2/operator/')) return 'admin' // R79
-  if (route === '/v2/audit-log') return 'admin' // R74
-  if (method === 'GET' || method === 'HEAD' || /^\/v2\/(byoc\/hicache-(plan|estimate)|route-explain)$/.test(route))
-    return 'read'
+  if (route === '/v2/audit-log' || route.startsWith('/v2/purge-jobs')) return 'admin' // R74
+  if (method === 'GET' || method === 'HEAD' || READS.test(route)) return 'read'
   const generates = /^\/v1\/|^\/anthropic\/v1\/|^\/v2\/(responses|agent-hints|sessions|artifacts|bundles)(\/|$)/.test(
     route,
   )

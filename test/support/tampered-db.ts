@@ -31,6 +31,7 @@ export function tamperedDb(db: OpenDb, tampering: Tampering): OpenDb {
     rows: rowsOn(db),
     transaction: <T>(work: (tx: Tx) => Promise<T>) =>
       (tampering.transaction ? tampering.transaction(work, begin) : begin(work)) as Promise<T>,
+    ...(db.scrub && { scrub: db.scrub }),
     ping: () => (tampering.ping ? tampering.ping() : db.ping()),
     close: () => db.close(),
   }

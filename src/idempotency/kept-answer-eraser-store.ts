@@ -1,0 +1,42 @@
+// Kept answers, for purge jobs. An erased one leaves an empty row until its day ends: a repeat of its request is 410,
+// and is neither executed nor charged again.
+import { joined, sql } from '../storage/db.ts'
+import { countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
+import { RETENTION_MS } from './idempotency.ts'
+
+/** A kept answer says when it ends, and so when it was kept. One of before keys and traces were noted has neither. */
+const where = (scope: PurgeScope) =>
+  joined(
+    sql` WHERE project_id = ${scope.project_id} AND state = 'kept' AND sealed IS NOT NULL`,
+    matching.madeAtMs(scope, `expires_at - ${RETENTION_MS}`),
+    matching.madeBy(scope, 'key_id'),
+    matching.named(scope, { trace: 'trace_id' }),
+  )
+
+const walked = (scope: PurgeScope) => ({
+  table: 'idempotency',
+  order: 'expires_at',
+  id: 'digest',
+  bytes: 'bytes',
+  where: where(scope),
+})
+
+export const keptAnswerEraser: Eraser = {
+  kind: 'kept_answers',
+
+  count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM idempotency`, where(scope))),
+
+  async erase(tx, scope, from, most) {
+    const batch = await nextBatch(tx, walked(scope), from, most)
+    if (batch.ids.length > 0)
+      await tx.rows(
+        joined(
+          sql`
+            UPDATE idempotency SET state = 'erased', sealed = NULL, bytes = NULL
+            WHERE project_id = ${scope.project_id} AND state = 'kept' AND `,
+          isOneOf('digest', batch.ids),
+        ),
+      )
+    return batch
+  },
+}

@@ -1,0 +1,250 @@
+// Purge jobs at rest. A job, what it names and what it has erased change in the transactions of its batches: after a
+// crash, the next batch begins where the last one that committed ended.
+import { createHash } from 'node:crypto'
+import { rfc3339 } from '../core/clock.ts'
+import { nextSequence } from '../core/ids.ts'
+import { BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
+import { type Db, fixed, joined, type Sql, sql, together } from '../storage/db.ts'
+import type { PurgeScope } from '../storage/erasing.ts'
+import { kindsWith, type Named, type Progress, type PurgeJob, type Status, type StoredPurge } from './purge-job.ts'
+import type { PurgeReceipt } from './purge-receipt.ts'
+
+interface Row {
+  id: string
+  project_id: string
+  status: Status
+  filter: string
+  kinds: string
+  key_id: string | null
+  is_listed: number
+  from_ms: number
+  until_ms: number
+  as_of_ms: number
+  progress: string
+  error: string | null
+  created_at: string
+  finished_at: string | null
+  sequence: number
+}
+
+const COLUMNS = fixed(`
+  SELECT id, project_id, status, filter, kinds, key_id, is_listed, from_ms, until_ms, as_of_ms, progress, error,
+         created_at, finished_at, sequence
+  FROM purge_job`)
+const DIGESTED_AT_ONCE = 5_000
+const FORGOTTEN_AT_ONCE = 5_000
+
+export type PurgeStore = ReturnType<typeof purgeStore>
+
+export function purgeStore(db: Db) {
+  const select = async (where: Sql) => (await db.rows<Row>(joined(COLUMNS, where))).map(fromRow)
+
+  return {
+    /** False where another job of the project is under way. */
+    async insert({ job, kinds, ...stored }: StoredPurge, now: number): Promise<boolean> {
+      const { id, project_id, status, filter, created_at } = job
+      const made = await db.rows(sql`
+        INSERT INTO purge_job (id, project_id, status, filter, kinds, key_id, is_listed, from_ms, until_ms, as_of_ms,
+                               phase, progress, created_at, sequence)
+        VALUES (${id}, ${project_id}, ${status}, ${JSON.stringify(filter)}, ${JSON.stringify(kinds)}, ${stored.key_id},
+                ${stored.is_listed ? 1 : 0}, ${stored.from_ms}, ${stored.until_ms}, ${stored.as_of_ms},
+                ${stored.progress.phase}, ${JSON.stringify(stored.progress)}, ${created_at}, ${nextSequence(now)})
+        ON CONFLICT DO NOTHING RETURNING id`)
+      return made.length === 1
+    },
+
+    async name(project_id: string, job_id: string, named: readonly { kind: Named; id: string }[]): Promise<void> {
+      await together(
+        named.map(({ kind, id }) =>
+          db.rows(sql`
+            INSERT INTO purge_target (job_id, project_id, kind, id) VALUES (${job_id}, ${project_id}, ${kind}, ${id})
+            ON CONFLICT (job_id, kind, id) DO NOTHING`),
+        ),
+      )
+    },
+
+    async projectName(project_id: string): Promise<string> {
+      const [row] = await db.rows<{ name: string }>(sql`SELECT name FROM project WHERE id = ${project_id}`)
+      return row?.name ?? ''
+    },
+
+    async find(project_id: string, id: string): Promise<PurgeJob | undefined> {
+      const [found] = await select(sql` WHERE project_id = ${project_id} AND id = ${id}`)
+      return found?.job
+    },
+
+    /** Newest first. */
+    list: (project_id: string) =>
+      mapped(
+        newestFirst(({ sequence, id }) =>
+          db.rows<Row & Place>(
+            joined(
+              COLUMNS,
+              sql` WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
+                ORDER BY sequence DESC, id DESC LIMIT ${BATCH_ROWS}`,
+            ),
+          ),
+        ),
+        (row) => fromRow(row).job,
+      ),
+
+    async underWay(project_id: string): Promise<string | undefined> {
+      const [row] = await db.rows<{ id: string }>(sql`
+        SELECT id FROM purge_job WHERE project_id = ${project_id} AND status IN ('queued', 'running')`)
+      return row?.id
+    },
+
+    async receipt(project_id: string, id: string): Promise<PurgeReceipt | undefined> {
+      const [row] = await db.rows<{ receipt: string | null }>(sql`
+        SELECT receipt FROM purge_job WHERE project_id = ${project_id} AND id = ${id}`)
+      return row?.receipt ? (JSON.parse(row.receipt) as PurgeReceipt) : undefined
+    },
+
+    /** From one of these statuses; undefined where it has another by now. */
+    async turn(project_id: string, id: string, { from, to, now }: Turn): Promise<PurgeJob | undefined> {
+      const ends = to === 'queued' ? null : rfc3339(now)
+      const turned = await db.rows(
+        joined(
+          sql`UPDATE purge_job SET status = ${to}, finished_at = ${ends} WHERE project_id = ${project_id}
+            AND id = ${id} AND status IN (`,
+          ...from.flatMap((status, at) => (at === 0 ? [sql`${status}`] : [sql`, ${status}`])),
+          sql`) RETURNING id`,
+        ),
+      )
+      return turned.length === 1 ? this.find(project_id, id) : undefined
+    },
+
+    /** Of all projects: what waits to be counted or erased. */
+    waiting: (): Promise<StoredPurge[]> =>
+      select(sql`
+        WHERE status IN ('planned', 'queued', 'running') AND (status <> 'planned' OR phase = 'count')
+        ORDER BY sequence`),
+
+    /** Asked anew in the transaction of each step: undefined where it was cancelled or has ended. */
+    async alive(project_id: string, id: string): Promise<StoredPurge | undefined> {
+      const [found] = await select(sql`
+        WHERE project_id = ${project_id} AND id = ${id} AND status IN ('planned', 'queued', 'running')`)
+      return found
+    },
+
+    async advance(project_id: string, id: string, progress: Progress, status: Status): Promise<void> {
+      await db.rows(sql`
+        UPDATE purge_job SET phase = ${progress.phase}, progress = ${JSON.stringify(progress)}, status = ${status}
+        WHERE project_id = ${project_id} AND id = ${id}`)
+    },
+
+    async noteErased(project_id: string, job_id: string, kind: string, ids: readonly string[]): Promise<void> {
+      await together(
+        ids.map((id) =>
+          db.rows(sql`
+            INSERT INTO purge_erased (job_id, project_id, kind, id_hex)
+            VALUES (${job_id}, ${project_id}, ${kind}, ${Buffer.from(id).toString('hex')})
+            ON CONFLICT (job_id, kind, id_hex) DO NOTHING`),
+        ),
+      )
+    },
+
+    /** Over all that was erased, and how much of each kind that is. */
+    async erasedBy(project_id: string, job_id: string, kinds: readonly string[]) {
+      const digest = createHash('sha256')
+      const counts: Record<string, number> = {}
+      for (const kind of [...kinds].sort()) {
+        let after = ''
+        for (let read = DIGESTED_AT_ONCE; read === DIGESTED_AT_ONCE; ) {
+          const rows = await db.rows<{ id_hex: string }>(sql`
+            SELECT id_hex FROM purge_erased
+            WHERE project_id = ${project_id} AND job_id = ${job_id} AND kind = ${kind} AND id_hex > ${after}
+            ORDER BY id_hex LIMIT ${DIGESTED_AT_ONCE}`)
+          for (const { id_hex } of rows) digest.update(`${kind} ${Buffer.from(id_hex, 'hex')}\n`)
+          counts[kind] = (counts[kind] ?? 0) + rows.length
+          after = rows.at(-1)?.id_hex ?? after
+          read = rows.length
+        }
+      }
+      return { digest: digest.digest('hex'), counts }
+    },
+
+    async finish(project_id: string, id: string, { status, error, receipt, now }: Ending): Promise<void> {
+      await db.rows(sql`
+        UPDATE purge_job
+        SET status = ${status}, error = ${error ?? null}, receipt = ${receipt ? JSON.stringify(receipt) : null},
+            finished_at = ${rfc3339(now)}
+        WHERE project_id = ${project_id} AND id = ${id}`)
+    },
+
+    /** Of all projects: what ended jobs named and erased, and plans that nobody carried out. True for more. */
+    async forget(planned_before: string): Promise<boolean> {
+      const ended = fixed(`SELECT id FROM purge_job WHERE status IN ('succeeded', 'failed', 'cancelled')`)
+      const named = await db.rows(
+        joined(
+          sql`DELETE FROM purge_target WHERE (job_id, kind, id) IN (
+            SELECT job_id, kind, id FROM purge_target WHERE job_id IN (`,
+          ended,
+          sql`) LIMIT ${FORGOTTEN_AT_ONCE}) RETURNING job_id`,
+        ),
+      )
+      const erased = await db.rows(
+        joined(
+          sql`DELETE FROM purge_erased WHERE (job_id, kind, id_hex) IN (
+            SELECT job_id, kind, id_hex FROM purge_erased WHERE job_id IN (`,
+          ended,
+          sql`) LIMIT ${FORGOTTEN_AT_ONCE}) RETURNING job_id`,
+        ),
+      )
+      await db.rows(sql`
+        UPDATE purge_job SET status = 'cancelled', finished_at = ${planned_before}
+        WHERE status = 'planned' AND created_at < ${planned_before}`)
+      await db.rows(sql`
+        DELETE FROM purge_job WHERE status = 'cancelled' AND finished_at <= ${planned_before}
+          AND NOT EXISTS (SELECT 1 FROM purge_target WHERE purge_target.job_id = purge_job.id)`)
+      return named.length + erased.length >= FORGOTTEN_AT_ONCE
+    },
+  }
+}
+
+interface Turn {
+  from: readonly Status[]
+  to: 'queued' | 'cancelled'
+  now: number
+}
+
+interface Ending {
+  status: 'succeeded' | 'failed'
+  error?: string
+  receipt?: PurgeReceipt
+  now: number
+}
+
+function fromRow(row: Row): StoredPurge {
+  const { id, project_id, status, error, created_at, finished_at, key_id, from_ms, until_ms, as_of_ms } = row
+  const progress = JSON.parse(row.progress) as Progress
+  const kinds = JSON.parse(row.kinds) as string[]
+  const job: PurgeJob = {
+    id,
+    object: 'purge_job',
+    project_id,
+    status,
+    filter: JSON.parse(row.filter),
+    as_of: rfc3339(as_of_ms),
+    kinds: kindsWith(kinds, progress),
+    error,
+    created_at,
+    finished_at,
+  }
+  return { job, kinds, key_id, is_listed: row.is_listed === 1, from_ms, until_ms, as_of_ms, progress }
+}
+
+/** What its erasers are asked. */
+export const scopeOf = ({ job, key_id, is_listed, from_ms, until_ms, as_of_ms }: StoredPurge): PurgeScope => ({
+  job_id: job.id,
+  project_id: job.project_id,
+  from_ms,
+  until_ms,
+  as_of_ms,
+  key_id,
+  is_listed,
+})
+
+/** R70: how many a project has. */
+export const purgeJobsPresent = (project_id: string) => sql`
+  SELECT COUNT(*) AS present FROM purge_job WHERE project_id = ${project_id}`

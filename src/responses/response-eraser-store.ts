@@ -1,0 +1,44 @@
+// Stored responses, for purge jobs.
+import { joined, sql } from '../storage/db.ts'
+import { addTraces, countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
+
+const where = (scope: PurgeScope) =>
+  joined(
+    sql` WHERE project_id = ${scope.project_id}`,
+    matching.madeAt(scope, 'created_at'),
+    matching.madeBy(scope, 'made_by', 'made_under'),
+    matching.named(scope, { response: 'id', trace: 'trace_id' }),
+  )
+
+const walked = (scope: PurgeScope) => ({
+  table: 'stored_response',
+  order: 'sequence',
+  id: 'id',
+  bytes: 'bytes',
+  where: where(scope),
+})
+
+export const responseEraser: Eraser = {
+  kind: 'responses',
+
+  count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM stored_response`, where(scope))),
+
+  async erase(tx, scope, from, most) {
+    const batch = await nextBatch(tx, walked(scope), from, most)
+    if (batch.ids.length > 0)
+      await tx.rows(
+        joined(sql`DELETE FROM stored_response WHERE project_id = ${scope.project_id} AND `, isOneOf('id', batch.ids)),
+      )
+    return batch
+  },
+
+  relate: (tx, scope) =>
+    addTraces(
+      scope,
+      tx,
+      joined(
+        sql`SELECT trace_id FROM stored_response WHERE project_id = ${scope.project_id}`,
+        matching.named(scope, { response: 'id' }),
+      ),
+    ),
+}

@@ -1,0 +1,114 @@
+// Sessions and the turns of their lines, for purge jobs. A turn goes by when and with which key it was made. A session
+// goes with its whole line where it is named; else only where nothing of its line would stay.
+import { type Db, fixed, joined, sql } from '../storage/db.ts'
+import { addTraces, countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
+
+/** Of turns; `session_id` is asked by the index that lines have. */
+const turnMatches = (scope: PurgeScope) =>
+  joined(
+    matching.madeAt(scope, 'session_event.created_at'),
+    matching.madeBy(scope, 'session_event.made_by', 'session_event.made_under'),
+    matching.named(scope, {
+      session: 'session_event.session_id',
+      response: 'session_event.response_id',
+      trace: 'session_event.trace_id',
+    }),
+  )
+
+const turns = (scope: PurgeScope) =>
+  joined(
+    sql` FROM session_event WHERE session_event.project_id = ${scope.project_id} AND session_event.session_id IN (
+      SELECT agent_session.id FROM agent_session WHERE agent_session.project_id = ${scope.project_id})`,
+    turnMatches(scope),
+  )
+
+interface Turn {
+  id: string
+  session_id: string
+  sequence: number
+}
+
+export const sessionEventEraser: Eraser = {
+  kind: 'session_events',
+
+  count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched`, turns(scope))),
+
+  async erase(tx, scope, from, most) {
+    const { session_id, sequence } = from === null ? { session_id: '', sequence: 0 } : (JSON.parse(from) as Turn)
+    const rows = await tx.rows<Turn>(
+      joined(
+        sql`SELECT session_event.id, session_event.session_id, session_event.sequence`,
+        turns(scope),
+        sql` AND (session_event.session_id, session_event.sequence) > (${session_id}, ${sequence})
+          ORDER BY session_event.session_id, session_event.sequence LIMIT ${most}`,
+      ),
+    )
+    const ids = rows.map(({ id }) => id)
+    if (ids.length > 0)
+      await tx.rows(
+        joined(sql`DELETE FROM session_event WHERE project_id = ${scope.project_id} AND `, isOneOf('id', ids)),
+      )
+    const last = rows.at(-1)
+    const cursor = last && JSON.stringify({ session_id: last.session_id, sequence: last.sequence })
+    return { ids, next: cursor && rows.length === most ? cursor : null }
+  },
+
+  relate: (tx, scope) =>
+    addTraces(
+      scope,
+      tx,
+      joined(
+        sql`SELECT session_event.trace_id FROM session_event
+          WHERE session_event.project_id = ${scope.project_id} AND session_event.session_id IN (
+            SELECT agent_session.id FROM agent_session WHERE agent_session.project_id = ${scope.project_id})`,
+        matching.named(scope, { session: 'session_event.session_id', response: 'session_event.response_id' }),
+        sql` UNION SELECT usage_event.trace_id FROM usage_event WHERE usage_event.project_id = ${scope.project_id}`,
+        matching.named(scope, { session: 'usage_event.session_id' }),
+      ),
+    ),
+}
+
+const sessions = (scope: PurgeScope) =>
+  joined(
+    sql` WHERE agent_session.project_id = ${scope.project_id}`,
+    matching.madeAt(scope, 'agent_session.created_at'),
+    matching.madeBy(scope, 'agent_session.made_by', 'agent_session.made_under'),
+    matching.named(scope, { session: 'agent_session.id' }),
+    scope.is_listed
+      ? fixed('')
+      : joined(
+          sql` AND NOT EXISTS (SELECT 1 FROM session_event WHERE session_event.session_id = agent_session.id
+            AND NOT (1 = 1`,
+          turnMatches(scope),
+          sql`))`,
+        ),
+  )
+
+export const sessionEraser: Eraser = {
+  kind: 'sessions',
+
+  count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM agent_session`, sessions(scope))),
+
+  async erase(tx, scope, from, most) {
+    const walked = { table: 'agent_session', order: 'sequence', id: 'id', where: sessions(scope) }
+    const batch = await nextBatch(tx, walked, from, most)
+    if (batch.ids.length === 0) return batch
+    await lock(tx, scope, batch.ids)
+    await tx.rows(
+      joined(
+        sql`DELETE FROM session_event WHERE project_id = ${scope.project_id} AND `,
+        isOneOf('session_id', batch.ids),
+      ),
+    )
+    await tx.rows(
+      joined(sql`DELETE FROM agent_session WHERE project_id = ${scope.project_id} AND `, isOneOf('id', batch.ids)),
+    )
+    return batch
+  },
+}
+
+/** Whoever writes to a line takes the session's row first: a turn that is being written comes before or not at all. */
+const lock = (tx: Db, { project_id }: PurgeScope, ids: readonly string[]) =>
+  tx.rows(
+    joined(sql`UPDATE agent_session SET status = 'closed' WHERE project_id = ${project_id} AND `, isOneOf('id', ids)),
+  )

@@ -1,0 +1,25 @@
+// What purge jobs can erase, in the order in which they do. A further kind is an eraser of its room and a line here.
+import { artifactEraser } from '../artifacts/artifact-eraser-store.ts'
+import type { KeptArtifacts } from '../artifacts/kept-artifact-store.ts'
+import { bundleEraser } from '../bundles/bundle-eraser-store.ts'
+import type { BundleQuota } from '../bundles/bundle-routes.ts'
+import { keptAnswerEraser } from '../idempotency/kept-answer-eraser-store.ts'
+import { refusedCallEraser } from '../refusals/refused-call-eraser-store.ts'
+import { responseEraser } from '../responses/response-eraser-store.ts'
+import { prefixEraser } from '../reuse/prefix-eraser-store.ts'
+import { sessionEraser, sessionEventEraser } from '../sessions/session-eraser-store.ts'
+import type { Eraser } from '../storage/erasing.ts'
+import { traceEraser } from '../usage/trace-eraser-store.ts'
+
+/** Bundles before the artifacts that they are made of. */
+export const erasers = (artifacts: KeptArtifacts, bundles: Pick<BundleQuota, 'giveBack'>): readonly Eraser[] => [
+  responseEraser,
+  keptAnswerEraser,
+  sessionEventEraser,
+  sessionEraser,
+  bundleEraser(bundles),
+  artifactEraser({ artifacts, giveBackBundle: bundles.giveBack }),
+  refusedCallEraser,
+  traceEraser,
+  prefixEraser,
+]

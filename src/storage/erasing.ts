@@ -1,0 +1,166 @@
+// What a purge job asks of each room that keeps contents: to count what matches, to erase it a batch at a time, and to
+// count again. Each room has its own; the purge room is handed the list, and knows no table of theirs.
+import { rfc3339 } from '../core/clock.ts'
+import { type Db, fixed, joined, type Sql, sql } from './db.ts'
+
+/** What one job is about. All of it is decided when the job is made. */
+export interface PurgeScope {
+  job_id: string
+  project_id: string
+  /** Only what was made from here on, */
+  from_ms: number
+  /** and before this: the end of the range that was asked for, or when the job was made. */
+  until_ms: number
+  as_of_ms: number
+  /** Only what was made with this key or a child of it. */
+  key_id: string | null
+  /** It names things: only those match, and what belongs to them. */
+  is_listed: boolean
+}
+
+export interface ErasedBatch {
+  ids: readonly string[]
+  /** Where the next batch goes on; null where there is none. */
+  next: string | null
+}
+
+export interface Eraser {
+  /** As filters and receipts call it. */
+  readonly kind: string
+  /** How much matches and is still there. */
+  count(db: Db, scope: PurgeScope): Promise<number>
+  /** At most so many, in the transaction of the job's progress. `from` is the `next` of the batch before. */
+  erase(tx: Db, scope: PurgeScope, from: string | null, most: number): Promise<ErasedBatch>
+  /** The traces of what the job names, found when it is made: whatever else knows the same calls matches by them. */
+  relate?(tx: Db, scope: PurgeScope): Promise<void>
+  /** What lies outside the database, after its batch has committed. Called again until the count is 0. */
+  eraseOutside?(scope: PurgeScope): Promise<void>
+}
+
+/** What a job can name. */
+export const TARGETS = ['session', 'response', 'trace', 'artifact', 'bundle'] as const
+export type Target = (typeof TARGETS)[number]
+
+/** A table, and two columns that tell its rows apart and in which order they are walked. Words of the code's own. */
+export interface Walked {
+  table: string
+  /** A number that grows. */
+  order: string
+  id: string
+  /** How large a row is; a batch then has at most so many bytes: a transaction must not take long. */
+  bytes?: string
+  where: Sql
+}
+
+interface Step {
+  first: number
+  second: string
+  bytes: number
+}
+
+const BATCH_BYTES = 8 * 2 ** 20
+
+/** The ids of the next batch. What a cursor says is for this alone to read. */
+export async function nextBatch(tx: Db, walked: Walked, from: string | null, most: number): Promise<ErasedBatch> {
+  const { table, order, id, bytes = '0', where } = walked
+  const { first, second } = from === null ? { first: -1, second: '' } : (JSON.parse(from) as Step)
+  const rows = await tx.rows<Step>(
+    joined(
+      fixed(`SELECT ${order} AS first, ${id} AS second, COALESCE(${bytes}, 0) AS bytes FROM ${table}`),
+      where,
+      fixed(` AND (${order}, ${id}) > (`),
+      sql`${first}, ${second})`,
+      fixed(` ORDER BY ${order}, ${id} LIMIT `),
+      sql`${most}`,
+    ),
+  )
+  const taken = withinBytes(rows)
+  const last = taken.at(-1)
+  const isLast = taken.length === rows.length && rows.length < most
+  return {
+    ids: taken.map((row) => row.second),
+    next: last && !isLast ? JSON.stringify({ first: last.first, second: last.second }) : null,
+  }
+}
+
+/** As many as have so many bytes together, and one at least. */
+function withinBytes(rows: readonly Step[]): readonly Step[] {
+  let bytes = 0
+  const past = rows.findIndex((row, at) => {
+    bytes += Number(row.bytes)
+    return at > 0 && bytes > BATCH_BYTES
+  })
+  return past < 0 ? rows : rows.slice(0, past)
+}
+
+/** `column IN (…)`, of ids that a batch has. */
+export const isOneOf = (column: string, ids: readonly string[]): Sql =>
+  joined(
+    fixed(`${column} IN (`),
+    ...ids.flatMap((id, at) => (at === 0 ? [sql`${id}`] : [fixed(', '), sql`${id}`])),
+    END,
+  )
+
+/** Conditions over one table, to stand behind others. Columns are the code's own words. */
+export const matching = {
+  /** `column` has a time as text. */
+  madeAt: ({ from_ms, until_ms }: PurgeScope, column: string): Sql =>
+    joined(
+      fixed(` AND ${column} >= `),
+      sql`${rfc3339(from_ms)}`,
+      fixed(` AND ${column} < `),
+      sql`${rfc3339(until_ms)}`,
+    ),
+
+  /** `column` has milliseconds. */
+  madeAtMs: ({ from_ms, until_ms }: PurgeScope, column: string): Sql =>
+    joined(fixed(` AND ${column} >= `), sql`${from_ms}`, fixed(` AND ${column} < `), sql`${until_ms}`),
+
+  /** By one of these columns, which have keys. */
+  madeBy: ({ key_id }: PurgeScope, ...columns: readonly string[]): Sql =>
+    key_id === null ? fixed('') : joined(fixed(' AND ('), anyOf(columns.map((column) => equals(column, key_id))), END),
+
+  /** By one of these columns, each of which has ids of its target. Everything, where the job names nothing. */
+  named: (scope: PurgeScope, columns: Readonly<Partial<Record<Target, string>>>): Sql =>
+    scope.is_listed
+      ? joined(
+          fixed(' AND ('),
+          anyOf(Object.entries(columns).map(([kind, column]) => isTarget(scope, column, kind))),
+          END,
+        )
+      : fixed(''),
+}
+
+const END = fixed(')')
+
+/** Never unknown, so that it can stand behind a NOT: a column may be empty. */
+const equals = (column: string, value: string) => joined(fixed(`COALESCE(${column}, '') = `), sql`${value}`)
+
+const isTarget = ({ job_id }: PurgeScope, column: string, kind: string) =>
+  joined(
+    fixed(`${column} IN (SELECT purge_target.id FROM purge_target WHERE purge_target.job_id = `),
+    sql`${job_id} AND purge_target.kind = ${kind})`,
+  )
+
+const anyOf = (conditions: readonly Sql[]) =>
+  conditions.length === 0
+    ? fixed('1 = 0')
+    : joined(...conditions.flatMap((one, at) => (at === 0 ? [one] : [fixed(' OR '), one])))
+
+/** The traces that a statement selects become targets of the job. */
+export async function addTraces({ job_id, project_id }: PurgeScope, tx: Db, traces: Sql): Promise<void> {
+  await tx.rows(
+    joined(
+      sql`
+        INSERT INTO purge_target (job_id, project_id, kind, id)
+        SELECT ${job_id}, ${project_id}, 'trace', related.trace_id FROM (`,
+      traces,
+      sql`) AS related WHERE related.trace_id IS NOT NULL ON CONFLICT (job_id, kind, id) DO NOTHING`,
+    ),
+  )
+}
+
+export async function countOf(db: Db, statement: Sql): Promise<number> {
+  const [row] = await db.rows<{ matched: number }>(statement)
+  return Number(row?.matched ?? 0)
+}
