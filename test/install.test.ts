@@ -21,10 +21,11 @@ test('§install one floor of Node, in the package, the image and every document,
     expect(read(document).replaceAll('\n', ' '), document).toContain('Node 24; 22.12 and 20.19 work too')
 })
 
-/** The parts of semver that packages use for Node: alternatives of `>=`, `^`, or a bare version. */
+/** The parts of semver that packages use for Node: alternatives of `>=`, `^`, `*`, or a bare version. */
 function takes(range: string, version: string): boolean {
   const [major = 0, ...rest] = version.split('.').map(Number)
   return range.split('||').some((part) => {
+    if (part.trim() === '*') return true
     const [, sign, from = ''] = /^\s*(>=|\^|)\s*([\d.x]+)\s*$/.exec(part) ?? []
     const [least = Number.POSITIVE_INFINITY, ...lesser] = from
       .split('.')

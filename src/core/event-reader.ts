@@ -76,13 +76,10 @@ export class EventReader {
     const colon = line.indexOf(':')
     const field = colon === -1 ? line : line.slice(0, colon)
     const value = colon === -1 ? '' : line.slice(colon + (line[colon + 1] === ' ' ? 2 : 1))
-    if (field === 'data') this.#keep(value)
     if (field === 'event') this.#event = value
-  }
-
-  #keep(value: string): void {
-    this.#bound(value.length)
-    this.#data_bytes += value.length + 1
+    if (field !== 'data') return
+    this.#bound(line.length)
+    this.#data_bytes += line.length + 1 // with its name: many short lines are no less
     this.#data.push(value)
   }
 }
