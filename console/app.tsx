@@ -6,7 +6,7 @@ import { LoadFailure } from './parts/load-failure.tsx'
 import { PageHeader } from './parts/page-header.tsx'
 import { Toasts } from './parts/toasts.tsx'
 import { Shell } from './shell.tsx'
-import { matchPath, navigate, usePath } from './state/navigation.tsx'
+import { here, matchPath, navigate, signInFor, usePath } from './state/navigation.tsx'
 import { SessionProvider, useSession } from './state/session.tsx'
 import { listenForShortcuts } from './state/shortcuts.ts'
 
@@ -38,8 +38,8 @@ function Current() {
 function ProjectPage({ path }: { path: string }) {
   const { state, refresh } = useSession()
   useEffect(() => {
-    if (state.kind === 'signed_out') navigate('/sign-in', { replace: true })
-  }, [state.kind])
+    if (state.kind === 'signed_out') navigate(signInFor(state.left ? '/' : here()), { replace: true })
+  }, [state])
   if (state.kind === 'unreachable')
     return (
       <main className="alone">

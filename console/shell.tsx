@@ -1,5 +1,6 @@
 // The frame around every page of a project: where one can go, which project it is, who is signed in.
-import { type ReactNode, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { createPortal } from 'react-dom'
 import { NAVIGATION } from './pages.tsx'
 import { Brand } from './parts/brand.tsx'
 import { ShortcutsHelp } from './parts/shortcuts-help.tsx'
@@ -35,6 +36,7 @@ export function Shell({ children }: { children: ReactNode }) {
       </header>
       <div id="side" className="side" data-open={open || undefined}>
         <ProjectChoice />
+        <SearchEverything />
         <nav aria-label="Project">
           <ul>
             {NAVIGATION.filter(({ operator }) => !operator || is_operator).map(({ to, label, keys, also = to }) => (
@@ -60,6 +62,37 @@ export function Shell({ children }: { children: ReactNode }) {
         {children}
       </main>
     </div>
+  )
+}
+
+const CommandPalette = lazy(() => import('./command-palette.tsx'))
+const IS_MAC = /Mac|iP(hone|ad)/.test(navigator.userAgent)
+
+function SearchEverything() {
+  const [open, setOpen] = useState(false)
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.altKey || event.shiftKey) return
+      event.preventDefault()
+      if (!document.querySelector('dialog[open]')) setOpen(true)
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [])
+  return (
+    <>
+      <button type="button" className="side-search" aria-keyshortcuts="Meta+K Control+K" onClick={() => setOpen(true)}>
+        Search <kbd>{IS_MAC ? '⌘' : 'Ctrl'} K</kbd>
+      </button>
+      {/* Not in the menu, which is not drawn while it is closed on a phone. */}
+      {open &&
+        createPortal(
+          <Suspense>
+            <CommandPalette onClose={() => setOpen(false)} />
+          </Suspense>,
+          document.body,
+        )}
+    </>
   )
 }
 

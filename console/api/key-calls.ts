@@ -33,6 +33,10 @@ export async function listKeys(signal?: AbortSignal, tell?: (keys: readonly ApiK
   return keys
 }
 
+/** At most one: whose secret has this hash. */
+export const keysOfSecret = async (sha256: string, signal?: AbortSignal) =>
+  (await get<List<ApiKey>>(`${KEYS}?${asked({ sha256 })}`, signal)).data
+
 /** Whether the project has one that works. */
 export const anyKey = async (signal?: AbortSignal) =>
   (await get<List<ApiKey>>(`${KEYS}?${asked({ limit: '100' })}`, signal)).data.some(({ status }) => status === 'active')

@@ -1,7 +1,31 @@
 // Where we are: the address below /console, links that change it without a reload, and what a mail's link brought.
 import { type ComponentProps, type MouseEvent, useSyncExternalStore } from 'react'
+import { keepPlace, newPlace, restorePlace } from './scroll-places.ts'
 
 const BASE = '/console'
+
+let arrived = false
+
+/** Whether somebody has come to another page, and nothing there has taken the focus yet. */
+export function takeArrival(): boolean {
+  const is_new = arrived
+  arrived = false
+  return is_new
+}
+
+/** Back and forward: to the same place, with the focus on the page. */
+export function followHistory(): void {
+  history.scrollRestoration = 'manual'
+  let path = currentPath()
+  window.addEventListener('popstate', () => {
+    if (currentPath() !== path) arrived = true
+    path = currentPath()
+    restorePlace()
+  })
+  listeners.add(() => {
+    path = currentPath()
+  })
+}
 
 const listeners = new Set<() => void>()
 
@@ -18,6 +42,18 @@ const currentPath = () => location.pathname.slice(BASE.length).replace(/\/+$/, '
 
 export const usePath = () => useSyncExternalStore(subscribe, currentPath)
 
+/** This page with what it shows, as `navigate` takes it. */
+export const here = () => currentPath() + location.search
+
+/** Signing in leads on to where somebody wanted to go. */
+export const signInFor = (to: string) => (to === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(to)}`)
+
+/** A path of the console, or the home page: never an address of somebody else's making. */
+export function wantedPage(): string {
+  const to = new URLSearchParams(location.search).get('to') ?? '/'
+  return /^\/(?![/\\])/.test(to) && !to.startsWith('/sign-in') ? to : '/'
+}
+
 export const addressOf = (to: string) => `${BASE}${to === '/' ? '' : to}`
 
 /** What stands behind the question mark. */
@@ -25,8 +61,15 @@ export const useSearch = () => useSyncExternalStore(subscribe, () => location.se
 
 /** `stay`: another view of the same page, which does not jump to its top. */
 export function navigate(to: string, { replace = false, stay = false } = {}): void {
-  history[replace ? 'replaceState' : 'pushState'](null, '', addressOf(to))
-  if (!stay) window.scrollTo(0, 0)
+  if (replace) history.replaceState(history.state, '', addressOf(to))
+  else {
+    keepPlace()
+    history.pushState(newPlace(), '', addressOf(to))
+  }
+  if (!stay) {
+    arrived = true
+    window.scrollTo(0, 0)
+  }
   for (const listener of listeners) listener()
 }
 
@@ -70,7 +113,7 @@ export function takeToken(): string | undefined {
   const [, token] = /^#token=(\w+)$/.exec(location.hash) ?? []
   if (token === undefined) return taken
   taken = token
-  history.replaceState(null, '', location.pathname)
+  history.replaceState(history.state, '', location.pathname)
   return token
 }
 

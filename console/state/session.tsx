@@ -7,7 +7,8 @@ import { asApiError } from './resource.ts'
 
 export type SessionState =
   | { kind: 'loading' }
-  | { kind: 'signed_out' }
+  /** `left`: by their own wish; otherwise they want to go on where they are. */
+  | { kind: 'signed_out'; left?: true }
   | { kind: 'unreachable'; error: ApiError }
   | { kind: 'signed_in'; me: SignedIn }
 
@@ -37,7 +38,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       enter: (me) => setState({ kind: 'signed_in', me }),
       async leave() {
         await signOut()
-        setState({ kind: 'signed_out' })
+        setState({ kind: 'signed_out', left: true })
       },
       async choose(project_id) {
         setState({ kind: 'signed_in', me: await lookAt({ project_id }) })

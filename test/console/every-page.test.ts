@@ -22,7 +22,7 @@ type Whose = 'full' | 'empty' | 'operator'
 /** Each page, of a project that has everything or of one that has nothing, with the dialogs that are opened on it. */
 const PAGES: [path: string, whose: Whose, ...dialogs: string[]][] = [
   ['/start', 'full'],
-  ['/keys', 'full', 'Create key', 'Keyboard shortcuts'],
+  ['/keys', 'full', 'Create key', 'Keyboard shortcuts', 'Search'],
   ['/keys', 'empty'],
   ['/overview', 'full'],
   ['/overview', 'empty'],
@@ -128,8 +128,8 @@ withConsole((scene) => {
     })
 
     async function opens(page: Page, button: string) {
-      if (look.viewport.width < 768 && button === 'Keyboard shortcuts')
-        await page.getByRole('button', { name: 'Menu' }).click()
+      const menu = page.getByRole('button', { name: 'Menu', expanded: false })
+      if (['Keyboard shortcuts', 'Search'].includes(button) && (await menu.isVisible())) await menu.click()
       await page.getByRole('button', { name: button }).first().click()
       await page.getByRole('dialog').waitFor()
       expect(await findings(page), button).toEqual([])

@@ -59,6 +59,18 @@ const shotsOf = ({ key_id, cluster_id, trace_id, refused_id, project_id }: Seede
   { name: 'keys', path: '/keys', signed_in: true, ready: 'research-agent' },
   { name: 'key', path: `/keys/${key_id}`, signed_in: true, ready: 'gpt-4o' },
   {
+    name: 'search',
+    path: '/keys',
+    signed_in: true,
+    ready: 'Raise the limit of nightly-eval',
+    async act({ page }) {
+      await page.getByText('research-agent').first().waitFor()
+      await page.keyboard.press('ControlOrMeta+k')
+      await page.getByRole('dialog').waitFor()
+      await page.keyboard.type('raise the limit of night')
+    },
+  },
+  {
     name: 'key-create',
     path: '/keys',
     signed_in: true,

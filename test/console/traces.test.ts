@@ -11,7 +11,7 @@ withConsole((scene) => {
     const trace_id = await seedTrace(scene().db(), project_id, key_id)
     const visit = await scene().visit('/requests', { cookie })
     const { page } = visit
-    await page.getByRole('heading', { name: 'Requests' }).waitFor()
+    await page.getByRole('heading', { name: 'Requests', exact: true }).waitFor()
     await page.evaluate((text) => navigator.clipboard.writeText(text), `agent-trace-id: ${trace_id}`)
     await page.keyboard.press('/')
     await page.keyboard.press('ControlOrMeta+v')

@@ -6,7 +6,7 @@ import { Button } from '../../parts/button.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { PasswordField } from '../../parts/password-field.tsx'
-import { Link, navigate } from '../../state/navigation.tsx'
+import { Link, navigate, wantedPage } from '../../state/navigation.tsx'
 import { useSession } from '../../state/session.tsx'
 import { useSubmission } from '../../state/submission.ts'
 
@@ -19,7 +19,7 @@ export default function SignInPage() {
   })
 
   useEffect(() => {
-    if (state.kind === 'signed_in') navigate('/', { replace: true })
+    if (state.kind === 'signed_in') navigate(wantedPage(), { replace: true })
   }, [state.kind])
 
   return (

@@ -12,6 +12,7 @@ import { SearchFilters } from '../../parts/search-filters.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { TimeUntil } from '../../parts/time-until.tsx'
 import { useToast } from '../../parts/toasts.tsx'
+import { useAddressQuery } from '../../state/address-query.ts'
 import { nowMs } from '../../state/browser-clock.ts'
 import { Link } from '../../state/navigation.tsx'
 import { useResource } from '../../state/resource.ts'
@@ -31,10 +32,12 @@ const listFamilies = async (signal: AbortSignal, tell: (rows: readonly KeyRow[])
 export default function KeysPage() {
   const keys = useResource<readonly KeyRow[]>(listFamilies, { poll_ms: POLL_MS })
   const [filter, setFilter] = useState<KeyFilter>(NO_FILTER)
-  const [creating, setCreating] = useState(false)
+  const { params, change } = useAddressQuery()
+  const setCreating = (is_open: boolean) => change({ do: is_open ? 'create' : undefined }, { replace: true })
   const [shown, setShown] = useState<ShownKey>()
   const search = useRef<HTMLInputElement>(null)
   const may_create = useMayCreate()
+  const creating = may_create && params.get('do') === 'create'
   const say = useToast()
   useShortcut('/', 'Search keys', () => search.current?.focus())
   useShortcut('c', 'Create a key', () => may_create && setCreating(true))

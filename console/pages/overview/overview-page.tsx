@@ -21,6 +21,7 @@ const POLL_MS = 10_000
 const OFFERED = PERIOD_IDS.map((id) => ({ id, label: PERIODS[id].label }))
 
 export interface Figures {
+  period: Period
   steps: UsageStep[]
   /** As long, and just before. */
   before: UsageStep[]
@@ -33,7 +34,7 @@ export default function OverviewPage() {
   const figures = useFigures(period)
   const refused = useResource(
     useCallback((signal) => refusals(spanOf(period, nowMs()), signal), [period]),
-    { poll_ms: POLL_MS },
+    { poll_ms: POLL_MS, keep: true },
   )
   function reload() {
     figures.reload()
@@ -48,7 +49,7 @@ export default function OverviewPage() {
         actions={<Segments label="Period" options={OFFERED} value={period} onChange={(range) => change({ range })} />}
       />
       <AttentionList />
-      <Usage period={period} figures={figures} />
+      <Usage figures={figures} />
       <WentWrong
         refused={refused}
         steps={figures.state.kind === 'ready' ? figures.state.value.steps : []}
@@ -67,11 +68,11 @@ function useFigures(period: Period): Resource<Figures> {
         const span = spanOf(period, at_ms)
         const asked = [usageTimeline(span, {}, signal), usageTimeline(spanBefore(span), {}, signal)] as const
         const [steps, before] = await Promise.all(asked)
-        return { steps, before, at_ms }
+        return { period, steps, before, at_ms }
       },
       [period],
     ),
-    { poll_ms: POLL_MS },
+    { poll_ms: POLL_MS, keep: true },
   )
 }
 
@@ -85,15 +86,16 @@ function Freshness({ figures: { state } }: { figures: Resource<Figures> }) {
   )
 }
 
-function Usage({ period, figures: { state, reload } }: { period: Period; figures: Resource<Figures> }) {
+function Usage({ figures: { state, reload } }: { figures: Resource<Figures> }) {
   if (state.kind === 'failed') return <LoadFailure what="Usage" error={state.error} onRetry={reload} />
   if (state.kind === 'loading') return <Skeletons />
-  const { steps, before } = state.value
+  // Of the period before, while another is on its way.
+  const { period, steps, before } = state.value
   const { step, words } = PERIODS[period]
   if (steps.every(({ requests }) => requests === 0) && before.every(({ requests }) => requests === 0))
     return <Nothing words={words} />
   return (
-    <>
+    <div className={state.old && 'is-old'} aria-busy={state.old}>
       <StaleNotice error={state.stale} onRetry={reload} />
       <Headline steps={steps} before={before} step={step} />
       <div className="panels">
@@ -102,7 +104,7 @@ function Usage({ period, figures: { state, reload } }: { period: Period; figures
         <LatencyChart steps={steps} step={step} of="ttft" />
         <LatencyChart steps={steps} step={step} of="duration" />
       </div>
-    </>
+    </div>
   )
 }
 

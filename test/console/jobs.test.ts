@@ -1,0 +1,211 @@
+// What people come for, click by click: why a request failed, a leaked key revoked, and the way there and back. Real
+// calls to the real server; whoever reads this can do the same by hand.
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { cookieName } from '../../src/accounts/session-cookie.ts'
+import { rfc3339, systemClock } from '../../src/core/clock.ts'
+import { usageStore } from '../../src/usage/usage-store.ts'
+import { usageEvent } from '../support/usage-events.ts'
+import { faults, seriousViolations, tracesOf, withConsole } from './checks.ts'
+import { PASSWORD, seedKeys, seedOwner } from './seed.ts'
+
+withConsole((scene) => {
+  /** As the owner does over the API: a key, with its secret. */
+  async function makeKey(cookie: string, body: object): Promise<{ id: string; key: string }> {
+    const answer = await fetch(`${scene().address}/v2/api-keys`, {
+      method: 'POST',
+      headers: {
+        cookie: `${cookieName(false)}=${cookie}`,
+        'content-type': 'application/json',
+        origin: scene().address,
+      },
+      body: JSON.stringify(body),
+    })
+    expect(answer.status).toBe(200)
+    return (await answer.json()) as { id: string; key: string }
+  }
+
+  const chat = (key: string, body: object) =>
+    fetch(`${scene().address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const HELLO = { model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello' }] }
+
+  const palette = (page: Page) => page.getByRole('dialog', { name: 'Search everything' })
+  async function search(page: Page, typed?: string) {
+    await page.keyboard.press('ControlOrMeta+k')
+    await palette(page).waitFor()
+    if (typed !== undefined) await page.keyboard.type(typed)
+  }
+  const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent?.trim())
+
+  test.each([
+    ['a 400', {}, { model: 'gpt-4o' }, 400, /'messages' must/, 'Try it in the playground'],
+    ['a 429', { limit_usd: 0 }, HELLO, 429, /spending limit/, 'Raise the key’s spending limit'],
+  ])(
+    'R80 why did a request fail? From the home page in two clicks, for %s',
+    async (_case, terms, body, status, reason, mends) => {
+      const { cookie } = await seedOwner(scene().db())
+      const { key } = await makeKey(cookie, { name: 'nightly', ...terms })
+      const refused = await chat(key, body)
+      expect(refused.status).toBe(status)
+      const visit = await scene().visit('/', { cookie })
+      const { page } = visit
+      await page.getByRole('link', { name: 'Requests' }).click() // one
+      await page.getByText(reason).click() // two
+      await page.getByRole('heading', { name: 'Why it was refused' }).waitFor()
+      await page.locator('.failure-message', { hasText: reason }).waitFor()
+      await page.getByText(`Answered with ${status}`).waitFor()
+      await page
+        .getByText(refused.headers.get('agent-trace-id') ?? '')
+        .first()
+        .waitFor()
+      await page.getByRole('link', { name: mends }).waitFor()
+      expect(faults(visit)).toEqual([])
+      await visit.close()
+    },
+  )
+
+  test('0281 a leaked key is revoked by pasting it; the secret is never sent, and nowhere afterwards', async () => {
+    const { cookie } = await seedOwner(scene().db())
+    const { id, key } = await makeKey(cookie, { name: 'nightly' })
+    const visit = await scene().visit('/requests', { cookie })
+    const { page } = visit
+    const sent: string[] = []
+    page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`))
+    await page.getByRole('heading', { name: 'Requests', exact: true }).waitFor()
+    await page.evaluate((text) => navigator.clipboard.writeText(text), `OPENAI_API_KEY="${key}"`)
+    await search(page)
+    await page.keyboard.press('ControlOrMeta+v')
+    await palette(page).getByText('This is the secret of nightly. It was not sent.').waitFor()
+    expect(await seriousViolations(page)).toEqual([])
+    await page.keyboard.press('Enter') // the first is: Revoke nightly
+    await page.getByRole('heading', { name: 'Revoke nightly?' }).waitFor()
+    await page.getByLabel('Type nightly to confirm').fill('nightly')
+    await page.getByRole('button', { name: 'Revoke key' }).click()
+    await page.getByText('nightly is revoked.').waitFor()
+    expect((await chat(key, HELLO)).status).toBe(401)
+    expect(page.url()).toContain(id)
+    expect(sent.some((line) => line.includes('sha256='))).toBe(true)
+    expect(sent.filter((line) => line.includes(key))).toEqual([])
+    await page.evaluate(() => navigator.clipboard.writeText(''))
+    expect(await tracesOf(key, visit)).toEqual([])
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
+  test('0281 a secret of nobody here, and one that is revoked, are said to be', async () => {
+    const [{ cookie }, other] = [await seedOwner(scene().db()), await seedOwner(scene().db())]
+    const { key } = await makeKey(other.cookie, { name: 'theirs' })
+    const visit = await scene().visit('/keys', { cookie })
+    const { page } = visit
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
+    await page.evaluate((text) => navigator.clipboard.writeText(text), key)
+    await search(page)
+    await page.keyboard.press('ControlOrMeta+v')
+    await palette(page).getByText('No key of this project has this secret.').waitFor()
+    await visit.close()
+  })
+
+  test('§console ⌘K: by the keyboard alone to a page, a key, a deed; said to screen readers', async () => {
+    const { cookie, project_id, email } = await seedOwner(scene().db())
+    await seedKeys(scene().db(), project_id, [{ name: 'nightly' }, { name: 'ci' }])
+    const visit = await scene().visit('/keys', { cookie })
+    const { page } = visit
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
+    await search(page, 'raise the limit of night')
+    await palette(page).getByRole('option', { name: 'Raise the limit of nightly' }).waitFor()
+    const box = palette(page).getByRole('combobox')
+    const active = await box.getAttribute('aria-activedescendant')
+    expect(await page.locator(`[id="${active}"]`).textContent()).toContain('Raise the limit of nightly')
+    await palette(page).getByRole('status').getByText('1 result').waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Spending limit of nightly' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await search(page, email.slice(0, 4))
+    await palette(page).getByRole('option', { name: email }).waitFor()
+    await page.keyboard.press('Escape')
+    await palette(page).waitFor({ state: 'detached' })
+    await search(page, 'audit')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Settings: Audit log' }).waitFor()
+    await expect.poll(() => focused(page)).toBe('Settings: Audit log')
+    await search(page, 'nothing like this')
+    await palette(page).getByText('Nothing matches.').waitFor()
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
+  test('§console a link survives signing in, with its filters; one to elsewhere does not', async () => {
+    const { email } = await seedOwner(scene().db())
+    async function signIn(path: string) {
+      const visit = await scene().visit(path)
+      const { page } = visit
+      await page.getByLabel('E-mail').fill(email)
+      await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+      await page.waitForURL((url) => !url.pathname.endsWith('/sign-in'))
+      return visit
+    }
+    const visit = await signIn('/requests?outcome=refused&layer=budget')
+    await visit.page.getByText('No request matches').waitFor()
+    expect(new URL(visit.page.url()).search).toBe('?outcome=refused&layer=budget')
+    await visit.page.getByRole('button', { name: 'Sign out' }).click()
+    await visit.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(new URL(visit.page.url()).search).toBe('')
+    await visit.close()
+    const astray = await signIn('/sign-in?to=//evil.example/x')
+    await astray.page.getByRole('heading', { name: 'Get started' }).waitFor()
+    expect(astray.page.url()).toContain(scene().address)
+    await astray.close()
+  })
+
+  test('§console Back leads to the same place of the page; a new page has the focus on its heading', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    const now = systemClock.now()
+    await scene()
+      .db()
+      .transaction(async (tx) => {
+        for (let n = 0; n < 40; n++)
+          await usageStore(tx).insert(usageEvent(project_id, { created_at: rfc3339(now - n * 1_000) }))
+      })
+    const visit = await scene().visit('/requests', { cookie })
+    const { page } = visit
+    const row = page.getByRole('table', { name: 'Requests' }).locator('tbody tr').nth(30).getByRole('link').first()
+    await row.scrollIntoViewIfNeeded()
+    const scrolled = await page.evaluate(() => window.scrollY)
+    expect(scrolled).toBeGreaterThan(500)
+    await row.click()
+    await page.getByText('agent-trace-id').waitFor()
+    expect(await page.evaluate(() => window.scrollY)).toBe(0)
+    expect(await focused(page)).toBe('Request')
+    await page.goBack()
+    await row.waitFor()
+    await expect.poll(() => page.evaluate(() => window.scrollY)).toBe(scrolled)
+    expect(await focused(page)).toBe('Requests')
+    await visit.close()
+  })
+
+  test('§console another period leaves what is there until its own is', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    await usageStore(scene().db()).insert(usageEvent(project_id, { created_at: rfc3339(systemClock.now() - 1_000) }))
+    const visit = await scene().visit('/overview', { cookie })
+    const { page } = visit
+    await page.locator('.panels').first().waitFor()
+    const gate: { open?: () => void } = {}
+    const opened = new Promise<void>((open) => Object.assign(gate, { open }))
+    await page.route('**/v2/usage/timeline*', async (route) => {
+      await opened
+      await route.continue()
+    })
+    await page.getByText('30 days', { exact: true }).click()
+    await page.locator('[aria-busy=true] .panels').waitFor()
+    expect(await page.getByRole('status', { name: 'Loading usage' }).count()).toBe(0)
+    gate.open?.()
+    await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+    await visit.close()
+  })
+})
