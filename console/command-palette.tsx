@@ -67,22 +67,28 @@ export default function CommandPalette({ onClose }: { onClose(): void }) {
       <p className="palette-said" role="status" aria-live="polite">
         {secret.said ?? told(entries.length, text)}
       </p>
-      <ul {...options.list} className="palette-list" aria-label="Results" hidden={entries.length === 0}>
-        {entries.map(({ group, label, hint, to }, at) => (
-          <Fragment key={`${group} ${label} ${to}`}>
-            {entries[at - 1]?.group !== group && (
-              <li role="presentation" className="palette-group">
-                {group}
-              </li>
-            )}
-            <li {...options.option(at)}>
-              <span>{label}</span>
-              {hint !== undefined && <span className="muted">{hint}</span>}
-            </li>
-          </Fragment>
-        ))}
-      </ul>
+      <Results entries={entries} options={options} />
     </dialog>
+  )
+}
+
+function Results({ entries, options }: { entries: readonly Entry[]; options: ReturnType<typeof useOptionList> }) {
+  return (
+    <ul {...options.list} className="palette-list" aria-label="Results" hidden={entries.length === 0}>
+      {entries.map(({ group, label, hint, to }, at) => (
+        <Fragment key={`${group} ${label} ${to}`}>
+          {entries[at - 1]?.group !== group && (
+            <li role="presentation" className="palette-group">
+              {group}
+            </li>
+          )}
+          <li {...options.option(at)}>
+            <span>{label}</span>
+            {hint !== undefined && <span className="muted">{hint}</span>}
+          </li>
+        </Fragment>
+      ))}
+    </ul>
   )
 }
 
