@@ -103,10 +103,11 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
 
   const STEPS: Record<Progress['phase'], (fenced: Db, found: StoredPurge) => Promise<void>> = { count, erase, check }
 
-  /** R78: a job that fails holds up no other; after many failures in a row it is given up, and says why. */
-  async function step(fenced: Db, found: StoredPurge): Promise<void> {
+  /** False where it failed. After many failures in a row the job is given up, and says why. */
+  async function isStepDone(fenced: Db, found: StoredPurge): Promise<boolean> {
     try {
       await STEPS[found.progress.phase](fenced, found)
+      return true
     } catch (error) {
       await write(fenced, found, async (tx, { job, progress }) => {
         const failures = progress.failures + 1
@@ -115,6 +116,7 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
         else await store.finish(job.project_id, job.id, { status: 'failed', error: GAVE_UP, now: clock.now() })
       })
       onFailure(error, found.job.id) // not where the job is another replica's by now: writing that down failed then
+      return false
     }
   }
 
@@ -122,13 +124,16 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
     /** A look that takes no lease and writes nothing. */
     isDue: async () => (await purgeStore(db).waiting()).length > 0,
 
-    /** One turn: every job that waits gets a step, again and again, until none waits or the turn is long enough. */
+    /**
+     * One turn: every job that waits gets a step, again and again, until none waits or the turn is long enough. R78:
+     * one that fails waits for the next turn, and holds up no other.
+     */
     async turn(fenced: Db): Promise<void> {
+      const failed = new Set<string>()
       for (let steps = 0; steps < STEPS_MAX; ) {
-        const waiting = await purgeStore(db).waiting()
-        const failed_before = waiting.reduce((sum, { progress }) => sum + progress.failures, 0)
-        if (waiting.length === 0 || (steps > 0 && failed_before > 0)) break
-        for (const found of waiting) await step(fenced, found)
+        const waiting = (await purgeStore(db).waiting()).filter(({ job }) => !failed.has(job.id))
+        if (waiting.length === 0) return
+        for (const found of waiting) if (!(await isStepDone(fenced, found))) failed.add(found.job.id)
         steps += waiting.length
       }
     },
