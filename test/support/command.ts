@@ -53,6 +53,7 @@ function workplaceWith(program: string, settings: Environment) {
   /** Runs a command to its end. */
   function run(args: readonly string[], env: Environment = {}, input = ''): Promise<Ended> {
     const { child, ended } = start(args, env)
+    child.stdin.on('error', () => {}) // it may have ended without reading
     child.stdin.end(input)
     return ended
   }
