@@ -3,7 +3,7 @@
 import type { Between, Narrowed, RefusedCall } from '../refusals/refused-call.ts'
 import { fitsRefusal, type ListedRequest, requestOfRefusal } from './listed-request.ts'
 import { isBelow, lastOf, type RequestFilter } from './request-query.ts'
-import { newestFirst, placeOf, type RequestSource, WINDOW_ROWS, type Window } from './request-search.ts'
+import { newestFirst, placeOf, type RequestSource, TEXT_WINDOW_ROWS, type Window } from './request-search.ts'
 
 /** Refused calls, as the store and the process have them. */
 export interface RefusedReader {
@@ -17,7 +17,7 @@ export interface RefusedReader {
 }
 
 const SLACK = 100 // rows of one millisecond; a project keeps 60 of a minute
-const ALL = 2 * WINDOW_ROWS
+const ALL = 2 * TEXT_WINDOW_ROWS
 
 export function refusedRequests(refused: RefusedReader, project_id: string, filter: RequestFilter): RequestSource {
   const reads_all = (filter.error ?? filter.provider ?? filter.cluster_id) !== null
@@ -25,7 +25,8 @@ export function refusedRequests(refused: RefusedReader, project_id: string, filt
 
   return {
     windowFrom: async (below, from_ms) =>
-      (reads_all ? await refused.passed(project_id, between({ below, from_ms }), WINDOW_ROWS) : undefined) ?? from_ms,
+      (reads_all ? await refused.passed(project_id, between({ below, from_ms }), TEXT_WINDOW_ROWS) : undefined) ??
+      from_ms,
 
     async read(window, limit) {
       // Before the store is asked: what is written meanwhile is there then, and known by its id.

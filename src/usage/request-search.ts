@@ -5,6 +5,8 @@ import { isBelow, type RequestPlace } from './request-query.ts'
 
 /** Rows of one source that a window has at most, but for those of its oldest millisecond. */
 export const WINDOW_ROWS = 2_000
+/** Where each of them has to be read whole, for its texts. */
+export const TEXT_WINDOW_ROWS = 500
 const WINDOWS_MAX = 10
 
 export interface Window {

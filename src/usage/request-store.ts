@@ -3,7 +3,7 @@
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import { fitsText, hasText, type ListedEvent, type ListedRequest, requestOfEvent } from './listed-request.ts'
 import { lastOf, type RequestFilter, type RequestPlace } from './request-query.ts'
-import { type RequestSource, WINDOW_ROWS } from './request-search.ts'
+import { type RequestSource, TEXT_WINDOW_ROWS, WINDOW_ROWS } from './request-search.ts'
 import type { TraceFacts } from './trace.ts'
 import { ENDINGS } from './usage-event.ts'
 
@@ -22,7 +22,7 @@ export function requestStore(db: Db, project_id: string, filter: RequestFilter):
           sql`SELECT e.created_ms FROM usage_event e WHERE `,
           indexed,
           within(below, from_ms),
-          sql` ORDER BY e.created_ms DESC LIMIT 1 OFFSET ${WINDOW_ROWS}`,
+          sql` ORDER BY e.created_ms DESC LIMIT 1 OFFSET ${hasText(filter) ? TEXT_WINDOW_ROWS : WINDOW_ROWS}`,
         ),
       )
       return row?.created_ms ?? from_ms
