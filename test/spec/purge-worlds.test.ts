@@ -118,6 +118,14 @@ async function sceneOf(service: TestService, plot: Plot, drawn: Drawn): Promise<
 const begin = ({ project, filter, kinds }: Scene) =>
   project.post('/v2/purge-jobs', { filter, kinds, mode: 'erase', ...(filter.everything && { confirm: 'home' }) })
 
+const FULL: Plot = {
+  sessions: [{ minutes: 3, maker: 0 }],
+  calls: [{ minutes: 3, maker: 0, session: 0, stored: true, kept: true, worded: true }],
+  refused: [{ minutes: 3, maker: 0 }],
+  artifacts: [{ minutes: 3, makers: [0] }],
+  bundles: [{ minutes: 3, maker: 0, artifacts: [0] }],
+}
+
 /** Right to the last row and id. */
 async function assertRight(
   service: TestService,
@@ -158,6 +166,18 @@ withService((service) => {
       expect(await books(service().db, scene.world.project_id)).toEqual(ledger)
       expect(await books(service().db, beside.project_id)).toEqual(other)
     })
+  })
+
+  test('§8.1 a session of one key stays where a turn of another key is on its line', async () => {
+    const none = { session_ids: [], response_ids: [], trace_ids: [], artifact_ids: [], bundle_ids: [] }
+    const call = { minutes: 3, session: 0, stored: true, kept: true, worded: true }
+    const plot = { ...FULL, calls: [0, 1].map((by) => ({ ...call, maker: by })) }
+    const scene = await sceneOf(service(), plot, { lists: none, key: 0, range: null, kinds: null })
+    const before = await contentsOf(service().db)
+    const { body } = await begin(scene)
+    await service().housekeep('run purge jobs')
+    await assertRight(service(), scene, before, body.id)
+    expect((await scene.project.get('/v2/sessions')).body.data).toHaveLength(1)
   })
 
   test('§8.1 a plan counts what erasing it then erases, and changes nothing itself', async () => {
@@ -252,14 +272,6 @@ withService((service) => {
       await db.rows(sql`UPDATE housekeeping_lease SET expires_at = 0`)
     }, 4)
   })
-
-  const FULL: Plot = {
-    sessions: [{ minutes: 3, maker: 0 }],
-    calls: [{ minutes: 3, maker: 0, session: 0, stored: true, kept: true, worded: true }],
-    refused: [{ minutes: 3, maker: 0 }],
-    artifacts: [{ minutes: 3, makers: [0] }],
-    bundles: [{ minutes: 3, maker: 0, artifacts: [0] }],
-  }
 
   test.each(KINDS.filter((kind) => kind !== 'prefix_memory'))('§8.1 planted: forgetting %s is caught', async (kind) => {
     const none = { session_ids: [], response_ids: [], trace_ids: [], artifact_ids: [], bundle_ids: [] }
