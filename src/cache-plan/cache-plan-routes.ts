@@ -67,8 +67,8 @@ export const cachePlanRoutes: Routes<{ clock: Clock }> = async (app, { clock }) 
         summary: 'What a cluster’s cache saved and missed',
         description:
           'Over the completed calls of the last seven days, the latest 2,000 at most: reuse that was had and missed, ' +
-          'which prefixes (by keyed hash) and sessions miss most, how long a prefill takes there, and what the ' +
-          'planner would advise.',
+          'which prefixes (by keyed hash), bundles and sessions miss most, how long a prefill takes there, and what ' +
+          'the planner would advise.',
         params: Type.Object({ cluster_id: Type.String({ description: 'Begins `byc_`.' }) }),
         response: { 200: ClusterCache },
       },

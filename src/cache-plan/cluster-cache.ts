@@ -1,5 +1,5 @@
 // GET /v2/byoc/clusters/{id}/cache: what a cluster's cache saved and missed, for whom, and what the planner advises. By
-// hashes, sessions and counts; nothing of what was said. Pure.
+// hashes, bundles, sessions and counts; nothing of what was said. Pure.
 import { type Static, Type } from 'typebox'
 import type { Telemetry } from '../clusters/cluster-telemetry.ts'
 import { rfc3339 } from '../core/clock.ts'
@@ -43,6 +43,9 @@ export const ClusterCache = Type.Object(
     ),
     prefixes: Type.Array(Type.Object({ prefix_hash: Type.String(), ...Missing }), {
       description: 'Calls that begin alike (tools and instructions), by a keyed hash: those that miss most.',
+    }),
+    bundles: Type.Array(Type.Object({ bundle_id: Type.String(), ...Missing }), {
+      description: 'Those whose calls miss most, deleted ones too.',
     }),
     sessions: Type.Array(Type.Object({ session_id: Type.String(), ...Missing }), {
       description: 'Those that miss most.',
@@ -90,6 +93,7 @@ export function clusterCache({ id, telemetry, calls, from_ms }: SeenCluster): Cl
     gpu_seconds_missed: secondsOf(models, 'missed_tokens'),
     models,
     prefixes: missing(calls, ({ prefix_hash }) => prefix_hash).map(([prefix_hash, told]) => ({ prefix_hash, ...told })),
+    bundles: missing(calls, ({ bundle_id }) => bundle_id).map(([bundle_id, told]) => ({ bundle_id, ...told })),
     sessions: missing(calls, ({ session_id }) => session_id).map(([session_id, told]) => ({ session_id, ...told })),
     advice: adviceOn(calls, telemetry, models),
   }

@@ -5,6 +5,7 @@ export interface ObservedCall {
   trace_id: string
   model: string
   session_id: string | null
+  bundle_id: string | null
   created_ms: number
   input_tokens: number
   cached_tokens: number

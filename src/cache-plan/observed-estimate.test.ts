@@ -44,6 +44,7 @@ withService((service) => {
       const event = usageEvent(home.project.id, {
         ...{ cluster_id, resolved_model: MODEL, input_tokens, cached_tokens, repeated_tokens_est: repeated },
         ...{ missed_reuse_tokens: repeated - cached_tokens, session_id: `ses_${at % 4}`, queue_ms: 25, attempts: [] },
+        bundle_id: at % 4 === 0 ? `bnd_${at % 36}` : null,
         created_at: rfc3339(service().clock.now() - 1_000 - at),
         ttft_ms: Math.round(25 + msOf(input_tokens - cached_tokens, next)),
       })
@@ -110,6 +111,16 @@ withService((service) => {
     expect(body.gpu_seconds_saved).toBeCloseTo((body.cached_tokens * MS_PER_TOKEN) / 1_000, -1)
     expect(body.prefixes.map(({ prefix_hash }: { prefix_hash: string }) => prefix_hash)).toEqual(['hash0'])
     expect(body.sessions.length).toBeGreaterThan(0)
+    // Of every 36 calls, those at 0, 12 and 24 have a bundle and miss.
+    expect(body.bundles.map((one: { bundle_id: string }) => one.bundle_id).sort()).toEqual([
+      'bnd_0',
+      'bnd_12',
+      'bnd_24',
+    ])
+    const [most, , least] = body.bundles
+    expect(most.missed_tokens).toBeGreaterThanOrEqual(least.missed_tokens)
+    const { bundle_id, missed_reuse_tokens } = (await get(`/v2/usage?trace_id=${most.example_trace_id}`)).body.data[0]
+    expect([bundle_id, missed_reuse_tokens > 0]).toEqual([most.bundle_id, true])
     expect(body.advice).toMatchObject({ recommendation: 'activate_tier', tier: 'host_ram' })
     const idle = await clusterOf(home)
     const { body: nothing } = await get(`/v2/byoc/clusters/${idle}/cache`)

@@ -16,6 +16,7 @@ interface Row {
   trace_id: string
   resolved_model: string
   session_id: string | null
+  bundle_id: string | null
   created_ms: number
   input_tokens: number
   cached_tokens: number
@@ -40,8 +41,8 @@ export function observedStore(db: Db) {
     /** Completed calls since then, the latest first. */
     async calls(project_id: string, cluster_id: string, since_ms: number): Promise<ObservedCall[]> {
       const rows = await db.rows<Row>(sql`
-        SELECT trace_id, resolved_model, session_id, created_ms, input_tokens, cached_tokens, repeated_tokens_est,
-               missed_reuse_tokens, tokens_estimated, queue_ms, ttft_ms, attempts, trace
+        SELECT trace_id, resolved_model, session_id, bundle_id, created_ms, input_tokens, cached_tokens,
+               repeated_tokens_est, missed_reuse_tokens, tokens_estimated, queue_ms, ttft_ms, attempts, trace
         FROM usage_event
         WHERE project_id = ${project_id} AND cluster_id = ${cluster_id} AND created_ms >= ${since_ms}
           AND status = 'completed'
