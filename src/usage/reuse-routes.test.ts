@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { type TestProject, withService } from '../../test/support/service.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { rfc3339 } from '../core/clock.ts'
+import { sql } from '../storage/db.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { usageStore } from './usage-store.ts'
 
@@ -21,6 +22,11 @@ withService((service) => {
       await usageStore(service().db).insert(usageEvent(project.id, { created_at, ...more(at) }), STREAMED)
     }
   }
+
+  const bundled = ({ project }: TestProject, id: string) =>
+    service().db.rows(sql`
+      INSERT INTO bundle (id, project_id, name, prefix_hash, tokens_est, bytes, created_at, made_by, made_under, sequence)
+      VALUES (${id}, ${project.id}, 'b', ${id}, 1, 1, '2026-01-01T00:00:00Z', 'key_1', 'key_1', 1)`)
 
   const onCluster = (at: number): Partial<UsageEvent> => {
     const input_tokens = 1_000 + at * 100
@@ -62,10 +68,40 @@ withService((service) => {
     expect(body.next).toEqual([expect.objectContaining({ kind: 'cluster_misses', missed_tokens: 65_000, place: 0 })])
   })
 
+  test('§8.2.3 the bundles that were used, the busiest first: within the time, of the project, at most 100', async () => {
+    const home = await service().newProject()
+    await used(home, 4, () => ({ bundle_id: 'bnd_old', created_at: '2020-01-01T00:00:00Z' }))
+    const other = await service().newProject()
+    await bundled(other, 'bnd_theirs')
+    await used(other, 4, () => ({ bundle_id: 'bnd_theirs' }))
+    await used(other, 4, () => ({ bundle_id: 'bnd_100' }))
+    await used(home, 3, () => ({}))
+    for (const id of ['bnd_old', ...Array.from({ length: 101 }, (_, at) => `bnd_${at}`)]) await bundled(home, id)
+    await used(home, 5, () => ({ bundle_id: 'bnd_deleted' }))
+    await used(home, 101, (at) => ({ bundle_id: `bnd_${at}` }))
+    await used(home, 2, () => ({ bundle_id: 'bnd_100', cached_tokens: 0, missed_reuse_tokens: 80 }))
+    const { get } = service().as(await home.keyWith('read'))
+    const { body } = await service().storingNothing(() => get(REUSE))
+    const [busiest, ...others] = body.bundles
+    expect(others).toHaveLength(99)
+    const sums = { events: 3, input_tokens: 300, cached_tokens: 60, repeated_tokens_est: 240, missed_reuse_tokens: 180 }
+    expect(busiest).toMatchObject({ bundle_id: 'bnd_100', ...sums, cached_share: 0.2 })
+    const { data } = (await get(busiest.events_at)).body
+    expect(data.map((event: UsageEvent) => event.bundle_id)).toEqual(['bnd_100', 'bnd_100', 'bnd_100'])
+    expect(others.every((one: { bundle_id: string }) => /^bnd_\d+$/.test(one.bundle_id))).toBe(true)
+  })
+
   test('§8.2.3 nothing of another project, and nothing where nothing was used', async () => {
     await used(await service().newProject(), 3, () => ({}))
     const { body } = await (await service().newProject()).get(REUSE)
-    expect(body).toMatchObject({ events: 0, places: [], next: [], saved_micros: 0, gpu_seconds_saved: null })
+    expect(body).toMatchObject({
+      events: 0,
+      places: [],
+      bundles: [],
+      next: [],
+      saved_micros: 0,
+      gpu_seconds_saved: null,
+    })
   })
 
   test.each([

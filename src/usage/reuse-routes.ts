@@ -2,7 +2,8 @@
 import type { Clock } from '../core/clock.ts'
 import type { Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
-import { type PrefillRates, ReuseQuery, ReuseSummary, reuseSpan, reuseSummary } from './reuse-summary.ts'
+import { bundleUse } from './bundle-use-store.ts'
+import { BUNDLES_MAX, type PrefillRates, ReuseQuery, ReuseSummary, reuseSpan, reuseSummary } from './reuse-summary.ts'
 import { refuseUnknown, usageFilter } from './usage-query.ts'
 import { usageStore } from './usage-store.ts'
 
@@ -26,7 +27,8 @@ export const reuseRoutes: Routes<Needs> = async (app, { clock, ratesOf }) => {
         description:
           'Tokens that were sent before, how many of them caches had, and what that saved: money at list prices with ' +
           'managed providers, GPU-seconds of prefill on own clusters, by the rate that was observed there. Each line ' +
-          'names the request that lists its events. At most 90 days; the last seven unless told.',
+          'names the request that lists its events; so does each bundle that was used. At most 90 days; the last ' +
+          'seven unless told.',
         querystring: ReuseQuery,
         response: { 200: ReuseSummary },
       },
@@ -37,7 +39,9 @@ export const reuseRoutes: Routes<Needs> = async (app, { clock, ratesOf }) => {
       const question = { filter: usageFilter({}, from_ms, to_ms), group_by: GROUP_BY, limit: GROUPS_MAX }
       const { data: groups } = await usageStore(db).grouped(project_id, question)
       const clusters = new Set(groups.flatMap(({ cluster_id }) => cluster_id ?? []))
-      return reuseSummary({ from_ms, to_ms, groups, rates: await ratesOf(db, project_id, [...clusters]) })
+      const rates = await ratesOf(db, project_id, [...clusters])
+      const bundles = await bundleUse(db, project_id, { from_ms, to_ms }, BUNDLES_MAX)
+      return reuseSummary({ from_ms, to_ms, groups, bundles, rates })
     },
   )
 }

@@ -46,6 +46,18 @@ export const ReusePlace = Type.Object({
 })
 export type ReusePlace = Static<typeof ReusePlace>
 
+/** How many bundles are told of. */
+export const BUNDLES_MAX = 100
+
+export const ReuseBundle = Type.Object({
+  bundle_id: Type.String(),
+  ...sums,
+  cached_share: Type.Number({ description: 'Of the tokens of its prompts, how many were cached: 0 to 1.' }),
+  events_at: Type.String({ description: 'The request that lists the events that this is the sum of.' }),
+})
+export type ReuseBundle = Static<typeof ReuseBundle>
+export type BundleUse = Omit<ReuseBundle, 'cached_share' | 'events_at'>
+
 export const ReuseSummary = Type.Object(
   {
     object: Type.Literal('reuse_summary'),
@@ -55,6 +67,9 @@ export const ReuseSummary = Type.Object(
     saved_micros: Type.Integer({ description: 'Of all managed providers.' }),
     gpu_seconds_saved: orNull(Type.Number({ description: 'Of all clusters whose rate is known.' })),
     places: Type.Array(ReusePlace, { description: 'Those that miss the most first.' }),
+    bundles: Type.Array(ReuseBundle, {
+      description: `The project’s bundles that were used: the busiest first, ${BUNDLES_MAX} at most.`,
+    }),
     next: Type.Array(
       Type.Object({
         kind: Type.Enum(['cluster_misses', 'no_cache_told', 'provider_misses']),
@@ -86,10 +101,11 @@ interface Told {
   from_ms: number
   to_ms: number
   groups: readonly UsageGroup[]
+  bundles: readonly BundleUse[]
   rates: PrefillRates
 }
 
-export function reuseSummary({ from_ms, to_ms, groups, rates }: Told): ReuseSummary {
+export function reuseSummary({ from_ms, to_ms, groups, bundles, rates }: Told): ReuseSummary {
   const span = { from: rfc3339(from_ms), to: rfc3339(to_ms) }
   const places = groups
     .map((group) => placeOf(group, rates, span))
@@ -106,6 +122,11 @@ export function reuseSummary({ from_ms, to_ms, groups, rates }: Told): ReuseSumm
     saved_micros: sum(places, ({ saved_micros }) => saved_micros ?? 0),
     gpu_seconds_saved: seconds.length === 0 ? null : tenths(sum(seconds, (one) => one)),
     places,
+    bundles: bundles.map((use) => ({
+      ...use,
+      cached_share: use.input_tokens > 0 ? Math.min(1, use.cached_tokens / use.input_tokens) : 0,
+      events_at: `/v2/usage?${new URLSearchParams({ ...span, bundle_id: use.bundle_id })}`,
+    })),
     next: adviceOnAll(places),
   }
 }

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { faults, overflow, seriousViolations, withConsole } from './checks.ts'
 import type { Visit, VisitOptions } from './console-scene.ts'
 import { seedKeys, seedOperator, seedOwner, seedUsage } from './seed.ts'
+import { seedBundles } from './seed-bundles.ts'
 import { seedFleet, seedRouting } from './seed-fleet.ts'
 import { seedSettings } from './seed-settings.ts'
 import { seedRefusals, seedTrace } from './traffic.ts'
@@ -76,6 +77,7 @@ withConsole((scene) => {
     const cluster_id = (await seedFleet(scene().db(), owner.project_id)).at(-1) ?? ''
     await seedRouting(scene().db(), owner.project_id, cluster_id)
     await seedRefusals(scene().db(), owner.project_id)
+    await seedBundles(scene(), owner)
     return { ...owner, id, cluster_id, trace_id: await seedTrace(scene().db(), owner.project_id, id) }
   }
 

@@ -1,4 +1,5 @@
-// How much of what is sent had been sent before, how much of that caches had, where it is lost, and what to do next.
+// How much of what is sent had been sent before, how much of that caches had, where it is lost, what to do next, and
+// the bundles.
 import { useCallback } from 'react'
 import { type ReusePlace, type ReuseSummary, reuseSummary } from '../../api/reuse-calls.ts'
 import { count, headlineCount, headlineMoney, money } from '../../parts/amounts.ts'
@@ -11,7 +12,8 @@ import { Segments } from '../../parts/segments.tsx'
 import { useAddressQuery } from '../../state/address-query.ts'
 import { nowMs } from '../../state/browser-clock.ts'
 import { Link } from '../../state/navigation.tsx'
-import { type Resource, useResource } from '../../state/resource.ts'
+import { type Resource, seenAs, useResource } from '../../state/resource.ts'
+import { Bundles } from './bundle-table.tsx'
 
 const POLL_MS = 30_000
 const OFFERED = (['24h', '7d', '30d', '90d'] as const).map((id) => ({ id, label: PERIODS[id].label }))
@@ -25,18 +27,21 @@ export default function ReusePage() {
     <>
       <PageHeader
         title="Reuse"
-        lead={known ? leadOf(known) : 'What prompts repeat, and what caches make of it.'}
+        lead={known && known.events > 0 ? leadOf(known) : 'What prompts repeat, and what caches make of it.'}
         actions={<Segments label="Period" options={OFFERED} value={period} onChange={(range) => change({ range })} />}
       />
       {known && known.events > 0 && <Figures summary={known} />}
       {known && known.events > 0 && <Next summary={known} />}
-      <DataTable
-        what="Where reuse is had and lost"
-        resource={placesOf(summary)}
-        columns={COLUMNS}
-        rowId={({ events_at }) => events_at}
-        empty={<NothingYet />}
-      />
+      <div className="stack">
+        <DataTable
+          what="Where reuse is had and lost"
+          resource={seenAs(summary, ({ places }) => places)}
+          columns={COLUMNS}
+          rowId={({ events_at }) => events_at}
+          empty={<NothingYet />}
+        />
+        <Bundles period={period} summary={known} />
+      </div>
     </>
   )
 }
@@ -109,14 +114,6 @@ function Next({ summary: { next, places } }: { summary: ReuseSummary }) {
 }
 
 const ToCluster = ({ id }: { id: string | null }) => id !== null && <Link to={`/clusters/${id}`}>See the cluster</Link>
-
-const placesOf = ({
-  state,
-  reload,
-}: Resource<ReuseSummary>): Pick<Resource<readonly ReusePlace[]>, 'state' | 'reload'> => ({
-  state: state.kind === 'ready' ? { ...state, value: state.value.places } : state,
-  reload,
-})
 
 const tokens = (
   id: 'repeated_tokens_est' | 'cached_tokens' | 'missed_reuse_tokens',
