@@ -1,5 +1,6 @@
 // R84: which of several clusters a call goes to, by what their caches are believed to hold and what is on its way there
-// (decision 0240); and what became of it, so that the next call knows better. A call with one place to go pays nothing.
+// (decision 0240); and what became of it, so that the next call knows better. A call to a provider
+// pays nothing, one to the only cluster of its model for noting what it sent.
 import type { TokenCounts } from '../answers/token-counts.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Placed } from '../routing/choose-route.ts'

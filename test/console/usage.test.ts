@@ -66,7 +66,7 @@ withConsole((scene) => {
     await page.getByText('Only those from').waitFor()
     await rowsToBe(page, 1)
     await requests(page).getByRole('link').click()
-    await page.getByRole('heading', { name: 'Trace', exact: true }).waitFor()
+    await page.getByRole('heading', { name: 'Request', exact: true }).waitFor()
     await page.getByText('It was answered in full.').waitFor()
     await page.goBack()
     await page.getByRole('button', { name: 'Show all of the period' }).click()

@@ -115,7 +115,8 @@ async function expectStatus<R extends { status: number; body: Buffer }>(status: 
 function searchFiles({ data_dir, log_file }: Scene, search: PieceSearch) {
   const sizes: string[] = []
   const found: string[] = []
-  for (const file of [...readdirSync(data_dir).map((name) => join(data_dir, name)), log_file]) {
+  const all = readdirSync(data_dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  for (const file of [...all.map(({ parentPath, name }) => join(parentPath, name)), log_file]) {
     const bytes = readFileSync(file)
     if (bytes.length > 0) sizes.push(`${basename(file)} ${bytes.length.toLocaleString('en')}`)
     found.push(...search.find(bytes).map((finding) => `${basename(file)}: ${describe(finding)}`))
