@@ -150,22 +150,24 @@ test('§9.4 alias create, list, release, releases, activate and delete', async (
 })
 
 test('§8.2 usage as a table, added up, as JSON and as CSV', async () => {
-  const { id, key } = await json('key create --name spender')
+  // In a project of its own: in the common one, another test's credential may take the calls elsewhere.
+  const { api_key, key } = await json('project create --name spender --owner-email spender@example.com --verified')
+  const { id } = api_key
   const chat = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Say hello.' }] }
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   for (let n = 0; n < 2; n++) {
     const answer = await fetch(`${url()}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(chat) })
     expect([answer.status, await answer.json()]).toMatchObject([200, { object: 'chat.completion' }])
   }
-  const { stdout } = await run(`usage --key ${id}`)
+  const { stdout } = await as(key, `usage --key ${id}`)
   expect(stdout).toMatch(/^TIME +TRACE +KEY +MODEL +PROVIDER +STATUS +MS +INPUT +OUTPUT +CHARGED\n/)
   expect(stdout.match(/ completed +\d+ +\d+ +\d+ +\$0\.00$/gm)).toHaveLength(2)
-  expect((await run(`usage --key ${id} --limit 1`)).stdout).toMatch(/^There are more: --after trc_\w+\n$/m)
-  expect((await run(`usage --key ${id} --group-by model,day --from 2020-01-01`)).stdout).toMatch(
+  expect((await as(key, `usage --key ${id} --limit 1`)).stdout).toMatch(/^There are more: --after trc_\w+\n$/m)
+  expect((await as(key, `usage --key ${id} --group-by model,day --from 2020-01-01`)).stdout).toMatch(
     /^DAY +MODEL +REQUESTS +INPUT +OUTPUT +CHARGED\n\d{4}-\d\d-\d\d +gpt-4o-mini +2 +\d+ +\d+ +\$0\.00\n$/,
   )
-  expect((await json(`usage --key ${id}`)).data).toHaveLength(2)
-  const csv = (await run(`usage --key ${id} --csv`)).stdout.trimEnd().split('\n')
+  expect(JSON.parse((await as(key, `usage --key ${id} --json`)).stdout).data).toHaveLength(2)
+  const csv = (await as(key, `usage --key ${id} --csv`)).stdout.trimEnd().split('\n')
   expect([csv[0], csv.length]).toEqual([expect.stringContaining('trace_id'), 3])
 })
 

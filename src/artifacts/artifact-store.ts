@@ -48,6 +48,7 @@ export function artifactStore(db: Db) {
   return {
     /** One that has expired is gone, whether it was swept yet or not; but not while a bundle is made of it. */
     async find(project_id: string, id: string, now: string): Promise<StoredArtifact | undefined> {
+      if (id.includes('\0')) return undefined // T-37: no id has one, and PostgreSQL would not even look
       const [found] = await select(sql`
         WHERE project_id = ${project_id} AND id = ${id} AND (expires_at IS NULL OR expires_at > ${now}
           OR EXISTS (SELECT 1 FROM bundle_item WHERE bundle_item.artifact_id = artifact.id))`)

@@ -2,6 +2,7 @@
 // the project's own, so any valid key may ask (R3).
 import { Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
+import { storable } from '../core/shapes.ts'
 import { found, type Routes } from '../http/routes.ts'
 import { CacheEstimate, CacheEstimateRequest } from './cache-estimate-shapes.ts'
 import { CachePlan, CachePlanRequest, planCache } from './cache-plan.ts'
@@ -50,6 +51,7 @@ export const cachePlanRoutes: Routes<{ clock: Clock }> = async (app, { clock }) 
     async ({ caller, body, db }) => {
       const { cluster_id, model, prefix_tokens } = body
       if (cluster_id === undefined) return estimateFor(body)
+      storable('cluster_id', cluster_id)
       const store = observedStore(db)
       const { telemetry } = found(await store.cluster(caller.project_id, cluster_id), 'cluster', cluster_id)
       const calls = await store.calls(caller.project_id, cluster_id, clock.now() - SEEN_MS)

@@ -126,4 +126,10 @@ withService((service) => {
     const { body: nothing } = await get(`/v2/byoc/clusters/${idle}/cache`)
     expect([nothing.events, nothing.gpu_seconds_saved, nothing.reuse_share]).toEqual([0, null, null])
   })
+
+  test('T-37 400 on a cluster id with a NUL character', async () => {
+    const { post } = await service().newProject()
+    const answer = await post(ESTIMATE, { cluster_id: 'byc_\u0000', model: MODEL, prefix_tokens: 1_000 })
+    expect([answer.status, answer.body.error.message]).toEqual([400, expect.stringContaining("'cluster_id'")])
+  })
 })
