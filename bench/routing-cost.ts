@@ -67,7 +67,7 @@ function oneRound(clusters: number): [decide_us: number, note_us: number] {
 }
 
 /** A turn of a conversation: what was said before is known, and some is new. */
-const promptAt = (at: number) => ({ project_id: 'p', chain: chainAt(at), tokens: LINKS * 400 })
+const promptAt = (at: number) => ({ project_id: 'p', chain: chainAt(at), found: [], tokens: LINKS * 400 })
 
 function chainAt(at: number): Link[] {
   const conversation = at % CONVERSATIONS

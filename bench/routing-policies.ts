@@ -99,7 +99,7 @@ export function product({
     slots_used: 0,
   }))
   const under_way: { prefill: Prefill; input: number; cached: number; at_ms: number }[][] = facts.map(() => [])
-  let prompt: Prompt = { project_id: 'p', chain: [], tokens: 0 }
+  let prompt: Prompt = { project_id: 'p', chain: [], found: [], tokens: 0 }
   let last: { prefill: Prefill; input: number; cluster: number } | undefined
 
   /** First tokens that have come meanwhile. */
@@ -116,13 +116,13 @@ export function product({
   return {
     before(request, now_ms) {
       hear(now_ms)
-      prompt = { project_id: 'p', chain: chainOf(request), tokens: request.input_length }
+      prompt = { project_id: 'p', chain: chainOf(request), found: [], tokens: request.input_length }
     },
     choose(request, _clusters, now_ms) {
       const standings = places.standings(prompt, facts, now_ms)
       const cluster = ranked(standings, 'prefer', prompt.chain.at(-1)?.hash ?? '')[0] as number
       const believed = wrong_share > 0 ? prompt.chain.filter(() => random() >= wrong_share / 2) : prompt.chain
-      const prefill = places.sent({ ...prompt, chain: believed }, facts[cluster] as PlaceFacts, now_ms)
+      const prefill = places.sent({ ...prompt, chain: believed, found: [] }, facts[cluster] as PlaceFacts, now_ms)
       if (wrong_share > 0) {
         const wrong = prompt.chain.filter(() => random() < wrong_share / 2)
         const other = facts[Math.floor(random() * count)] as PlaceFacts

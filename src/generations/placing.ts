@@ -36,7 +36,7 @@ export function placing({ clock, prompts, slots, places = placement() }: Needs) 
     const chain = prompts.chainOf(call, model)
     const known = chain.length === 0 ? 0 : (chain[chain.length - 1]?.tokens ?? 0)
     // What the chain does not follow to its end is part of the prompt all the same.
-    return { project_id: call.caller.project_id, chain, tokens: Math.max(known, call.input_estimate ?? 0) }
+    return { project_id: call.caller.project_id, chain, found: [], tokens: Math.max(known, call.input_estimate ?? 0) }
   }
 
   return {

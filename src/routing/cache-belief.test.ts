@@ -2,7 +2,10 @@
 import { expect, test } from 'vitest'
 import { cacheBelief, type Holding } from './cache-belief.ts'
 
-const prompt = (...hashes: string[]) => hashes.map((hash, at) => ({ hash, tokens: (at + 1) * 100 }))
+const prompt = (...hashes: string[]) => ({
+  chain: hashes.map((hash, at) => ({ hash, tokens: (at + 1) * 100 })),
+  found: [],
+})
 const letters = (text: string) => prompt(...Array.from(text, (_, at) => text.slice(0, at + 1)))
 
 function heldOf(belief: ReturnType<typeof cacheBelief>, holdings: Holding[], text: string): number[] {
@@ -36,8 +39,8 @@ test('R84 a link that was missed is no gap in the cache, and one that was taken 
   const belief = cacheBelief()
   const [a, b] = [belief.open('p', 10_000), belief.open('p', 10_000)]
   const all = letters('conversation')
-  belief.sent(a, all.toSpliced(3, 1))
-  belief.sent(b, [all[9] ?? { hash: '', tokens: 0 }])
+  belief.sent(a, { chain: all.chain.toSpliced(3, 1), found: [] })
+  belief.sent(b, { chain: all.chain.slice(9, 10), found: [] })
   expect(heldOf(belief, [a, b], 'conversation')).toEqual([1_200, 0])
 })
 

@@ -14,27 +14,33 @@ const BOUNDS: BeliefBounds = { per_project: 100_000, in_all: 400_000 } // some 1
 /** What is given up at once where there is no room in all, so that the largest project is not looked for each time. */
 const GIVEN_UP_SHARE = 8
 
+/** The end of a hash that tells links apart. */
+const KEY_CHARACTERS = 8
+
 /** Behind so many links in a row that nobody holds, no more are looked for. */
 const UNKNOWN_MOST = 8
 
-/** A link that at least one target holds. */
-interface KnownLink {
-  hash: string
-  holders: Held[]
+/** A prompt that is looked for, and then sent: what was found of it need not be looked up again. */
+export interface Sought {
+  chain: readonly Link[]
+  found: (Held | undefined)[]
 }
 
 /** A link at a target, in the order of use. */
 class Held {
   readonly holding: Holding
-  readonly link: KnownLink
+  readonly key: number
   readonly tokens: number
+  /** When it was used last; 0 once it was given up. */
   stamp = 0
   older: Held | undefined = undefined
   newer: Held | undefined = undefined
+  /** The same link at another target. */
+  beside: Held | undefined = undefined
 
-  constructor(holding: Holding, link: KnownLink, tokens: number) {
+  constructor(holding: Holding, key: number, tokens: number) {
     this.holding = holding
-    this.link = link
+    this.key = key
     this.tokens = tokens
   }
 }
@@ -64,7 +70,8 @@ export class Holding {
 }
 
 interface ProjectBelief {
-  links: Map<string, KnownLink>
+  /** By key, the first of those that hold it. */
+  links: Map<number, Held>
   holdings: Set<Holding>
   count: number
 }
@@ -85,32 +92,27 @@ export function cacheBelief(bounds = BOUNDS) {
     return project
   }
 
-  function use(project: ProjectBelief, holding: Holding, hash: string, tokens: number): void {
-    let link = project.links.get(hash)
-    if (!link) {
-      link = { hash, holders: [] }
-      project.links.set(hash, link)
-    }
-    let held = holderIn(link, holding)
-    if (held) unchain(held)
-    else {
-      held = new Held(holding, link, tokens)
-      link.holders.push(held)
-      holding.held_tokens += tokens
-      holding.count++
-      project.count++
-      count++
-    }
-    chain(held)
+  function hold(project: ProjectBelief, holding: Holding, link: Link, first: Held | undefined, tokens: number): Held {
+    const held = new Held(holding, keyOf(link), tokens)
+    if (first) {
+      held.beside = first.beside
+      first.beside = held
+    } else project.links.set(held.key, held)
+    holding.held_tokens += tokens
+    holding.count++
+    project.count++
+    count++
+    return held
   }
 
   function giveUp(project: ProjectBelief, held: Held): void {
-    const { holding, link } = held
+    const { holding, key, beside } = held
     unchain(held)
-    const { holders } = link
-    holders[holders.indexOf(held)] = holders[holders.length - 1] as Held
-    holders.pop()
-    if (holders.length === 0) project.links.delete(link.hash)
+    held.stamp = 0
+    const first = project.links.get(key)
+    if (first !== held) unlink(first, held)
+    else if (beside) project.links.set(key, beside)
+    else project.links.delete(key)
     holding.held_tokens -= held.tokens
     holding.count--
     project.count--
@@ -157,7 +159,7 @@ export function cacheBelief(bounds = BOUNDS) {
      * How much of a prompt each of them holds: up to the last link that it has, where it has at least half of those
      * before it. A cache gives up the end of a prompt before its beginning, so a gap or two is ours, not the cache's.
      */
-    match(project_id: string, prompt: readonly Link[], holdings: readonly Holding[]): void {
+    match(project_id: string, prompt: Sought, holdings: readonly Holding[]): void {
       match++
       for (const holding of holdings) {
         holding.match = match
@@ -167,25 +169,32 @@ export function cacheBelief(bounds = BOUNDS) {
       const links = projects.get(project_id)?.links
       if (!links || links.size === 0) return
       let unknown = 0
-      for (let at = 0; at < prompt.length && unknown < UNKNOWN_MOST; at++) {
-        const { hash, tokens } = prompt[at] as Link
-        const known = links.get(hash)
-        unknown = known ? 0 : unknown + 1
-        if (!known) continue
-        for (const { holding, stamp } of known.holders) {
+      const { chain, found } = prompt
+      for (let at = 0; at < chain.length && unknown < UNKNOWN_MOST; at++) {
+        const first = firstAt(links, prompt, at)
+        found[at] = first
+        unknown = first ? 0 : unknown + 1
+        for (let held = first; held; held = held.beside) {
+          const { holding } = held
           if (holding.match !== match || 2 * ++holding.matched_links <= at) continue
-          holding.matched_tokens = tokens
-          holding.matched_stamp = stamp
+          holding.matched_tokens = (chain[at] as Link).tokens
+          holding.matched_stamp = held.stamp
         }
       }
     },
 
     /** From now on it is believed to hold all of the prompt. Its beginning is the most recent: it is given up last. */
-    sent(holding: Holding, prompt: readonly Link[]): void {
+    sent(holding: Holding, prompt: Sought): void {
       const project = ofProject(holding.project_id)
-      for (let at = prompt.length - 1; at >= 0; at--) {
-        const { hash, tokens } = prompt[at] as Link
-        use(project, holding, hash, tokens - (at === 0 ? 0 : (prompt[at - 1] as Link).tokens))
+      const { chain } = prompt
+      for (let at = chain.length - 1; at >= 0; at--) {
+        const link = chain[at] as Link
+        const first = firstAt(project.links, prompt, at)
+        let held = first
+        while (held && held.holding !== holding) held = held.beside
+        if (held) unchain(held)
+        else held = hold(project, holding, link, first, link.tokens - (chain[at - 1]?.tokens ?? 0))
+        enchain(held)
       }
       while (holding.held_tokens > holding.room_tokens && holding.oldest) giveUp(project, holding.oldest)
       if (project.count > bounds.per_project) shrink(project, bounds.per_project)
@@ -202,12 +211,30 @@ export function cacheBelief(bounds = BOUNDS) {
   }
 }
 
-function holderIn({ holders }: KnownLink, holding: Holding): Held | undefined {
-  for (const held of holders) if (held.holding === holding) return held
-  return undefined
+/**
+ * A part of the hash, as a number: a map of small numbers is read several times as fast as one of texts. Two links
+ * with the same key are taken for one, once in millions, and a wrong belief costs little.
+ */
+function keyOf({ hash }: Link): number {
+  let key = 0
+  for (let at = Math.max(0, hash.length - KEY_CHARACTERS); at < hash.length; at++)
+    key = (Math.imul(key, 61) + hash.charCodeAt(at)) | 0
+  return key
 }
 
-function chain(held: Held): void {
+/** The first of those that hold the link, as it was found before or by looking it up. */
+function firstAt(links: ReadonlyMap<number, Held>, { chain, found }: Sought, at: number): Held | undefined {
+  const before = at < found.length ? found[at] : undefined
+  return before && before.stamp > 0 ? before : links.get(keyOf(chain[at] as Link))
+}
+
+function unlink(first: Held | undefined, held: Held): void {
+  let before = first
+  while (before && before.beside !== held) before = before.beside
+  if (before) before.beside = held.beside
+}
+
+function enchain(held: Held): void {
   const { holding } = held
   held.stamp = ++holding.stamp
   held.older = holding.newest

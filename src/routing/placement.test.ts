@@ -12,7 +12,7 @@ const B = facts('b')
 /** A prompt of blocks of a thousand tokens. */
 function promptOf(name: string, blocks = 10): Prompt {
   const chain = Array.from({ length: blocks }, (_, at) => ({ hash: `${name} ${at}`, tokens: (at + 1) * 1_000 }))
-  return { project_id: 'p', chain, tokens: blocks * 1_000 }
+  return { project_id: 'p', chain, found: [], tokens: blocks * 1_000 }
 }
 
 const held = (places: Placement, name: string, now = 0) =>

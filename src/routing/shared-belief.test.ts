@@ -4,14 +4,15 @@ import { type PlaceFacts, type Placement, placement } from './placement.ts'
 import { type Exchange, sharedBelief } from './shared-belief.ts'
 
 const A: PlaceFacts = { target_id: 'a', model: 'm', cache_tokens: undefined, tokens_per_s: undefined, slots_used: 0 }
-const prompt = {
+const prompt = () => ({
   project_id: 'p',
   chain: [
     { hash: 'one', tokens: 1_000 },
     { hash: 'two', tokens: 2_000 },
   ],
+  found: [],
   tokens: 2_000,
-}
+})
 
 /** A list that all say to and hear from; `away` as a store that is not there. */
 function board(): Exchange & { away: boolean; said: string[] } {
@@ -29,7 +30,7 @@ function board(): Exchange & { away: boolean; said: string[] } {
   }
 }
 
-const standing = (places: Placement) => places.standings(prompt, [A], 0)[0]
+const standing = (places: Placement) => places.standings(prompt(), [A], 0)[0]
 const stopping: (() => Promise<void>)[] = []
 afterEach(async () => {
   for (const stop of stopping.splice(0)) await stop()
@@ -52,7 +53,7 @@ test('R84 what one replica has sent, another knows after a beat; and what is on 
   const [one, two] = replicas(board())
   for (const { beat } of [one, two]) await beat()
   standing(two.places)
-  const prefill = one.places.sent(prompt, A, 0)
+  const prefill = one.places.sent(prompt(), A, 0)
   for (const { beat } of [one, two]) await beat()
   expect(standing(two.places)).toMatchObject({ held_tokens: 2_000, in_flight_tokens: 2_000 })
   one.places.ended(prefill, 0)
@@ -66,11 +67,11 @@ test('R50 with the store away each goes on with its own; what is heard later cou
   const [one, two] = replicas(on)
   for (const { beat } of [one, two]) await beat()
   on.away = true
-  one.places.ended(one.places.sent(prompt, A, 0), 0)
+  one.places.ended(one.places.sent(prompt(), A, 0), 0)
   for (const { beat } of [one, two]) await beat()
   expect([standing(one.places)?.held_tokens, standing(two.places)?.held_tokens]).toEqual([2_000, 0])
   on.away = false
-  one.places.ended(one.places.sent(prompt, A, 0), 0)
+  one.places.ended(one.places.sent(prompt(), A, 0), 0)
   for (const { beat } of [one, two]) await beat()
   expect(standing(two.places)?.held_tokens).toBe(2_000)
 })
@@ -79,7 +80,7 @@ test('R84 a replica that is gone has nothing on its way any more', async () => {
   const [one, two] = replicas(board())
   for (const { beat } of [one, two]) await beat()
   standing(two.places)
-  one.places.sent(prompt, A, 0)
+  one.places.sent(prompt(), A, 0)
   for (const { beat } of [one, two]) await beat()
   expect(standing(two.places)?.in_flight_tokens).toBe(2_000)
   for (let at = 0; at < 200; at++) await two.beat()

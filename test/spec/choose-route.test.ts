@@ -86,7 +86,7 @@ function snapshot({ providers = [], ...more }: Partial<Snapshot> & { providers?:
   }
 }
 
-const NO_PROMPT = { project_id: 'prj_1', chain: [], tokens: 0 }
+const NO_PROMPT = { project_id: 'prj_1', chain: [], found: [], tokens: 0 }
 const asTheyCame: Question['place'] = (targets) => ({ targets, placing: { prompt: NO_PROMPT, standings: [] } })
 const lastFirst: Question['place'] = (targets) => asTheyCame(targets.toReversed())
 
