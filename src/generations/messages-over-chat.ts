@@ -1,13 +1,14 @@
 // An upstream that speaks chat serves Messages all the same (R81): the request goes out as chat, and what comes back is
 // told as a message, whole or event by event.
-import { BeyondBudget, BUDGETS, jsonWithin, smallJsonOrNone } from '../core/foreign.ts'
+import { BUDGETS, smallJsonOrNone } from '../core/foreign.ts'
 import { fieldsOf } from '../core/json-splice.ts'
 import { jsonBytes } from '../core/json-writing.ts'
 import { MessageEvents } from '../messages/message-events.ts'
 import { errorFrom, messageFrom } from '../messages/message-from-chat.ts'
 import { chatFromMessages } from '../messages/messages-to-chat.ts'
 import { upTo } from '../providers/first-bytes.ts'
-import { type Provider, type ProviderAnswer, type ProviderCall, UpstreamError } from '../providers/provider.ts'
+import type { Provider, ProviderAnswer, ProviderCall } from '../providers/provider.ts'
+import { retoldCompletion, retoldJson, retoldStream } from '../providers/retold-answer.ts'
 import type { Target } from '../routing/target.ts'
 import type { Generation } from './generation.ts'
 import { chatLimitName, isReasoning } from './upstream-request.ts'
@@ -33,7 +34,7 @@ export function messagesOverChat(provider: Provider, generation: Generation, tar
       const headers = withoutOwn(call.headers)
       const answer = await provider.call({ kind: 'chat', body, stream, headers, timeouts }, signal)
       if (answer.status !== 200) return failed(answer)
-      return stream ? streamed(answer) : whole(answer)
+      return stream ? retoldStream(answer, new MessageEvents()) : retoldCompletion(answer, messageFrom)
     },
   }
 }
@@ -42,48 +43,8 @@ export function messagesOverChat(provider: Provider, generation: Generation, tar
 const withoutOwn = (headers: ProviderCall['headers']) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('anthropic-')))
 
-function streamed(answer: ProviderAnswer): ProviderAnswer {
-  const events = new MessageEvents()
-  return {
-    ...answer,
-    async each(take) {
-      await answer.each((part) => {
-        const now = events.push(part)
-        const late = events.late()
-        return late ? late.then((more) => take(Buffer.concat([now, more]))) : take(now)
-      })
-      await take(events.end())
-    },
-  }
-}
-
-function whole(answer: ProviderAnswer): ProviderAnswer {
-  const translated = async () => {
-    const completion = await answer.whole()
-    try {
-      return await jsonBytes(messageFrom(await jsonWithin(BUDGETS.answer, completion)), completion.length)
-    } catch (error) {
-      // A 200 that is no completion, or more of one than is read.
-      throw new UpstreamError(error instanceof BeyondBudget ? 'too_many_parts' : 'reset', error)
-    }
-  }
-  return {
-    ...answer,
-    content_type: 'application/json',
-    whole: translated,
-    each: async (take) => take(await translated()),
-  }
-}
-
-function failed(answer: ProviderAnswer): ProviderAnswer {
-  const translated = async () => {
+const failed = (answer: ProviderAnswer) =>
+  retoldJson(answer, async () => {
     const { bytes } = await upTo(BUDGETS.envelope.bytes, answer)
     return Buffer.from(JSON.stringify(errorFrom(smallJsonOrNone(BUDGETS.envelope, bytes), answer.status)))
-  }
-  return {
-    ...answer,
-    content_type: 'application/json',
-    whole: translated,
-    each: async (take) => take(await translated()),
-  }
-}
+  })

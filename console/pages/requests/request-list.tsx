@@ -3,16 +3,14 @@ import { useCallback } from 'react'
 import { type ListedRequest, listRequests } from '../../api/request-calls.ts'
 import { count, moment, money } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
-import { Button, LinkButton } from '../../parts/button.tsx'
+import { LinkButton } from '../../parts/button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
-import { duration } from '../../parts/figures.ts'
-import { TimeAgo } from '../../parts/time-ago.tsx'
+import { RequestPager, statusTone, TIME_COLUMNS, whenColumn } from '../../parts/request-columns.tsx'
 import type { AddressQuery } from '../../state/address-query.ts'
 import { nowMs } from '../../state/browser-clock.ts'
 import { Link } from '../../state/navigation.tsx'
 import { seenAs, useResource } from '../../state/resource.ts'
 import { ENDINGS, LAYERS } from '../overview/refusal-layers.ts'
-import { statusTone } from '../usage/event-pages.tsx'
 import { askedBy, isNarrowed, type RequestView } from './request-view.ts'
 
 const POLL_MS = 5_000
@@ -35,10 +33,9 @@ export function RequestList({ view, change }: RequestListProps) {
   const { state } = found
   const is_old = state.kind === 'ready' && state.old === true
   const next = state.kind === 'ready' && !is_old ? state.value.next : null
-  function older() {
-    if (next === null) return
-    came_from.set(next, view.after)
-    change({ after: next })
+  function goOlder(to: string) {
+    came_from.set(to, view.after)
+    change({ after: to })
     window.scrollTo(0, 0)
   }
   const newer = () => change({ after: view.after && came_from.get(view.after) })
@@ -53,18 +50,15 @@ export function RequestList({ view, change }: RequestListProps) {
         empty={<Nothing view={view} searched_from={state.kind === 'ready' ? state.value.searched_from : null} />}
       />
       {has_pages && (
-        <nav className="pager" aria-label="Pages of requests">
-          <span role="status">{view.after === undefined ? 'The newest, live' : 'Older requests'}</span>
-          <Button disabled={view.after === undefined} onClick={() => change({ after: undefined })}>
-            Newest
-          </Button>
-          <Button disabled={view.after === undefined} onClick={newer}>
-            Newer
-          </Button>
-          <Button disabled={next === null} onClick={older}>
-            {state.kind === 'ready' && state.value.data.length === 0 ? 'Look further back' : 'Older'}
-          </Button>
-        </nav>
+        <RequestPager
+          is_newest={view.after === undefined}
+          newest={() => change({ after: undefined })}
+          newer={newer}
+          older={next === null ? undefined : () => goOlder(next)}
+          older_label={state.kind === 'ready' && state.value.data.length === 0 ? 'Look further back' : 'Older'}
+        >
+          {view.after === undefined ? 'The newest, live' : 'Older requests'}
+        </RequestPager>
       )}
     </div>
   )
@@ -99,19 +93,7 @@ export const outcomeLabel = (outcome: string) =>
   outcome === 'completed' ? 'Completed' : outcome === 'refused' ? 'Refused' : (ENDINGS[outcome]?.label ?? outcome)
 
 const COLUMNS: readonly Column<ListedRequest>[] = [
-  {
-    id: 'at',
-    header: 'When',
-    cell: ({ created_at, id }) => (
-      <span className="two-lines">
-        <Link to={`/traces/${id}`}>
-          <TimeAgo at={created_at} />
-          <span className="visually-hidden">: the trace</span>
-        </Link>
-        <code className="muted">…{id.slice(-8)}</code>
-      </span>
-    ),
-  },
+  whenColumn(({ id }) => id),
   { id: 'result', header: 'Result', cell: (request) => <Result request={request} /> },
   {
     id: 'key',
@@ -140,14 +122,7 @@ const COLUMNS: readonly Column<ListedRequest>[] = [
     cell: ({ input_tokens, output_tokens, outcome }) =>
       outcome === 'refused' ? '–' : `${count(input_tokens)} → ${count(output_tokens)}`,
   },
-  {
-    id: 'ttft',
-    header: 'First token',
-    align: 'right',
-    minor: true,
-    cell: ({ ttft_ms }) => (ttft_ms === null ? '–' : duration(ttft_ms)),
-  },
-  { id: 'took', header: 'Took', align: 'right', cell: ({ duration_ms }) => duration(duration_ms) },
+  ...TIME_COLUMNS,
   { id: 'cost', header: 'Cost', align: 'right', cell: ({ charged_micros }) => money(charged_micros) },
 ]
 

@@ -3,11 +3,8 @@ import { type ReactNode, useCallback, useState } from 'react'
 import { type UsageAsked, type UsageEvent, usageEventPage } from '../../api/usage-calls.ts'
 import { count, money } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
-import { Button } from '../../parts/button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
-import { duration } from '../../parts/figures.ts'
-import { TimeAgo } from '../../parts/time-ago.tsx'
-import { Link } from '../../state/navigation.tsx'
+import { RequestPager, statusTone, TIME_COLUMNS, whenColumn } from '../../parts/request-columns.tsx'
 import { seenAs, useResource } from '../../state/resource.ts'
 
 const PAGE_ROWS = 25
@@ -45,43 +42,22 @@ export function EventPages({ query, empty }: EventPagesProps) {
         empty={empty}
       />
       {(passed.length > 0 || last !== undefined) && (
-        <nav className="pager" aria-label="Pages of requests">
-          <span role="status">
-            {events.length > 0 && `${count(first_row)}–${count(first_row + events.length - 1)}`}
-            {last !== undefined && ', and more'}
-          </span>
-          <Button disabled={passed.length === 0} onClick={() => setPassed([])}>
-            Newest
-          </Button>
-          <Button disabled={passed.length === 0} onClick={() => setPassed(passed.slice(0, -1))}>
-            Newer
-          </Button>
-          <Button disabled={last === undefined} onClick={() => last !== undefined && setPassed([...passed, last])}>
-            Older
-          </Button>
-        </nav>
+        <RequestPager
+          is_newest={passed.length === 0}
+          newest={() => setPassed([])}
+          newer={() => setPassed(passed.slice(0, -1))}
+          older={last === undefined ? undefined : () => setPassed([...passed, last])}
+        >
+          {events.length > 0 && `${count(first_row)}–${count(first_row + events.length - 1)}`}
+          {last !== undefined && ', and more'}
+        </RequestPager>
       )}
     </>
   )
 }
 
-export const statusTone = (status: string) =>
-  status === 'completed' ? 'good' : status === 'client_left' ? 'calm' : 'warn'
-
 const COLUMNS: readonly Column<UsageEvent>[] = [
-  {
-    id: 'at',
-    header: 'When',
-    cell: ({ created_at, trace_id }) => (
-      <span className="two-lines">
-        <Link to={`/traces/${trace_id}`}>
-          <TimeAgo at={created_at} />
-          <span className="visually-hidden">: the trace</span>
-        </Link>
-        <code className="muted">…{trace_id.slice(-8)}</code>
-      </span>
-    ),
-  },
+  whenColumn(({ trace_id }) => trace_id),
   {
     id: 'model',
     header: 'Model',
@@ -102,13 +78,6 @@ const COLUMNS: readonly Column<UsageEvent>[] = [
     cell: ({ cached_tokens }) => count(cached_tokens),
   },
   { id: 'out', header: 'Tokens out', align: 'right', minor: true, cell: ({ output_tokens }) => count(output_tokens) },
-  {
-    id: 'ttft',
-    header: 'First token',
-    align: 'right',
-    minor: true,
-    cell: ({ ttft_ms }) => (ttft_ms === null ? '–' : duration(ttft_ms)),
-  },
-  { id: 'took', header: 'Took', align: 'right', cell: ({ duration_ms }) => duration(duration_ms) },
+  ...TIME_COLUMNS,
   { id: 'cost', header: 'Charged', align: 'right', cell: ({ charged_micros }) => money(charged_micros) },
 ]

@@ -8,6 +8,7 @@ import { upTo } from '../first-bytes.ts'
 import { LISTING_TIMEOUTS, type ModelList, readModelList } from '../model-list.ts'
 import { errorBody, jsonAnswer } from '../prepared-answer.ts'
 import { type Provider, type ProviderAnswer, type ProviderCall, UpstreamError } from '../provider.ts'
+import { retoldJson } from '../retold-answer.ts'
 import type { Upstream } from '../upstream.ts'
 import type { Message } from './anthropic-messages.ts'
 import { toMessages } from './anthropic-request.ts'
@@ -118,12 +119,11 @@ function failed(error: unknown): never {
 
 function plain(answer: ProviderAnswer, created: number): ProviderAnswer {
   const { status } = answer
-  const whole = async () => {
+  return retoldJson(answer, async () => {
     if (status === 200) return completionFrom(await answer.whole(), created)
     const { bytes } = await upTo(BUDGETS.envelope.bytes, answer)
     return Buffer.from(JSON.stringify(toChatError(smallJsonOrNone(BUDGETS.envelope, bytes), status)))
-  }
-  return { ...answer, content_type: 'application/json', each: async (take) => take(await whole()), whole }
+  })
 }
 
 async function completionFrom(bytes: Buffer, created: number): Promise<Buffer> {
