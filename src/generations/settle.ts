@@ -147,16 +147,19 @@ function write(needs: SettleNeeds, bills: readonly Bill[], fates: readonly RowFa
       const now = needs.now() // R65: the window that pays is the one that the usage event falls into
       const charged = await chargesOf(needs, tx, bills)
       const written: Written[] = []
-      const owings = bills.map(({ spender, hold, most_micros = Number.POSITIVE_INFINITY }, at) => ({
+      const owings = bills.map(({ spender, hold, most_micros }, at) => ({
         spender,
         hold,
-        cost_micros: Math.min((charged[at] as Charge).cost_micros, most_micros),
+        cost_micros: owedOf(charged[at] as Charge, most_micros),
         row: fates[at] as RowFate,
       }))
       await needs.budgetsOn(tx).settleAll(owings, now, (settlements) => {
         const writes: Promise<unknown>[] = []
-        settlements.forEach((settlement, at) => {
-          written.push({ bill: bills[at] as Bill, settlement, charge: charged[at] as Charge, kept: undefined })
+        settlements.forEach((settled, at) => {
+          const bill = bills[at] as Bill
+          const charge = charged[at] as Charge
+          const settlement = withBeyond(settled, charge, bill.most_micros)
+          written.push({ bill, settlement, charge, kept: undefined })
           writes.push(recordEvent(needs, tx, written[at] as Written, now))
         })
         for (const at of inKeepingOrder(bills)) writes.push(keep(needs, tx, written[at] as Written))
@@ -166,6 +169,15 @@ function write(needs: SettleNeeds, bills: readonly Bill[], fates: readonly RowFa
     },
     { lasting, gathered: true },
   )
+}
+
+/** A call of our own costs no more than it was allowed to: what is beyond that is written off. */
+const owedOf = ({ cost_micros }: Charge, most_micros = Number.POSITIVE_INFINITY) => Math.min(cost_micros, most_micros)
+
+function withBeyond(settlement: Settlement, charge: Charge, most_micros: number | undefined): Settlement {
+  const beyond = charge.cost_micros - owedOf(charge, most_micros)
+  if (beyond === 0) return settlement
+  return { ...settlement, written_off_micros: settlement.written_off_micros + beyond }
 }
 
 /** It may be lost with the power: no limit and nobody's retry depends on it. */

@@ -305,7 +305,10 @@ withScene(
       stage.two.behave({ usage: { input: 900_000, output: 1 } })
       const lying = await within(worst + 2)
       expect(lying.charged_micros).toBe(worst + 2)
-      expect((await stage.audit()).spent).toBe(spent + enough.charged_micros + lying.charged_micros)
+      const after = await stage.audit()
+      expect(after.spent).toBe(spent + enough.charged_micros + lying.charged_micros)
+      // What a target tells beyond what was allowed is written off, and the event says so.
+      expect(after.events.at(-1)).toMatchObject({ written_off_micros: 900_002 - lying.charged_micros })
       expect((await stage.post(url, { model: stage.both, cluster_ids: ['byc_x'] })).status).toBe(404)
       expect((await stage.post(url, { model: 'nobody-has-it' })).status).toBe(404)
     })
