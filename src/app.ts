@@ -9,7 +9,6 @@ import { operatorProject } from './accounts/operator-store.ts'
 import type { PasswordHashing } from './accounts/password.ts'
 import { projectRoutes } from './accounts/project-routes.ts'
 import { artifactRoutes } from './artifacts/artifact-routes.ts'
-import type { ContentPlaces } from './artifacts/content.ts'
 import { keptArtifacts } from './artifacts/kept-artifact-store.ts'
 import { memoryRoom, UPLOADS } from './artifacts/memory-room.ts'
 import { attentionRoutes } from './attention/attention-routes.ts'
@@ -22,6 +21,8 @@ import { prefillRates } from './cache-plan/observed-store.ts'
 import { clusterRoutes } from './clusters/cluster-routes.ts'
 import type { ConsoleFiles } from './console/built-console.ts'
 import { consoleRoutes } from './console/console-routes.ts'
+import type { ContentPlaces } from './contents/content.ts'
+import { contentRoom } from './contents/kept-content-store.ts'
 import type { Clock } from './core/clock.ts'
 import { sealing } from './core/sealing.ts'
 import { type Counters, isShared } from './counters/counters.ts'
@@ -116,7 +117,7 @@ export interface Parts {
   passwordHashing?: PasswordHashing
   /** How long bodies may take to arrive, where that is not as usual. */
   arrival?: ArrivalLimits
-  /** Where contents of artifacts lie; without it, in the database. */
+  /** Where large contents lie; without it, in the database. */
   contents?: ContentPlaces
   /** The pages for people; without them, only the API. */
   console?: ConsoleFiles | undefined
@@ -150,8 +151,8 @@ export async function buildService(parts: Parts) {
   const kept = keptQuotas(db, settings.quotas)
   const handlers = holder(process_id, kept.answers)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, handlers)
-  const places = parts.contents ?? inDatabase(db)
-  const artifacts = keptArtifacts({ db, clock, seals, places, quota: kept.artifacts })
+  const contents = contentRoom({ db, clock, seals, places: parts.contents ?? inDatabase(db) })
+  const artifacts = keptArtifacts({ db, clock, contents: contents.of('artifacts'), quota: kept.artifacts })
   const uploads = memoryRoom(UPLOADS, 'uploads')
   const erasers = erasersOf(artifacts, kept.bundles)
   const signReceipt = (text: string) => seals.sign(RECEIPT_PURPOSE, text)
@@ -271,6 +272,7 @@ export async function buildService(parts: Parts) {
     refused,
     inference,
     people,
+    contents,
     artifacts,
     uploads,
     purges: purgeRun({

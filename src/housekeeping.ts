@@ -49,7 +49,7 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
 }
 
 function sharedTasks(
-  { idempotencyOn, inference, artifacts, purges, app: { log } }: Service,
+  { idempotencyOn, inference, artifacts, contents, purges, app: { log } }: Service,
   clock: Clock,
 ): SharedTask[] {
   return [
@@ -82,6 +82,7 @@ function sharedTasks(
       },
     },
     { name: 'sweep artifacts', every_ms: MINUTE_MS, run: (db) => artifacts.sweep(db) },
+    { name: 'sweep contents', every_ms: MINUTE_MS, run: (db) => contents.sweep(db) },
     { name: 'run purge jobs', every_ms: SECOND_MS, isDue: purges.isDue, run: purges.turn },
     { name: 'sweep purge jobs', every_ms: MINUTE_MS, run: purges.sweep },
     {

@@ -140,14 +140,15 @@ async function tellPeople(begun: Begun, logger: Logger, replaceable: Replaceable
 
 /** R43: from now on our holds are ours; on the embedded store, where we are alone, everybody else's go back at once. */
 async function registerProcess(service: Service, leases: HousekeepingLeases, db: OpenDb, clock: Clock): Promise<void> {
-  const { inference, artifacts, app } = service
+  const { inference, artifacts, contents, app } = service
   const { budgets } = inference
   await budgets.beat(clock.now())
   if (db.engine === 'sqlite') {
     await budgets.forgetOtherProcesses()
     await leases.forgetOthers()
-    await artifacts.nobodyWrites()
-    await artifacts.sweep(db).catch((err) => app.log.warn({ err }, 'contents are left to the next sweep'))
+    await contents.nobodyWrites()
+    const swept = artifacts.sweep(db).then(() => contents.sweep(db))
+    await swept.catch((err) => app.log.warn({ err }, 'contents are left to the next sweep'))
   }
   while ((await budgets.returnOrphans(clock.now())) > 0);
 }

@@ -22,7 +22,7 @@ const where = (scope: PurgeScope) =>
   )
 
 interface Needs {
-  artifacts: Pick<KeptArtifacts, 'takeWithBundles' | 'eraseTaken'>
+  artifacts: Pick<KeptArtifacts, 'takeWithBundles' | 'eraseTaken' | 'taken'>
   /** R70: of one bundle, in the transaction in which it goes. */
   giveBackBundle(tx: Db, project_id: string): Promise<void>
 }
@@ -32,10 +32,7 @@ export const artifactEraser = ({ artifacts, giveBackBundle }: Needs): Eraser => 
 
   async count(db, scope) {
     const rows = await countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM artifact`, where(scope)))
-    const contents = joined(sql`
-      SELECT COUNT(*) AS matched FROM artifact_loose_content
-      WHERE project_id = ${scope.project_id} AND state = 'erasing'`)
-    return rows + (await countOf(db, contents))
+    return rows + (await artifacts.taken(db, scope.project_id))
   },
 
   async erase(tx, scope, from, most) {

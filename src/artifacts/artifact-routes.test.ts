@@ -89,7 +89,7 @@ withService((service) => {
     const all = await Promise.all(Array.from({ length: 40 }, () => upload(home, 'raced for')))
     expect(new Set(all.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1)
     service().clock.advance(MINUTE_MS)
-    await service().housekeep('sweep artifacts')
+    await service().housekeep('sweep contents')
     const after = await rows()
     expect([after.artifact - before.artifact, after.parts - before.parts, after.loose]).toEqual([1, 1, 0])
   })
@@ -111,7 +111,7 @@ withService((service) => {
     service().clock.advance(DAY_MS)
     await service().housekeep('sweep artifacts')
     service().clock.advance(MINUTE_MS)
-    await service().housekeep('sweep artifacts')
+    await service().housekeep('sweep contents')
     expect(await rows()).toEqual({ ...before, loose: 0 })
     const kept = (await upload(home, 'kept', short)).body
     expect((await upload(home, 'kept')).body).toMatchObject({ id: kept.id, expires_at: null })

@@ -1,15 +1,10 @@
 // Artifacts at rest: what is known of them, and who uploaded them. Their contents lie elsewhere.
+import type { Content } from '../contents/content.ts'
 import { nextSequence } from '../core/ids.ts'
 import type { Maker } from '../core/maker.ts'
 import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import type { Artifact, ArtifactKind } from './artifact.ts'
-import type { Place } from './content.ts'
-
-export interface Content {
-  place: Place
-  content_id: string
-}
 
 export interface StoredArtifact extends Content {
   artifact: Artifact

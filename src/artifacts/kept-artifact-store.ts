@@ -1,15 +1,12 @@
 // How an artifact comes to be and ends: its contents first, under an id that is written down, then its row; its row
 // first, then its contents. So there is never a row without its contents, and contents without a row are swept.
+import type { Content, KeptContents } from '../contents/content.ts'
 import { type Clock, MINUTE_MS, rfc3339 } from '../core/clock.ts'
-import { randomBase62 } from '../core/ids.ts'
 import type { Maker } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { Sealing } from '../core/sealing.ts'
 import { type Db, unavailable } from '../storage/db.ts'
 import { type Artifact, createArtifact, type Uploaded } from './artifact.ts'
 import { artifactStore, type StoredArtifact } from './artifact-store.ts'
-import { type ContentPlaces, openedContent, sealedContent } from './content.ts'
-import { looseContents } from './loose-content-store.ts'
 
 /** R70: taken and given back in the transaction of what is added or goes, so that it is exact. */
 export interface ArtifactQuota {
@@ -21,8 +18,7 @@ export interface ArtifactQuota {
 export interface KeptNeeds {
   db: Db
   clock: Clock
-  seals: Sealing
-  places: ContentPlaces
+  contents: KeptContents<Db>
   quota: ArtifactQuota
 }
 
@@ -31,7 +27,6 @@ export interface Upload extends Uploaded {
   parts: readonly Buffer[]
 }
 
-const CONTENT_ID_LENGTH = 32
 const TRIES = 5 // against others who delete what we find
 const USES_MAX = 10_000
 const SWEPT_AT_ONCE = 100
@@ -41,8 +36,7 @@ const USE_WRITTEN_AFTER_MS = MINUTE_MS
 
 export type KeptArtifacts = ReturnType<typeof keptArtifacts>
 
-export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
-  const loose = looseContents(places, clock)
+export function keptArtifacts({ db, clock, contents, quota }: KeptNeeds) {
   const uses = new Map<string, { project_id: string; id: string; used_at: string }>()
   const written = new Map<string, number>()
   const recent = recentContents()
@@ -62,7 +56,7 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
   async function take(tx: Db, project_id: string, id: string): Promise<StoredArtifact | undefined> {
     const removed = await artifactStore(tx).remove(project_id, id)
     if (!removed) return undefined
-    await loose.dueForErasure(tx, project_id, removed)
+    await contents.letGo(tx, project_id, removed)
     await quota.giveBack(tx, project_id, removed.artifact.bytes)
     return removed
   }
@@ -70,37 +64,33 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
   const isOver = async (tx: Db, { artifact: { project_id, id, expires_at } }: StoredArtifact) =>
     expires_at !== null && expires_at <= nowText() && !(await artifactStore(tx).isInBundle(project_id, id))
 
-  async function claim(tx: Db, project_id: string, upload: Upload, content_id: string): Promise<Claim> {
+  async function claim(tx: Db, project_id: string, upload: Upload, content: Content): Promise<Claim> {
     const rows = artifactStore(tx)
     const found = await rows.findEqual(project_id, upload)
     if (found && (await isOver(tx, found))) await take(tx, project_id, found.artifact.id)
     else if (found) {
       const artifact = await joinedBy(tx, found, upload)
       if (!artifact) throw new Met()
-      await loose.dueForErasure(tx, project_id, { content_id, place: places.place })
+      await contents.letGo(tx, project_id, content)
       return { artifact, is_new: false }
     }
     const artifact = createArtifact(project_id, upload, clock.now())
-    if (!(await rows.insert(artifact, { content_id, place: places.place }, clock.now()))) throw new Met()
-    if (!(await loose.settle(tx, content_id))) throw unavailable(new Error('the sweep took what was being written'))
+    if (!(await rows.insert(artifact, content, clock.now()))) throw new Met()
+    if (!(await contents.settle(tx, content))) throw unavailable(new Error('the sweep took what was being written'))
     await rows.addMaker(project_id, artifact.id, upload.maker)
     await quota.take(tx, project_id, artifact.bytes)
     return { artifact, is_new: true }
   }
 
-  async function claimed(project_id: string, upload: Upload, content_id: string): Promise<Claim> {
+  async function claimed(project_id: string, upload: Upload, content: Content): Promise<Claim> {
     for (let tries = 1; ; tries++) {
       try {
-        return await db.transaction((tx) => claim(tx, project_id, upload, content_id))
+        return await db.transaction((tx) => claim(tx, project_id, upload, content))
       } catch (error) {
         if (!(error instanceof Met)) throw error
         if (tries === TRIES) throw unavailable(error)
       }
     }
-  }
-
-  async function eraseNow(content: Pick<StoredArtifact, 'content_id' | 'place'>): Promise<void> {
-    await loose.erase(db, content).catch(() => {}) // it is written down: the sweep comes back to it
   }
 
   return {
@@ -110,17 +100,14 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
       const isThere = known && !(await isOver(db, known))
       const joined = isThere && (await db.transaction((tx) => joinedBy(tx, known, upload)))
       if (joined) return joined
-      const content = { content_id: randomBase62(CONTENT_ID_LENGTH), place: places.place }
-      await loose.begin(db, content)
+      const content = await contents.write(project_id, upload.parts)
       try {
-        const sealed = sealedContent(seals, { project_id, content_id: content.content_id }, upload.parts)
-        await loose.at(content.place).write(content.content_id, sealed)
-        const { artifact, is_new } = await claimed(project_id, upload, content.content_id)
-        if (!is_new) await eraseNow(content)
+        const { artifact, is_new } = await claimed(project_id, upload, content)
+        if (!is_new) await contents.erase(content)
         return artifact
       } catch (error) {
-        await loose.dueForErasure(db, project_id, content).then(
-          () => eraseNow(content),
+        await contents.letGo(db, project_id, content).then(
+          () => contents.erase(content),
           () => {},
         )
         throw error
@@ -131,7 +118,7 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
 
     /** Its bytes, a part at a time. */
     contentOf({ artifact: { project_id, bytes }, place, content_id }: StoredArtifact): AsyncIterable<Buffer> {
-      return openedContent(seals, { project_id, content_id, bytes }, loose.at(place).read(content_id))
+      return contents.read(project_id, { place, content_id }, bytes)
     },
 
     /** All of them; what is asked for often is remembered. It never changes, so it cannot be out of date. */
@@ -152,7 +139,7 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
         if (await artifactStore(tx).isInBundle(project_id, id)) throw inUse(id)
         return take(tx, project_id, id)
       })
-      if (removed) await eraseNow(removed)
+      if (removed) await contents.erase(removed)
       return removed !== undefined
     },
 
@@ -169,11 +156,10 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
     },
 
     /** Contents of a project that are due. Where one cannot be reached, the others are erased all the same. */
-    async eraseTaken(project_id: string): Promise<void> {
-      const due = await loose.dueOf(db, project_id)
-      const outcomes = await Promise.allSettled(due.map((content) => loose.erase(db, content)))
-      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-    },
+    eraseTaken: contents.eraseDue,
+
+    /** How many of them there are. */
+    taken: contents.due,
 
     /** Written a little later, by `flushUses`. */
     used(project_id: string, id: string): void {
@@ -202,10 +188,7 @@ export function keptArtifacts({ db, clock, seals, places, quota }: KeptNeeds) {
           })
         found = expired.length
       }
-      while (await loose.sweep(on));
     },
-
-    nobodyWrites: () => loose.nobodyWrites(db),
   }
 }
 

@@ -3,9 +3,9 @@ import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { artifactForm, FORM_TYPE, upload } from '../../test/support/forms.ts'
 import { startService } from '../../test/support/service.ts'
+import type { ContentPlaces, Contents, SealedContent } from '../contents/content.ts'
 import { MINUTE_MS } from '../core/clock.ts'
 import { type Db, sql } from '../storage/db.ts'
-import type { ContentPlaces, Contents, SealedContent } from './content.ts'
 import { memoryRoom } from './memory-room.ts'
 
 /** Contents in memory that can be made to fail, or to wait. */
@@ -60,10 +60,10 @@ test('§artifacts what could not be erased is erased by the sweep, and counts no
   expect((await service.del(`/v2/artifacts/${id}`)).status).toBe(200)
   expect([...(await count(service.db)), held.size]).toEqual([0, 1, 1])
   service.clock.advance(1)
-  await expect(service.housekeep('sweep artifacts')).rejects.toThrow('disk is full')
+  await expect(service.housekeep('sweep contents')).rejects.toThrow('disk is full')
   faults.erase = erase
   service.clock.advance(1)
-  await service.housekeep('sweep artifacts')
+  await service.housekeep('sweep contents')
   expect([...(await count(service.db)), held.size]).toEqual([0, 0, 0])
 })
 
@@ -80,10 +80,10 @@ test('§artifacts a writer that was taken for dead is fenced out: no artifact wi
   })
   const slow = upload(service, 'slow')
   await waiting
-  await service.housekeep('sweep artifacts') // too early: it may be under way
+  await service.housekeep('sweep contents') // too early: it may be under way
   expect((await count(service.db))[1]).toBe(1)
   service.clock.advance(11 * MINUTE_MS)
-  await service.housekeep('sweep artifacts')
+  await service.housekeep('sweep contents')
   goOn()
   expect((await slow).status).toBe(503)
   expect([...(await count(service.db)), held.size]).toEqual([0, 0, 0])
@@ -95,9 +95,9 @@ test('§artifacts a server that starts alone takes whatever was being written fo
   await service.db.rows(sql`
     INSERT INTO artifact_loose_content (content_id, place, state, since_ms)
     VALUES ('left', 'files', 'writing', ${service.clock.now()})`)
-  await service.artifacts.nobodyWrites()
+  await service.contents.nobodyWrites()
   service.clock.advance(1)
-  await service.housekeep('sweep artifacts')
+  await service.housekeep('sweep contents')
   expect(await count(service.db)).toEqual([0, 0])
 })
 

@@ -3,7 +3,7 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { SEALED_PART_BYTES } from '../artifacts/content.ts'
+import { SEALED_PART_BYTES } from '../contents/content.ts'
 
 type Connection = InstanceType<typeof DatabaseSync>
 

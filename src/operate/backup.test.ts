@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { ENGINE } from '../../test/support/databases.ts'
 import { newSettings } from '../../test/support/settings.ts'
 import { keptArtifacts } from '../artifacts/kept-artifact-store.ts'
+import { contentRoom } from '../contents/kept-content-store.ts'
 import { systemClock } from '../core/clock.ts'
 import { sealing } from '../core/sealing.ts'
 import { hashKey } from '../keys/key.ts'
@@ -162,8 +163,9 @@ if (ENGINE === 'sqlite') {
     const artifactsOf = async ({ data_dir }: Config) => {
       const { db } = await openStore({ ...config, data_dir, secret }, systemClock)
       const places = openContents(db, data_dir, undefined)
+      const contents = contentRoom({ db, clock: systemClock, seals: sealing(secret), places }).of('artifacts')
       const quota = { take: async () => {}, giveBack: async () => {} }
-      return { db, ...keptArtifacts({ db, clock: systemClock, seals: sealing(secret), places, quota }) }
+      return { db, ...keptArtifacts({ db, clock: systemClock, contents, quota }) }
     }
     const text = Buffer.alloc(600_000, 'kept beside')
     const here = await artifactsOf(config)

@@ -1,14 +1,14 @@
-// Where contents of artifacts lie: in object storage where the settings name one, beside the embedded database, or in
+// Where large contents lie: in object storage where the settings name one, beside the embedded database, or in
 // the database that replicas share. What was written before under other settings is read from where it is.
 import { join } from 'node:path'
 import { maySee } from '../artifacts/artifact-routes.ts'
-import type { ContentPlaces } from '../artifacts/content.ts'
-import { databaseContents } from '../artifacts/database-content-store.ts'
-import { fileContents } from '../artifacts/file-content-store.ts'
 import type { KeptArtifacts } from '../artifacts/kept-artifact-store.ts'
-import { s3Contents } from '../artifacts/s3-content-store.ts'
-import type { S3Settings } from '../artifacts/s3-settings.ts'
 import type { Artifacts } from '../bundles/bundle-routes.ts'
+import type { ContentPlaces } from '../contents/content.ts'
+import { databaseContents } from '../contents/database-content-store.ts'
+import { fileContents } from '../contents/file-content-store.ts'
+import { s3Contents } from '../contents/s3-content-store.ts'
+import type { S3Settings } from '../contents/s3-settings.ts'
 import { madeByAnother } from '../core/maker.ts'
 import type { OpenDb } from '../storage/db.ts'
 

@@ -1,6 +1,6 @@
 // §8.1 /v2/purge-jobs over HTTP: what is refused, what one may do with a job, and what a receipt is worth.
 import { expect, test } from 'vitest'
-import type { ContentPlaces, Contents } from '../../src/artifacts/content.ts'
+import type { ContentPlaces, Contents } from '../../src/contents/content.ts'
 import { sql } from '../../src/storage/db.ts'
 import { upload } from '../support/forms.ts'
 import { type Answer, startService, withService } from '../support/service.ts'

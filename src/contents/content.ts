@@ -1,5 +1,5 @@
-// Contents of artifacts at rest: the port that files, the database and S3 are adapters of, and how contents are sealed,
-// part by part, so that no more than a part is ever there twice.
+// Large contents at rest, of any room: the port that files, the database and S3 are adapters of, and how contents are
+// sealed, part by part, so that no more than a part is ever there twice.
 import type { Sealing } from '../core/sealing.ts'
 
 /** Sealed bytes on their way to where they will lie. */
@@ -29,10 +29,43 @@ export interface ContentPlaces {
   at: Readonly<Partial<Record<Place, Contents>>>
 }
 
+/** Which content it is, and where it lies: what the row that has it says. */
+export interface Content {
+  content_id: string
+  place: Place
+}
+
+/** Whose contents they are. */
+export const KEEPERS = ['artifacts', 'recordings'] as const
+export type Keeper = (typeof KEEPERS)[number]
+
+/**
+ * What a room that keeps contents does with them. Bytes come first, under an id that is written down, then the row
+ * that has them; the row goes first, then the bytes. So there is never a row without its contents, and contents without
+ * a row are swept. `Tx` is a database, or a transaction of it.
+ */
+export interface KeptContents<Tx> {
+  /** Sealed, whole and flushed once this resolves; nobody's until `settle`. Where it fails, nothing is left. */
+  write(project_id: string, plain: readonly Buffer[]): Promise<Content>
+  /** In the transaction that gives it to a row. False where the sweep has taken it for left behind. */
+  settle(tx: Tx, content: Content): Promise<boolean>
+  /** In the transaction that takes it from its row, or once it is known that none will have it. */
+  letGo(tx: Tx, project_id: string, content: Content): Promise<void>
+  /** After that. Where it fails, the sweep comes back to it. */
+  erase(content: Content): Promise<void>
+  /** How many of a project were let go and are still there. */
+  due(tx: Tx, project_id: string): Promise<number>
+  /** Erases them. Where one cannot be reached, the others are erased all the same, and it rejects. */
+  eraseDue(project_id: string): Promise<void>
+  /** Its plain bytes, a part at a time. */
+  read(project_id: string, content: Content, bytes: number): AsyncIterable<Buffer>
+}
+
 export const PART_BYTES = 256 * 1024
 const SEAL_BYTES = 28 // nonce and tag
 export const SEALED_PART_BYTES = PART_BYTES + SEAL_BYTES
 
+/** Part of what it is sealed with: the words never change, whoever has the contents. */
 const placeOf = (content_id: string, part: number, isLast: boolean) =>
   `artifact content ${content_id} part ${part}${isLast ? ' last' : ''}`
 

@@ -92,7 +92,7 @@ function streamOf(content: SealedContent): ReadableStream<Uint8Array> {
 }
 
 const away = (cause: unknown) =>
-  new Refusal('unavailable', 'The storage of artifacts is not available right now. Retry shortly.', {
+  new Refusal('unavailable', 'The storage of contents is not available right now. Retry shortly.', {
     cause,
     headers: { 'retry-after': '1' },
   })

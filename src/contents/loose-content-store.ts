@@ -1,11 +1,10 @@
-// Contents that no artifact has: being written, or to be erased. Each is written down before anything is done with it,
-// so whatever a crash leaves behind is known, and erased by the sweep, wherever it lies.
+// Contents that no row has: being written, or to be erased. Each is written down before anything is done with it, so
+// whatever a crash leaves behind is known, and erased by the sweep, wherever it lies.
 import type { Clock } from '../core/clock.ts'
 import { MINUTE_MS } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import { type Db, sql } from '../storage/db.ts'
-import type { Content } from './artifact-store.ts'
-import type { ContentPlaces, Contents } from './content.ts'
+import type { Content, ContentPlaces, Contents, Keeper } from './content.ts'
 
 /** Longer than any write takes: whoever has not finished by then is taken for dead, and fenced out. */
 const WRITTEN_WITHIN_MS = 10 * MINUTE_MS
@@ -18,7 +17,7 @@ export function looseContents(places: ContentPlaces, clock: Clock) {
   function at(place: Content['place']): Contents {
     const contents = places.at[place]
     if (contents) return contents
-    throw new Refusal('unavailable', 'The contents of this artifact cannot be reached with the present settings.', {
+    throw new Refusal('unavailable', 'These contents cannot be reached with the present settings.', {
       cause: new Error(`contents lie in '${place}', which the settings do not name`),
     })
   }
@@ -33,32 +32,37 @@ export function looseContents(places: ContentPlaces, clock: Clock) {
   return {
     at,
 
-    async begin(db: Db, { content_id, place }: Content): Promise<void> {
+    async begin(db: Db, kept_for: Keeper, { content_id, place }: Content): Promise<void> {
       await db.rows(sql`
-        INSERT INTO artifact_loose_content (content_id, place, state, since_ms)
-        VALUES (${content_id}, ${place}, 'writing', ${clock.now()})`)
+        INSERT INTO artifact_loose_content (content_id, place, state, since_ms, kept_for)
+        VALUES (${content_id}, ${place}, 'writing', ${clock.now()}, ${kept_for})`)
     },
 
-    /** In the transaction that gives it to an artifact. False where the sweep has taken it for left behind. */
-    async settle(db: Db, content_id: string): Promise<boolean> {
+    async settle(db: Db, { content_id }: Content): Promise<boolean> {
       const settled = await db.rows(sql`
         DELETE FROM artifact_loose_content WHERE content_id = ${content_id} AND state = 'writing' RETURNING content_id`)
       return settled.length === 1
     },
 
-    /** In the transaction that takes it from its artifact, or once it is known that none will have it. */
-    async dueForErasure(db: Db, project_id: string, { content_id, place }: Content): Promise<void> {
+    async letGo(db: Db, { project_id, kept_for }: Owner, { content_id, place }: Content): Promise<void> {
       await db.rows(sql`
-        INSERT INTO artifact_loose_content (content_id, place, state, since_ms, project_id)
-        VALUES (${content_id}, ${place}, 'erasing', ${clock.now()}, ${project_id})
+        INSERT INTO artifact_loose_content (content_id, place, state, since_ms, project_id, kept_for)
+        VALUES (${content_id}, ${place}, 'erasing', ${clock.now()}, ${project_id}, ${kept_for})
         ON CONFLICT (content_id) DO UPDATE SET state = 'erasing', project_id = excluded.project_id`)
     },
 
     /** Some of a project's that are due, whatever their time. */
-    dueOf: (db: Db, project_id: string): Promise<Content[]> =>
+    dueOf: (db: Db, { project_id, kept_for }: Owner): Promise<Content[]> =>
       db.rows<Content>(sql`
         SELECT content_id, place FROM artifact_loose_content
-        WHERE project_id = ${project_id} AND state = 'erasing' LIMIT ${AT_ONCE}`),
+        WHERE project_id = ${project_id} AND kept_for = ${kept_for} AND state = 'erasing' LIMIT ${AT_ONCE}`),
+
+    async countDue(db: Db, { project_id, kept_for }: Owner): Promise<number> {
+      const [row] = await db.rows<{ due: number }>(sql`
+        SELECT COUNT(*) AS due FROM artifact_loose_content
+        WHERE project_id = ${project_id} AND kept_for = ${kept_for} AND state = 'erasing'`)
+      return Number(row?.due ?? 0)
+    },
 
     erase,
 
@@ -77,9 +81,19 @@ export function looseContents(places: ContentPlaces, clock: Clock) {
           WHERE (state = 'erasing' AND since_ms < ${now}) OR since_ms < ${now - WRITTEN_WITHIN_MS}
           ORDER BY since_ms LIMIT ${AT_ONCE})
         RETURNING content_id, place`)
-      const outcomes = await Promise.allSettled(claimed.map((content) => erase(db, content)))
-      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+      await allErased(claimed.map((content) => erase(db, content)))
       return claimed.length === AT_ONCE
     },
   }
+}
+
+interface Owner {
+  project_id: string
+  kept_for: Keeper
+}
+
+/** What cannot be reached holds up nothing else; then it is told. */
+export async function allErased(erasing: readonly Promise<void>[]): Promise<void> {
+  const outcomes = await Promise.allSettled(erasing)
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }

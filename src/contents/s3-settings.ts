@@ -1,4 +1,4 @@
-// Which object storage contents of artifacts lie in, as switchyard.yaml names it.
+// Which object storage large contents lie in, as switchyard.yaml names it.
 import { type Static, Type } from 'typebox'
 
 export const S3Shape = Type.Object(
