@@ -92,8 +92,8 @@ export function cacheBelief(bounds = BOUNDS) {
     return project
   }
 
-  function hold(project: ProjectBelief, holding: Holding, link: Link, first: Held | undefined, tokens: number): Held {
-    const held = new Held(holding, keyOf(link), tokens)
+  function hold(project: ProjectBelief, held: Held, first: Held | undefined): Held {
+    const { holding, tokens } = held
     if (first) {
       held.beside = first.beside
       first.beside = held
@@ -193,7 +193,7 @@ export function cacheBelief(bounds = BOUNDS) {
         let held = first
         while (held && held.holding !== holding) held = held.beside
         if (held) unchain(held)
-        else held = hold(project, holding, link, first, link.tokens - (chain[at - 1]?.tokens ?? 0))
+        else held = hold(project, new Held(holding, keyOf(link), link.tokens - (chain[at - 1]?.tokens ?? 0)), first)
         enchain(held)
       }
       while (holding.held_tokens > holding.room_tokens && holding.oldest) giveUp(project, holding.oldest)
