@@ -62,7 +62,7 @@ async function measured(db: OpenDb, { rounds, seconds, connections }: Measuring)
     seals: sealing('a secret for benchmarks, 32 characters'),
     subscriptionsOn: () => ({ useTokens: async () => 0 }),
     idempotencyOn: () => ({ keep: async () => true, ended: nobody }),
-    ...{ onWriteOff: nobody, onWaive: nobody },
+    onSettled: nobody,
   })
   const ways: Way[] = [
     { name: 'a row for each hold', hold: () => budgetsOn(db).hold(who, HOLD_MICROS, now()) },

@@ -8,6 +8,7 @@ import { holds } from './holds.ts'
 import { latency } from './latency.ts'
 import { lists } from './lists.ts'
 import type { Conditions } from './measure.ts'
+import { metricsCost } from './metrics-cost.ts'
 import { keepOffTheServersCore } from './processes.ts'
 import { profile } from './profile.ts'
 import { replicas } from './replicas.ts'
@@ -51,6 +52,7 @@ const SCENARIOS: Record<string, Scenario> = {
     }),
   reuse: () => reuse({ calls: Number(values.calls), seed: Number(values.seed) }),
   'routing-cost': async () => routingCost(),
+  metrics: async () => metricsCost(),
   latency,
   compare,
   growth,

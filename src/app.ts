@@ -129,7 +129,7 @@ export type Service = Awaited<ReturnType<typeof buildService>>
 
 export async function buildService(parts: Parts) {
   const { db, clock, logger, secret, process_id, version, settings = noGateway(), sign_up = 'open' } = parts
-  const counts = metrics()
+  const counts = metrics(clock)
   const { counters } = parts
   const readiness = readinessOf([{ name: 'store', ping: db.ping }], () =>
     counters && isShared(counters) && counters.isAway() ? ['Redis is away: rates are kept by share'] : [],
@@ -203,7 +203,7 @@ export async function buildService(parts: Parts) {
   await app.register(async (api) => {
     api.decorateRequest('caller')
     api.decorateRequest('db')
-    recordRefusals(api, refusals, refused)
+    recordRefusals(api, refusals, refused, (layer) => counts.generationsRefused.inc({ layer }))
     api.addHook('onRequest', (request, _reply, done) => {
       request.db = db
       done()

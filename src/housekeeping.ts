@@ -49,7 +49,7 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
 }
 
 function sharedTasks(
-  { idempotencyOn, inference, artifacts, contents, purges, app: { log } }: Service,
+  { idempotencyOn, inference, artifacts, contents, purges, metrics, app: { log } }: Service,
   clock: Clock,
 ): SharedTask[] {
   return [
@@ -92,6 +92,11 @@ function sharedTasks(
         for (const cluster of await clusterStore(db).sweepSilent(clock.now()))
           log.warn({ cluster_id: cluster.id, project_id: cluster.project_id }, 'cluster is silent: down')
       },
+    },
+    {
+      name: 'count budgets',
+      every_ms: MINUTE_MS,
+      run: async () => metrics.targets.noteBudgets(await inference.budgetState()),
     },
     {
       name: 'sweep refusals and transitions',

@@ -49,6 +49,8 @@ export interface Admission {
   waiting(target_id: string): number
   /** How many targets are known: those with calls, and no others. */
   targets(): number
+  /** Of those that are not the operator's, all together. */
+  ofCustomers(): { slots: number; in_use: number; waiting: number }
 }
 
 interface Target {
@@ -182,5 +184,15 @@ export function admission(
     inFlight: (target_id) => targets.get(target_id)?.in_flight ?? 0,
     waiting: (target_id) => targets.get(target_id)?.room?.size() ?? 0,
     targets: () => targets.size,
+    ofCustomers() {
+      const sums = { slots: 0, in_use: 0, waiting: 0 }
+      for (const { is_shared, max_concurrency, in_flight, room } of targets.values()) {
+        if (is_shared) continue
+        sums.slots += max_concurrency
+        sums.in_use += in_flight
+        sums.waiting += room?.size() ?? 0
+      }
+      return sums
+    },
   }
 }

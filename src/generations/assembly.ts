@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Patience } from '../answers/stream-patience.ts'
 import type { KeptArtifacts } from '../artifacts/kept-artifact-store.ts'
 import { EXPANSIONS, memoryRoom } from '../artifacts/memory-room.ts'
+import { budgetState } from '../budgets/budget-state-store.ts'
 import { budgetStore } from '../budgets/budget-store.ts'
 import { slices as slicesOf } from '../budgets/slice-store.ts'
 import { waivers } from '../budgets/waiver-store.ts'
@@ -46,6 +47,7 @@ import { promptExpansion } from './prompt-expansion.ts'
 import { promptMemory } from './prompt-memory.ts'
 import { running } from './running.ts'
 import { charges } from './settle.ts'
+import { isListed, targetStates } from './target-states.ts'
 
 export interface PathParts {
   db: OpenDb
@@ -111,6 +113,9 @@ export function inferencePath(parts: PathParts) {
   const slots = admission(clock, systemTimers, BOUNDS, { shares, hasNeighbours: neighbours.has })
   const health = breakers(clock, (left_by) => metrics.circuitsOpened.inc({ left_by }))
   metrics.watchCircuits(health.count)
+  const counts = metrics.generations
+  counts.listed((provider, model) => isListed(gateway, provider, model))
+  metrics.targets.watch(() => targetStates(gateway, slots, health))
   const left = departures(clock)
   const only = onlyCalls()
   const generations = running({
@@ -133,10 +138,13 @@ export function inferencePath(parts: PathParts) {
       usageOn,
       subscriptionsOn: subscriptionStore,
       idempotencyOn,
-      onWriteOff: (micros) => metrics.writtenOff.inc(micros),
-      onWaive: (micros) => metrics.waived.inc(micros),
+      onSettled: ({ target, outcome }, { charged_micros, written_off_micros, overage_micros }, direct_cost_micros) => {
+        const money = { charged_micros, direct_cost_micros, written_off_micros, overage_micros }
+        counts.ended(target, outcome, money, clock.now())
+      },
     }),
     deferred,
+    counts,
     prompts,
     placing: placing({ clock, prompts, slots, places }),
     idempotency: idempotencyOn(db),
@@ -165,6 +173,7 @@ export function inferencePath(parts: PathParts) {
     snapshots,
     budgets: budgetsOn(db),
     budgetsOn,
+    budgetState: () => budgetState(db, clock.now()),
     slices,
     neighbours,
     /** Usage that no roll-up has in it yet, where nobody else writes any. */

@@ -91,7 +91,9 @@ export async function noteFailed(
     is_target_open: false,
   })
   outcome.ending = endingOf(reason)
-  const event = eventOf(outcome, NO_MONEY, path.clock.now())
+  const now = path.clock.now()
+  const event = eventOf(outcome, NO_MONEY, now)
+  path.counts.ended(target, outcome, NO_MONEY, now)
   await path.deferred.surely(() => path.usage.insert(event, failedTrace(outcome, reason)))
 }
 

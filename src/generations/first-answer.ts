@@ -53,7 +53,7 @@ interface Failure {
 
 /** The first target that answers. What was taken for it is the generation's from then on. */
 export async function firstAnswer(generation: Generation): Promise<Answered> {
-  const { route, attempts, stop } = generation
+  const { path, call, route, attempts, stop } = generation
   let last: Trial | undefined
   let reason: unknown
   let is_customers = true // whose business it is where nobody answers
@@ -61,7 +61,10 @@ export async function firstAnswer(generation: Generation): Promise<Answered> {
     const trial = trialOf(generation, target)
     const tried = await tryTarget(trial)
     trial.attempt.times.ended_ms = generation.elapsedMs()
-    if (trial.is_dialled) attempts.push(trial.attempt)
+    if (trial.is_dialled) {
+      attempts.push(trial.attempt)
+      path.counts.attempted(target, trial.attempt, call.caller.project_id)
+    }
     if (tried.kind !== 'failure') return take(trial, tried)
     if (trial.is_dialled) last = trial
     is_customers &&= isCustomers(target)

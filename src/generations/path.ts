@@ -14,6 +14,7 @@ import type { Departures } from '../routing/departures.ts'
 import type { Dialer } from '../routing/dialer.ts'
 import type { Gateway } from '../routing/gateway.ts'
 import type { Snapshots } from '../routing/routing-snapshot.ts'
+import type { GenerationCounts } from '../telemetry/generation-counts.ts'
 import type { UsageStore } from '../usage/usage-store.ts'
 import type { ChainSizes } from './chain-sizes.ts'
 import type { DeferredWrites } from './deferred-writes.ts'
@@ -36,6 +37,7 @@ export interface Path {
   waivers: Waivers
   charges: Charges
   deferred: DeferredWrites
+  counts: GenerationCounts
   prompts: PromptMemory
   /** R84: which of several clusters, by their caches. */
   placing: PlacingOf

@@ -62,10 +62,12 @@ export async function sendUpstreamRefusal(generation: Generation, { status, body
   await generation.giveBackKey()
   const { envelope, reason } = whatWasRefused(body)
   const refusal = upstreamRefused(status, reason)
-  const { target, attempts, request, client } = generation
+  const { path, target, attempts, request, client } = generation
+  const outcome = outcomeOf(generation)
+  path.counts.refused(target, outcome, path.clock.now())
   refusal.about = { upstream_status: status, said, attempts, ...aboutOf(target) }
   if (!envelope) throw refusal
-  const headers = Object.assign(headersOf(outcomeOf(generation)), generation.told)
+  const headers = Object.assign(headersOf(outcome), generation.told)
   request.noteRefused(refusal, { status, headers, ...envelope })
   const told = generation.call.kind === 'messages' ? body : withoutOtherCode(body)
   client.send(status, { 'content-type': 'application/json; charset=utf-8', ...headers }, told)

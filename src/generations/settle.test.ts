@@ -62,7 +62,7 @@ withDb((db) => {
       ...{ db: on, now: () => NOON, seals: SEALS, slices: slices(on, 'one'), budgetsOn, usageOn: usageStore },
       subscriptionsOn: () => ({ useTokens: async () => 0 }),
       idempotencyOn: (tx) => ({ keep: keepOn(tx), ended: nobody }),
-      ...{ onWriteOff: nobody, onWaive: nobody },
+      onSettled: nobody,
     })
     return settle
   }

@@ -33,8 +33,8 @@ export interface SettleNeeds {
   usageOn(db: Db): Pick<UsageStore, 'insert'>
   subscriptionsOn(db: Db): Pick<SubscriptionStore, 'useTokens'>
   idempotencyOn(db: Db): Pick<IdempotencyStore, 'keep' | 'ended'>
-  onWriteOff(micros: number): void
-  onWaive(micros: number): void
+  /** After the commit. */
+  onSettled(bill: Bill, settlement: Settlement, direct_cost_micros: number): void
 }
 
 export interface Settled extends MoneyFacts {
@@ -120,10 +120,9 @@ async function writeAll(needs: SettleNeeds, batch: readonly Waiting[]): Promise<
     needs.now(),
   )
   return written.map(({ bill, settlement, charge, kept }) => {
-    const { reservation, outcome } = bill
+    const { reservation } = bill
     if (reservation) needs.idempotencyOn(needs.db).ended(reservation)
-    if (settlement.written_off_micros > 0) needs.onWriteOff(settlement.written_off_micros)
-    if (outcome.waived_micros > 0) needs.onWaive(outcome.waived_micros)
+    needs.onSettled(bill, settlement, charge.direct_cost_micros)
     return {
       charged_micros: settlement.charged_micros,
       direct_cost_micros: charge.direct_cost_micros,

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal } from '../core/refusal.ts'
 import { asRefusal } from '../http/answers.ts'
 import { generationAsked } from '../http/generation-asked.ts'
-import { kindOf } from './refusal-kind.ts'
+import { kindOf, type RefusalKind } from './refusal-kind.ts'
 import type { RefusalTally } from './refusal-tally.ts'
 import { type ToldRefusal, toldBy } from './refused-call.ts'
 import type { RefusedCalls } from './refused-calls.ts'
@@ -18,11 +18,17 @@ declare module 'fastify' {
 
 const TRACE = 'agent-trace-id'
 
-export function recordRefusals(app: FastifyInstance, tally: RefusalTally, calls: RefusedCalls): void {
+export function recordRefusals(
+  app: FastifyInstance,
+  tally: RefusalTally,
+  calls: RefusedCalls,
+  onGenerationRefused: (kind: RefusalKind) => void,
+): void {
   function note(request: FastifyRequest, refusal: Refusal, told: () => ToldRefusal): void {
     const kind = kindOf(refusal)
     if (!kind) return
     tally.note(request.caller.project_id, kind)
+    if (request.route.config.class === 'inference') onGenerationRefused(kind)
     const { about } = refusal
     const asked = about?.has_event ? undefined : generationAsked(request)
     if (asked) calls.note({ asked, kind, about, told: told() })

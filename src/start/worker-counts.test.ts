@@ -1,6 +1,7 @@
 // One set of metrics for several workers: sums never fall, and each gauge is added up as it is meant.
 import { expect, test } from 'vitest'
 import { metrics } from '../telemetry/metrics.ts'
+import { withinBounds } from './counted-bounds.ts'
 import { workerCounts } from './worker-counts.ts'
 import type { Counted } from './worker-messages.ts'
 
@@ -74,4 +75,15 @@ test('§operations gauges: what is open is added up, what all see alike is not, 
   expect(valueIn(text, 'switchyard_circuits_open{left_by="everyone"}')).toBe(2)
   expect(valueIn(text, lag)).toBe(1)
   expect(valueIn(text, 'process_start_time_seconds')).toBeGreaterThan(1e9)
+})
+
+test('§operations workers that come and go leave no more names behind than a bound', () => {
+  const value = (model: string, calls: number) => ({ labels: { provider: 'c', model, profile: 'byok' }, value: calls })
+  const told = (name: string) => ({
+    ...{ name, type: 'counter', aggregator: 'sum' },
+    values: [...[5, 1, 9].map((calls, n) => value(`m-${n}`, calls)), { labels: { route: '/x' }, value: 1 }],
+  })
+  const [totals, tokens] = withinBounds([told('switchyard_generations_total'), told('switchyard_tokens')], 2)
+  for (const metric of [totals, tokens])
+    expect(metric?.values?.map(({ labels }) => labels.model ?? labels.route)).toEqual(['m-0', 'm-2', '/x'])
 })

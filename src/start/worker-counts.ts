@@ -1,6 +1,7 @@
 // The metrics of several workers as those of one server. What ended workers have counted stays in the sums: a sum that
 // falls would look like a restart, after which everything is counted once more.
 import { type Aggregator, AggregatorRegistry, type PrometheusContentType } from 'prom-client'
+import { withinBounds } from './counted-bounds.ts'
 import type { Counted, CountedMetric } from './worker-messages.ts'
 
 export type WorkerCounts = ReturnType<typeof workerCounts>
@@ -11,7 +12,7 @@ export function workerCounts() {
     /** Of a worker that is gone, what it last told. */
     keep(last: Counted): void {
       const sums = last.filter(({ type }) => type !== 'gauge')
-      ended = aggregate([ended, sums]).getMetricsAsArray() as unknown as Counted
+      ended = withinBounds(aggregate([ended, sums]).getMetricsAsArray() as unknown as Counted)
     },
     /** In the text format. */
     text: (living: readonly Counted[]): Promise<string> => aggregate([...living, ended]).metrics(),

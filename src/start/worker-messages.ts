@@ -7,6 +7,12 @@ export interface CountedMetric {
   name: string
   type: string
   aggregator: string
+  values?: readonly CountedValue[]
+}
+
+export interface CountedValue {
+  labels: Readonly<Record<string, string | number>>
+  value: number
 }
 
 /** To a worker. */

@@ -1,12 +1,15 @@
 // What Prometheus reads at /metrics. Names begin switchyard_; labels are bounded: route patterns, never addresses.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type Clock, systemClock } from '../core/clock.ts'
 import { LOOP_DELAY_BUCKETS } from './event-loop-delay.ts'
+import { GenerationCounts } from './generation-counts.ts'
+import { targetGauges } from './target-gauges.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
 export type Metrics = ReturnType<typeof metrics>
 
-export function metrics() {
+export function metrics(clock: Clock = systemClock) {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -45,16 +48,16 @@ export function metrics() {
       help: 'Charges and releases that had to wait for the store; each is tried until it is written.',
       registers,
     }),
-    writtenOff: new Counter({
-      name: 'switchyard_written_off_micros_total',
-      help: 'Micro-USD that generations cost beyond what was held for them.',
+    /** By provider, model, profile, mode and outcome. */
+    generations: new GenerationCounts(registry, clock.now),
+    generationsRefused: new Counter({
+      name: 'switchyard_generations_refused_total',
+      help: 'Generations that were refused or came to nothing, by the layer that said so.',
+      labelNames: ['layer'] as const,
       registers,
     }),
-    waived: new Counter({
-      name: 'switchyard_waived_micros_total',
-      help: 'Micro-USD that were not charged, because a deadline ended a stream.',
-      registers,
-    }),
+    /** Slots, queues and breakers of the operator's providers; budgets and holds. */
+    targets: targetGauges(registry, clock),
     circuitsOpened: new Counter({
       name: 'switchyard_circuits_opened_total',
       help: 'Times that a target was left alone because it failed, by whom: everyone, or one project and kind of call.',

@@ -5,7 +5,10 @@ import { ENGINE } from '../support/databases.ts'
 import { asked, CASES, comesTrue, envelope, QUOTA } from '../support/inference-cases.ts'
 import { moneyIn } from '../support/inference-client.ts'
 import { holdFor, MAX_OUTPUT, type Stage, setKeyLimit, setProjectCap, withScene } from '../support/inference-scene.ts'
+import { readScrape, sumOf } from '../support/scrape.ts'
 import { deferred } from '../support/tampered-db.ts'
+
+const MICROS = 'switchyard_generation_micros_total'
 
 withScene(
   (scene) => {
@@ -208,7 +211,8 @@ withScene(
 
     test('R43 charged at most what was held; the rest is written off, and counted', async () => {
       const stage = await scene().stage({ key: 1_000_000 })
-      const off = async () => (await scene().metrics.writtenOff.get()).values[0]?.value ?? 0
+      const off = async () =>
+        sumOf(readScrape(await scene().metrics.registry.metrics()), MICROS, { kind: 'written_off' })
       const before = await off()
       stage.one.behave({ usage: { input: 11, output: 1_000 } }) // it was told one token, and said a thousand
       const held = holdFor(stage.bodyOf({ max_tokens: 1 }), 1)

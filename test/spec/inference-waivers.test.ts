@@ -4,9 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { comesTrue, KEY, lastEvent, TEXT } from '../support/inference-cases.ts'
 import { eventsIn, type Heard, hintsHeader, moneyIn, saidIn } from '../support/inference-client.ts'
 import { type Scene, type Stage, startScene, USUAL_COST, withScene } from '../support/inference-scene.ts'
+import { readScrape, sumOf } from '../support/scrape.ts'
 import { deferred, mutateSql, textOf } from '../support/tampered-db.ts'
 import type { Behaviour } from '../support/upstream.ts'
 
+const MICROS = 'switchyard_generation_micros_total'
 const WAIVER = 300
 const DEADLINE_MS = 700
 const DEADLINE = hintsHeader({
@@ -62,7 +64,8 @@ withScene(
     describe('within the waiver', () => {
       test('R71 it ends, nobody pays, and what was waived is in the event, the sums and the metrics', async () => {
         const stage = await scene().stage({ key: 1_000_000 })
-        const metric = async () => (await scene().metrics.waived.get()).values[0]?.value ?? 0
+        const metric = async () =>
+          sumOf(readScrape(await scene().metrics.registry.metrics()), MICROS, { kind: 'waived' })
         const before = await metric()
         stage.one.behave(paused(new Promise(() => {})))
         const heard = await stage.chat(STREAM, { headers: DEADLINE })
