@@ -4,6 +4,7 @@ import { version } from '../src/start/version.ts'
 import { addAlias } from './commands/aliases.ts'
 import { addArtifact } from './commands/artifacts.ts'
 import { addBundle } from './commands/bundles.ts'
+import { addChannel } from './commands/channels.ts'
 import { addCluster } from './commands/clusters.ts'
 import { addCredential } from './commands/credentials.ts'
 import { addConfig } from './commands/file-check.ts'
@@ -20,8 +21,8 @@ import { addUpkeep } from './commands/upkeep.ts'
 import { addUsage } from './commands/usage.ts'
 import { EXIT_CODES } from './failure.ts'
 
-const SETTINGS = `Settings of key, alias, credential, limits, usage, cluster, plan, artifact, bundle, purge, receipt and
-project cap, which speak to a service:
+const SETTINGS = `Settings of key, alias, credential, limits, usage, cluster, plan, artifact, bundle, channel, purge,
+receipt and project cap, which speak to a service:
   SWITCHYARD_URL  where it is (default: http://127.0.0.1:8080)
   SWITCHYARD_KEY  an API key of the project
 The other commands, and key create --project, work on the store by the settings of the server: SWITCHYARD_DATA_DIR,
@@ -29,7 +30,7 @@ DATABASE_URL and the like.`
 
 const COMMANDS = [
   ...[addServe, addOwnerLink, addProject, addKey, addAlias, addCredential, addLimits, addUsage, addCluster, addPlan],
-  ...[addArtifact, addBundle, addPurge, addReceipt, addOperator, addConfig, addPrices, addUpkeep],
+  ...[addArtifact, addBundle, addChannel, addPurge, addReceipt, addOperator, addConfig, addPrices, addUpkeep],
 ]
 
 /** `complain` is told of wrong usage, in one line; parsing then rejects with a CommanderError. */

@@ -48,12 +48,14 @@ import { keyNames } from './keys/key-names-store.ts'
 import { keyRoutes } from './keys/key-routes.ts'
 import { keyStore, watchHolders } from './keys/key-store.ts'
 import { keyUse } from './keys/key-use.ts'
+import { leakedKeyRoutes } from './keys/leaked-key-routes.ts'
 import { arrivalOf, wholeAddresses } from './limits/client-address.ts'
 import { keyLimitsRoutes } from './limits/key-limits-routes.ts'
 import { operatorQuotaRoutes } from './limits/operator-quota-routes.ts'
 import { keepQuotas } from './limits/quota-hooks.ts'
 import type { Deliver } from './mail/delivery.ts'
 import { aliasRoutes } from './models/alias-routes.ts'
+import { notificationRoutes } from './notifications/notification-routes.ts'
 import { RECEIPT_PURPOSE } from './purges/purge-receipt.ts'
 import { purgeRoutes } from './purges/purge-routes.ts'
 import { purgeRun } from './purges/purge-run-store.ts'
@@ -73,6 +75,7 @@ import { foundProject } from './start/bootstrap.ts'
 import { erasers as erasersOf } from './start/erasers.ts'
 import { type GatewaySettings, noGateway } from './start/gateway-settings.ts'
 import { keptQuotas } from './start/kept-quotas.ts'
+import { notificationsOf } from './start/notifications.ts'
 import { inDatabase, openable } from './start/open-contents.ts'
 import { peopleOf } from './start/people.ts'
 import { rateLimits } from './start/rate-limits.ts'
@@ -157,6 +160,9 @@ export async function buildService(parts: Parts) {
   const erasers = erasersOf(artifacts, kept.bundles)
   const signReceipt = (text: string) => seals.sign(RECEIPT_PURPOSE, text)
   const { gateway, policy, proxy } = settings
+  const notifications = notificationsOf({
+    ...{ db, clock, logger, seals, policy, proxy, version, metrics: counts, mailsPerDay: kept.mailsPerDay },
+  })
   const inference = inferencePath({
     db,
     clock,
@@ -173,6 +179,7 @@ export async function buildService(parts: Parts) {
     idempotencyOn,
     artifacts,
     exchange: counters && isShared(counters) ? counters : undefined,
+    ...notifications.noted,
   })
   const { path, snapshots } = inference
   const served = servedPlaces(gateway)
@@ -219,6 +226,7 @@ export async function buildService(parts: Parts) {
 
     await api.register(keyRoutes, { clock, uses, carvingOn: carveStore })
     await api.register(keyLifecycleRoutes, { clock, uses, carvingOn: carveStore })
+    await api.register(leakedKeyRoutes, { clock })
     await api.register(keyLimitsRoutes, { limits: settings.limits })
     await api.register(clusterRoutes, { clock })
     await api.register(cachePlanRoutes, { clock })
@@ -234,6 +242,7 @@ export async function buildService(parts: Parts) {
     await api.register(artifactRoutes, { clock, artifacts, room: uploads, limits: settings.artifacts })
     await api.register(bundleRoutes, { clock, artifacts: openable(artifacts), quota: kept.bundles })
     await api.register(purgeRoutes, { clock, erasers, sign: signReceipt })
+    await api.register(notificationRoutes, { clock, seals })
     await api.register(usageRoutes)
     await api.register(reuseRoutes, {
       clock,
@@ -273,6 +282,7 @@ export async function buildService(parts: Parts) {
     inference,
     people,
     contents,
+    notifications,
     artifacts,
     uploads,
     purges: purgeRun({

@@ -19,12 +19,13 @@ const KEPT_CHILD_MS = 35 * DAY_MS // longer than any window whose spending may h
 
 export function housekeepingTasks(service: Service, leases: HousekeepingLeases, clock: Clock): Task[] {
   const { uses, refusals, refused, idempotency, inference, people, metrics, counters, artifacts } = service
+  const { notifications } = service
   const { budgets } = inference
   const beat = async () => {
     await budgets.beat(clock.now())
     if (counters && isShared(counters)) counters.shareAmong(await budgets.living(clock.now())) // R50
   }
-  const shared = [...sharedTasks(service, clock), ...people.sharedTasks]
+  const shared = [...sharedTasks(service, clock), ...people.sharedTasks, ...notifications.sharedTasks]
   const own: Task[] = [
     { name: 'write key use', every_ms: SECOND_MS, run: uses.flush },
     { name: 'write refusal counts', every_ms: FLUSH_EVERY_MS, run: refusals.flush },
@@ -35,6 +36,7 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
     { name: 'look for other projects', every_ms: MINUTE_MS, run: inference.neighbours.look },
     { name: 'give back unused slices', every_ms: SECOND_MS, run: inference.slices.giveBackUnused },
     ...people.tasks,
+    ...notifications.tasks,
   ]
   return [
     ...own,

@@ -140,7 +140,7 @@ async function tellPeople(begun: Begun, logger: Logger, replaceable: Replaceable
 
 /** R43: from now on our holds are ours; on the embedded store, where we are alone, everybody else's go back at once. */
 async function registerProcess(service: Service, leases: HousekeepingLeases, db: OpenDb, clock: Clock): Promise<void> {
-  const { inference, artifacts, contents, app } = service
+  const { inference, artifacts, contents, notifications, app } = service
   const { budgets } = inference
   await budgets.beat(clock.now())
   if (db.engine === 'sqlite') {
@@ -149,19 +149,21 @@ async function registerProcess(service: Service, leases: HousekeepingLeases, db:
     await contents.nobodyWrites()
     const swept = artifacts.sweep(db).then(() => contents.sweep(db))
     await swept.catch((err) => app.log.warn({ err }, 'contents are left to the next sweep'))
+    await notifications.nobodySends()
   }
   while ((await budgets.returnOrphans(clock.now())) > 0);
 }
 
 /** What the other replicas would otherwise only notice after a while. */
 async function flushAndDeregister(
-  { uses, refusals, refused, artifacts, inference }: Service,
+  { uses, refusals, refused, artifacts, notifications, inference }: Service,
   leases: HousekeepingLeases,
 ): Promise<void> {
   await uses.flush()
   await refusals.flush()
   await refused.flush()
   await artifacts.flushUses()
+  await notifications.stop()
   await leases.giveUp()
   await inference.budgets.leave()
 }

@@ -16,6 +16,7 @@ import {
   type Spent,
 } from './ledger-store.ts'
 import { leftFor, refusal, type Spender } from './left-store.ts'
+import { tellCrossings } from './threshold-store.ts'
 
 export type { Spender } from './left-store.ts'
 
@@ -104,7 +105,8 @@ export function budgetStore(db: Db, process: string) {
           const held = hold && ((await takeHold(db, hold.id)) ?? 0)
           const settlement = settlementOf(cost_micros, held)
           const moved = { held: held ?? 0, spent: settlement.charged_micros }
-          const project = await settleOfChild(db, { key_id, project_id, parent_id }, moved, now)
+          const { project, crossings } = await settleOfChild(db, { key_id, project_id, parent_id }, moved, now)
+          moves.crossings.push(...crossings)
           settlements[at] = spender.counts_overage ? withOverage(settlement, project) : settlement
         } else if (!hold) {
           settlements[at] = settlementOf(cost_micros, undefined)
@@ -114,6 +116,7 @@ export function budgetStore(db: Db, process: string) {
       // R72: what each charge is above the cap is known once the project's row has moved.
       if (owings.some(isCounted)) countOverage(owings, settlements, await moves.chargeProjects(db))
       await together([...moves.writes(db, now), ...beside(settlements)])
+      if (moves.crossings.length > 0) await tellCrossings(db, moves.crossings, now)
       return settlements
     },
 
@@ -178,14 +181,16 @@ export function budgetStore(db: Db, process: string) {
 /** A child's charge moves the project's row by itself. */
 const isCounted = ({ spender }: Owing) => spender.counts_overage === true && spender.parent_id === undefined
 
-const withOverage = (settlement: Settlement, { spent_micros, cap_micros }: Spent): Settlement => ({
+type Capped = Pick<Spent, 'spent_micros' | 'cap_micros'>
+
+const withOverage = (settlement: Settlement, { spent_micros, cap_micros }: Capped): Settlement => ({
   charged_micros: settlement.charged_micros,
   written_off_micros: settlement.written_off_micros,
   overage_micros: overageOf(settlement.charged_micros, spent_micros, cap_micros),
 })
 
 /** One charge after the other: from what the project had spent before all of them, to what it has spent now. */
-function countOverage(owings: readonly Owing[], settlements: Settlement[], spent: Map<string, Spent>): void {
+function countOverage(owings: readonly Owing[], settlements: Settlement[], spent: Map<string, Capped>): void {
   for (let at = owings.length - 1; at >= 0; at--) {
     const { spender } = owings[at] as Owing
     const project = spent.get(spender.project_id)

@@ -16,6 +16,7 @@ import {
   raiseProject,
   type Spent,
 } from './ledger-store.ts'
+import { type Crossing, crossingsOfKey, crossingsOfProject } from './threshold.ts'
 
 const SWEEP_MAX = 1_000
 
@@ -154,17 +155,25 @@ export async function holdOfChild(tx: Db, { key_id, micros }: Hold, now: number)
 }
 
 /** Parent and project hold a child's whole budget, so only what is spent moves; after its end, all of a hold. */
-export async function settleOfChild(tx: Db, child: Child, { held, spent }: Movement, now: number): Promise<Spent> {
+export async function settleOfChild(tx: Db, child: Child, { held, spent }: Movement, now: number): Promise<OfChild> {
   const { key_id, project_id, parent_id } = child
   const project = await chargeProject(tx, project_id, { held: -spent, spent })
+  const crossings = crossingsOfProject(project_id, project, spent)
   let returned_at: number | null = null
   for (const id of [key_id, parent_id].sort()) {
     const isChild = id === key_id
     const moved = await moveKey(tx, id, { held: isChild ? -held : -spent, spent }, now)
     if (isChild) returned_at = moved.returned_at
+    else crossings.push(...crossingsOfKey({ id, project_id }, moved, spent))
   }
   if (returned_at !== null) await lowerFamily(tx, child, held - spent)
-  return project
+  return { project, crossings }
+}
+
+/** What a child's charge came to, and which thresholds of its parent's and the project's it crossed. */
+export interface OfChild {
+  project: Spent
+  crossings: Crossing[]
 }
 
 export async function releaseOfChild(tx: Db, child: Child, micros: number): Promise<void> {

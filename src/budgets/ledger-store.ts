@@ -4,6 +4,7 @@
 import { type Db, sql } from '../storage/db.ts'
 import type { Hold, Limit } from './budget.ts'
 import { windowEnd } from './budget-window.ts'
+import { type Crossing, crossingsOfKey, crossingsOfProject, type KeySums, type ProjectSums } from './threshold.ts'
 
 export class DoesNotFit extends Error {
   readonly limit: Limit
@@ -82,7 +83,7 @@ export async function moveProject(tx: Db, project_id: string, { held, spent }: M
 }
 
 /** What a project has spent once a charge is in it, and its cap then. */
-export interface Spent {
+export interface Spent extends ProjectSums {
   spent_micros: number
   cap_micros: number | null
 }
@@ -91,21 +92,26 @@ export interface Spent {
 export async function chargeProject(tx: Db, project_id: string, { held, spent }: Movement): Promise<Spent> {
   const [row] = await tx.rows<Spent>(sql`
     UPDATE project SET held_micros = held_micros + ${held}, spent_micros = spent_micros + ${spent}
-    WHERE id = ${project_id} RETURNING spent_micros, cap_micros`)
-  return row ?? { spent_micros: 0, cap_micros: null }
+    WHERE id = ${project_id} RETURNING spent_micros, cap_micros, operator_cap_micros, overage_enabled`)
+  return row ?? { spent_micros: 0, cap_micros: null, operator_cap_micros: null, overage_enabled: 0 }
 }
 
 /** What is spent counts in the window of this moment, which begins here where the last one has ended. */
-export async function moveKey(tx: Db, key_id: string, { held, spent }: Movement, now: number): Promise<Moved> {
-  const [moved] = await tx.rows<Moved>(sql`
+export async function moveKey(tx: Db, key_id: string, { held, spent }: Movement, now: number): Promise<MovedKey> {
+  const [moved] = await tx.rows<MovedKey>(sql`
     UPDATE api_key SET held_micros = held_micros + ${held}, spent_micros = spent_micros + ${spent},
       window_spent_micros = CASE WHEN window_period IS NULL THEN 0
         WHEN window_ends_at > ${now} THEN window_spent_micros + ${spent} ELSE ${spent} END,
       window_ends_at = CASE WHEN window_period IS NULL OR window_ends_at > ${now} THEN window_ends_at
         WHEN window_period = 'day' THEN ${windowEnd('day', now)}
         WHEN window_period = 'week' THEN ${windowEnd('week', now)} ELSE ${windowEnd('month', now)} END
-    WHERE id = ${key_id} RETURNING returned_at`)
-  return moved ?? { returned_at: null }
+    WHERE id = ${key_id}
+    RETURNING returned_at, spent_micros, budget_micros, window_spent_micros, window_limit_micros`)
+  return moved ?? NO_KEY
+}
+
+const NO_KEY = {
+  ...{ returned_at: null, spent_micros: 0, budget_micros: null, window_spent_micros: 0, window_limit_micros: null },
 }
 
 /** Gives back what was held, and nothing else. */
@@ -120,20 +126,41 @@ export interface Moved {
   returned_at: number | null
 }
 
+/** Also what it comes to, for whoever is told of thresholds. */
+export type MovedKey = Moved & KeySums
+
 /** What several charges come to, row by row, in the order in which rows are taken. */
 export class Moves {
   readonly #projects = new Map<string, Movement>()
-  readonly #keys = new Map<string, Movement>()
+  readonly #keys = new Map<string, Movement & { project_id: string }>()
+  /** Of limits, by the charges that were written. */
+  readonly crossings: Crossing[] = []
 
-  add({ project_id, key_id }: { project_id: string; key_id: string }, movement: Movement): void {
-    addTo(this.#projects, project_id, movement)
-    addTo(this.#keys, key_id, movement)
+  add({ project_id, key_id, project_cap_micros }: Mover, movement: Movement): void {
+    addTo(this.#projects, project_id, { held: movement.held, spent: movement.spent })
+    addTo(this.#keys, key_id, { held: movement.held, spent: movement.spent, project_id })
+    if (project_cap_micros !== undefined) this.#capped = true
+  }
+
+  /** One of the projects has a cap that refuses: what it comes to is asked for. */
+  #capped = false
+
+  async #charge(tx: Db, id: string, movement: Movement): Promise<Spent> {
+    const charged = await chargeProject(tx, id, movement)
+    this.crossings.push(...crossingsOfProject(id, charged, movement.spent))
+    return charged
+  }
+
+  async #moveKey(tx: Db, id: string, movement: Movement & { project_id: string }, now: number): Promise<void> {
+    const moved = await moveKey(tx, id, movement, now)
+    if (moved.budget_micros === null && moved.window_limit_micros === null) return
+    this.crossings.push(...crossingsOfKey({ id, project_id: movement.project_id }, moved, movement.spent))
   }
 
   /** The projects' rows by themselves, before the others: what each has spent then. */
   async chargeProjects(tx: Db): Promise<Map<string, Spent>> {
     const spent = new Map<string, Spent>()
-    for (const [id, movement] of inOrder(this.#projects)) spent.set(id, await chargeProject(tx, id, movement))
+    for (const [id, movement] of inOrder(this.#projects)) spent.set(id, await this.#charge(tx, id, movement))
     this.#projects.clear()
     return spent
   }
@@ -141,17 +168,26 @@ export class Moves {
   /** None needs another's result: to be written `together`. */
   writes(tx: Db, now: number): Promise<unknown>[] {
     return [
-      ...inOrder(this.#projects).map(([id, movement]) => moveProject(tx, id, movement)),
-      ...inOrder(this.#keys).map(([id, movement]) => moveKey(tx, id, movement, now)),
+      ...inOrder(this.#projects).map(([id, movement]) =>
+        this.#capped ? this.#charge(tx, id, movement) : moveProject(tx, id, movement),
+      ),
+      ...inOrder(this.#keys).map(([id, movement]) => this.#moveKey(tx, id, movement, now)),
     ]
   }
 }
 
-function addTo(sums: Map<string, Movement>, id: string, { held, spent }: Movement): void {
-  const sum = sums.get(id)
-  if (!sum) return void sums.set(id, { held, spent })
-  sum.held += held
-  sum.spent += spent
+interface Mover {
+  project_id: string
+  key_id: string
+  project_cap_micros?: number | undefined
 }
 
-const inOrder = (sums: Map<string, Movement>) => [...sums].sort(([a], [b]) => (a < b ? -1 : 1))
+/** What is added first is the sum, and is written into. */
+function addTo<Sum extends Movement>(sums: Map<string, Sum>, id: string, movement: Sum): void {
+  const sum = sums.get(id)
+  if (!sum) return void sums.set(id, movement)
+  sum.held += movement.held
+  sum.spent += movement.spent
+}
+
+const inOrder = <Sum>(sums: Map<string, Sum>) => [...sums].sort(([a], [b]) => (a < b ? -1 : 1))

@@ -11,6 +11,8 @@ export interface Spender {
   parent_id?: string | undefined
   /** R72: the project's cap refuses nothing; what a charge is above it is counted. */
   counts_overage?: boolean | undefined
+  /** Where there is a cap that refuses. */
+  project_cap_micros?: number | undefined
 }
 
 export interface Left {

@@ -188,7 +188,7 @@ test('R47 planted: a half-open circuit that lets everybody through, or nobody ev
 function shared() {
   const clock = heldClock()
   const opened: LeftBy[] = []
-  const circuits = breakers(clock, (left_by) => void opened.push(left_by))
+  const circuits = breakers(clock, ({ left_by, is_open }) => void (is_open && opened.push(left_by)))
   const fail = (times: number, asker: Asker, failure = 'status 500') => {
     for (let n = 0; n < times; n++) circuits.failed('a', asker, failure)
   }

@@ -66,7 +66,15 @@ interface Trouble {
 
 const nameOf = ({ kind, caller }: Asker) => `${caller.project_id} ${kind}`
 
-export function breakers(clock: Clock, onOpen: (left_by: LeftBy) => void = () => {}): Breakers {
+/** A circuit that opened, or closed after it was open: everyone's, or a project's. */
+export interface Turned {
+  target: string
+  left_by: LeftBy
+  project_id: string
+  is_open: boolean
+}
+
+export function breakers(clock: Clock, onTurn: (turned: Turned) => void = () => {}): Breakers {
   const troubles = new Map<string, Trouble>()
   let own_circuits = 0
 
@@ -140,11 +148,14 @@ export function breakers(clock: Clock, onOpen: (left_by: LeftBy) => void = () =>
       const { common, own } = trouble
       // What was on its way when a circuit opened, and ends well, says nothing about the next call.
       const its = own.get(nameOf(asker))
+      const { project_id } = asker.caller
       if (its && !isOpen(its, clock.now())) {
         own.delete(nameOf(asker))
         own_circuits--
+        if (its.opened_at !== undefined) onTurn({ target: target_id, left_by: 'project', project_id, is_open: false })
       }
       if (isOpen(common, clock.now())) return
+      if (common.opened_at !== undefined) onTurn({ target: target_id, left_by: 'everyone', project_id, is_open: false })
       close(common)
       if (own.size === 0) troubles.delete(target_id)
     },
@@ -153,13 +164,18 @@ export function breakers(clock: Clock, onOpen: (left_by: LeftBy) => void = () =>
       const trouble = troubleOf(target_id)
       const own = ownOf(trouble, asker)
       const now = clock.now()
+      const { project_id } = asker.caller
       if (!isOpen(own, now) && ++own.failures >= FAILURES_MAX) {
         own.opened_at = now
-        onOpen('project')
+        onTurn({ target: target_id, left_by: 'project', project_id, is_open: true })
       }
       const { common } = trouble
       if (isOpen(common, now)) return
-      if (noteFailure(common, asker.caller.project_id, failure === 'connect', now)) onOpen('everyone')
+      const was_open = common.opened_at !== undefined
+      if (noteFailure(common, project_id, failure === 'connect', now))
+        onTurn({ target: target_id, left_by: 'everyone', project_id, is_open: true })
+      else if (was_open && common.opened_at === undefined)
+        onTurn({ target: target_id, left_by: 'everyone', project_id, is_open: false })
     },
 
     leftAlone(target_id, asker) {

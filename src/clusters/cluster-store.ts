@@ -2,9 +2,11 @@
 // could change a route raises the project's routing epoch in the same transaction.
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
+import { clusterPace, paceTurned } from '../notifications/happening.ts'
 import { BATCH_ROWS, mapped, newestFirst } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
+import { tell } from '../storage/telling.ts'
 import { type Cluster, type ReportedStatus, SILENCE_MS } from './cluster.ts'
 import type { Telemetry } from './cluster-telemetry.ts'
 import { transitionStore } from './transition-store.ts'
@@ -16,6 +18,7 @@ type Row = Omit<Cluster, 'object' | 'autoscaling'> & {
   telemetry: string | null
   served_models: string | null
   previous_status: Status | null
+  is_slow: number
 }
 
 function fromRow(read: Row): Cluster {
@@ -24,6 +27,7 @@ function fromRow(read: Row): Cluster {
     telemetry: _telemetry,
     served_models: _served,
     previous_status: _previous,
+    is_slow: _slow,
     ...row
   } = read
   const { autoscaling } = row
@@ -123,8 +127,9 @@ export function clusterStore(db: Db) {
           WHERE project_id = ${project_id} AND id = ${id}
           RETURNING *`)
         if (!row) return undefined
-        const change = { id, project_id, from: row.previous_status, to: status, why: 'heartbeat' } as const
-        await transitionStore(tx).record(change, now)
+        const { name, previous_status: from } = row
+        await transitionStore(tx).record({ id, project_id, name, from, to: status, why: 'heartbeat' }, now)
+        await notePace(tx, row, telemetry, now)
         await raiseRoutingEpoch(tx, project_id)
         return fromRow(row)
       })
@@ -139,10 +144,11 @@ export function clusterStore(db: Db) {
 
     async remove(project_id: string, id: string, now: number): Promise<boolean> {
       return db.transaction(async (tx) => {
-        const [removed] = await tx.rows<{ status: Status }>(sql`
-          DELETE FROM byoc_cluster WHERE project_id = ${project_id} AND id = ${id} RETURNING status`)
+        const [removed] = await tx.rows<{ status: Status; name: string }>(sql`
+          DELETE FROM byoc_cluster WHERE project_id = ${project_id} AND id = ${id} RETURNING status, name`)
         if (!removed) return false
-        const gone = { id, project_id, from: removed.status, to: 'deregistered', why: 'deregister' } as const
+        const { status: from, name } = removed
+        const gone = { id, project_id, name, from, to: 'deregistered', why: 'deregister' } as const
         await transitionStore(tx).record(gone, now)
         await raiseRoutingEpoch(tx, project_id)
         return true
@@ -152,19 +158,40 @@ export function clusterStore(db: Db) {
     /** R13: the silent go down, in every project at once. Returns whom it took down. */
     async sweepSilent(now: number): Promise<{ id: string; project_id: string }[]> {
       return db.transaction(async (tx) => {
-        const swept = await tx.rows<{ id: string; project_id: string; previous_status: Status }>(sql`
+        const swept = await tx.rows<Swept>(sql`
           UPDATE byoc_cluster SET previous_status = status, status = 'down', updated_at = ${rfc3339(now)}
           WHERE status IN ('active', 'draining') AND last_heartbeat_at <= ${rfc3339(now - SILENCE_MS)}
-          RETURNING id, project_id, previous_status`)
-        for (const { id, project_id, previous_status: from } of swept)
-          await transitionStore(tx).record({ id, project_id, from, to: 'down', why: 'sweep' }, now)
+          RETURNING id, project_id, name, previous_status`)
         // In one order everywhere: two replicas that sweep at once must not wait for each other.
+        swept.sort((a, b) => (a.project_id < b.project_id ? -1 : 1))
+        for (const { id, project_id, name, previous_status: from } of swept)
+          await transitionStore(tx).record({ id, project_id, name, from, to: 'down', why: 'sweep' }, now)
         const projects = new Set(swept.map((cluster) => cluster.project_id))
         for (const project_id of [...projects].sort()) await raiseRoutingEpoch(tx, project_id)
         return swept
       })
     },
   }
+}
+
+interface Swept {
+  id: string
+  project_id: string
+  name: string
+  previous_status: Status
+}
+
+/** Whether it has become slow, or is so no longer: told, and remembered for the next report. */
+async function notePace(tx: Db, row: Row, telemetry: Telemetry | undefined, now: number): Promise<void> {
+  const ttft_p95_ms = telemetry?.load?.ttft_p95_ms
+  if (ttft_p95_ms === undefined) return
+  const { target_ttft_ms } = JSON.parse(row.autoscaling) as Cluster['autoscaling']
+  const turned = paceTurned(row.is_slow === 1, ttft_p95_ms, target_ttft_ms)
+  if (turned === undefined) return
+  await tx.rows(sql`
+    UPDATE byoc_cluster SET is_slow = ${turned === 'slow' ? 1 : 0}
+    WHERE project_id = ${row.project_id} AND id = ${row.id}`)
+  await tell(tx, clusterPace(row, { turned, ttft_p95_ms, target_ttft_ms }), now)
 }
 
 /** R70: how many a project has. */

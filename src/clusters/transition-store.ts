@@ -2,8 +2,10 @@
 // status writes nothing.
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
+import { clusterTurned } from '../notifications/happening.ts'
 import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
+import { tell } from '../storage/telling.ts'
 import { type ClusterTransition, KEPT_MS, TOLD_MS } from './cluster-transition.ts'
 
 const SWEEP_MAX = 1_000 // bounds how long one statement holds the store
@@ -11,6 +13,7 @@ const SWEEP_MAX = 1_000 // bounds how long one statement holds the store
 interface Change extends Pick<ClusterTransition, 'from' | 'to' | 'why'> {
   id: string
   project_id: string
+  name: string
 }
 
 type Row = Pick<ClusterTransition, 'cluster_id' | 'from' | 'to' | 'why'> & { at_ms: number; sequence: number }
@@ -19,11 +22,13 @@ export type TransitionStore = ReturnType<typeof transitionStore>
 
 export function transitionStore(db: Db) {
   return {
-    async record({ id, project_id, from, to, why }: Change, now: number): Promise<void> {
+    async record({ id, project_id, name, from, to, why }: Change, now: number): Promise<void> {
       if (from === to) return
       await db.rows(sql`
         INSERT INTO cluster_transition (sequence, cluster_id, project_id, from_status, to_status, why, at_ms)
         VALUES (${nextSequence(now)}, ${id}, ${project_id}, ${from}, ${to}, ${why}, ${now})`)
+      const event = clusterTurned({ id, project_id, name }, { from, to, why })
+      if (event) await tell(db, event, now)
     },
 
     /** All of the last day, newest first. */

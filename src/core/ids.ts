@@ -23,6 +23,9 @@ export type IdPrefix =
   | 'art'
   | 'bnd'
   | 'prg'
+  | 'nch'
+  | 'evt'
+  | 'dlv'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const ID_LENGTH = 20 // 119 bits: no two ids ever meet

@@ -87,7 +87,7 @@ withDb((db) => {
   test('R73 three refusals in a row refuse it, until it is verified; one that is taken ends the row', async () => {
     const { project_id, id } = await entered(await projectIn(db()))
     const status = async () => (await store().find(project_id, id))?.status
-    const refuse = () => store().noteRefused(project_id, id)
+    const refuse = () => store().noteRefused(project_id, id, NOON)
     await refuse()
     await refuse()
     await store().noteTaken(project_id, id)
@@ -111,9 +111,9 @@ withDb((db) => {
     const { project_id, id } = await entered(await projectIn(db()))
     const raised = (work: () => Promise<unknown>) => epochsRaised(db(), project_id, work)
     expect(await raised(() => store().noteTaken(project_id, id))).toBe(0)
-    expect(await raised(() => store().noteRefused(project_id, id))).toBe(1)
+    expect(await raised(() => store().noteRefused(project_id, id, NOON))).toBe(1)
     expect(await raised(() => store().noteTaken(project_id, id))).toBe(1)
-    expect(await raised(() => store().noteRefused('prj_other', id))).toBe(0)
+    expect(await raised(() => store().noteRefused('prj_other', id, NOON))).toBe(0)
   })
 
   test('R40 every change raises the routing epoch', async () => {

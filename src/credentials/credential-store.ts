@@ -3,8 +3,10 @@
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import type { Sealing } from '../core/sealing.ts'
+import { credentialRefused } from '../notifications/happening.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
+import { tell } from '../storage/telling.ts'
 import { type Credential, type EnteredCredential, REFUSALS_MAX } from './credential.ts'
 
 type Row = Omit<Credential, 'object' | 'base_url' | 'verified_at'> & {
@@ -75,19 +77,22 @@ export function credentialStore(db: Db, { seal, open }: Sealing) {
           WHERE project_id = ${project_id} AND id = ${id}
           RETURNING id, project_id, provider, name, masked, base_url, status, created_at, verified_at`)
         if (row) await raiseRoutingEpoch(tx, project_id)
+        if (row?.status === 'refused') await tell(tx, credentialRefused(row), now)
         return row && fromRow(row)
       })
     },
 
     /** R73: a call was refused with it. After the third in a row, over all replicas, nothing goes through it. */
-    async noteRefused(project_id: string, id: string): Promise<void> {
+    async noteRefused(project_id: string, id: string, now: number): Promise<void> {
       await db.transaction(async (tx) => {
-        const counted = await tx.rows(sql`
+        const [counted] = await tx.rows<Pick<Row, 'id' | 'project_id' | 'name' | 'provider' | 'status'>>(sql`
           UPDATE provider_credential SET refusals = refusals + 1,
             status = CASE WHEN refusals + 1 >= ${REFUSALS_MAX} THEN 'refused' ELSE status END
-          WHERE project_id = ${project_id} AND id = ${id} AND status = 'active' RETURNING id`)
+          WHERE project_id = ${project_id} AND id = ${id} AND status = 'active'
+          RETURNING id, project_id, name, provider, status`)
         // Whoever routes must know that the next call that is taken ends the row.
-        if (counted.length > 0) await raiseRoutingEpoch(tx, project_id)
+        if (counted) await raiseRoutingEpoch(tx, project_id)
+        if (counted?.status === 'refused') await tell(tx, credentialRefused(counted), now)
       })
     },
 

@@ -10,7 +10,7 @@ import { slices as slicesOf } from '../budgets/slice-store.ts'
 import { waivers } from '../budgets/waiver-store.ts'
 import { openBundles } from '../bundles/open-bundle-store.ts'
 import { admission } from '../capacity/admission.ts'
-import { breakers } from '../capacity/breaker.ts'
+import { breakers, type Turned } from '../capacity/breaker.ts'
 import type { Shares } from '../capacity/slot-share.ts'
 import { BOUNDS, systemTimers } from '../capacity/waiting-room.ts'
 import type { Caller } from '../core/caller.ts'
@@ -42,6 +42,7 @@ import { usageStore } from '../usage/usage-store.ts'
 import { chainSizes } from './chain-sizes.ts'
 import { deferredWrites } from './deferred-writes.ts'
 import { onlyCalls } from './only-target.ts'
+import type { Path } from './path.ts'
 import { placing } from './placing.ts'
 import { promptExpansion } from './prompt-expansion.ts'
 import { promptMemory } from './prompt-memory.ts'
@@ -67,6 +68,9 @@ export interface PathParts {
   artifacts: KeptArtifacts
   /** By which replicas tell each other where prompts are; undefined where there are none. */
   exchange?: Exchange | undefined
+  /** Told where a target is left alone, and where it is back. */
+  onCircuit?: (turned: Turned) => void
+  onBudgetRefused?: Path['onBudgetRefused']
 }
 
 export type InferencePath = ReturnType<typeof inferencePath>
@@ -111,7 +115,10 @@ export function inferencePath(parts: PathParts) {
   })
   const neighbours = neighboursOf(db)
   const slots = admission(clock, systemTimers, BOUNDS, { shares, hasNeighbours: neighbours.has })
-  const health = breakers(clock, (left_by) => metrics.circuitsOpened.inc({ left_by }))
+  const health = breakers(clock, (turned) => {
+    if (turned.is_open) metrics.circuitsOpened.inc({ left_by: turned.left_by })
+    parts.onCircuit?.(turned)
+  })
   metrics.watchCircuits(health.count)
   const counts = metrics.generations
   counts.listed((provider, model) => isListed(gateway, provider, model))
@@ -160,6 +167,7 @@ export function inferencePath(parts: PathParts) {
       room: memoryRoom(EXPANSIONS, 'large prompts'),
     }),
     opening: { patience, timers: systemTimers },
+    onBudgetRefused: parts.onBudgetRefused ?? (() => {}),
   })
   return {
     path: generations,

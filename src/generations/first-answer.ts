@@ -179,7 +179,7 @@ async function noteCredential({ generation, target }: Trial, status: number): Pr
   const { path, call } = generation
   const { noteRefused, noteTaken } = path.credentials
   const note = is_refused ? noteRefused : noteTaken
-  await path.deferred.surely(() => note(call.caller.project_id, credential_id))
+  await path.deferred.surely(() => note(call.caller.project_id, credential_id, path.clock.now()))
 }
 
 async function answerOf({ generation, target }: Trial, upstream: ProviderAnswer, verdict: Verdict): Promise<Answered> {

@@ -37,14 +37,17 @@ export function holdFor({ path, call, only }: Generation, target: Target): Held 
   return hold(path, call, target)
 }
 
-async function hold({ slices, clock }: Path, call: Call, target: Target): Promise<Held> {
+async function hold({ slices, clock, onBudgetRefused }: Path, call: Call, target: Target): Promise<Held> {
   let wanted = { micros: worstCost(call, target), clamp_output_to: undefined as number | undefined }
   for (let tries = 0; ; tries++) {
     const outcome = await slices.hold(call.caller, wanted.micros, clock.now())
     if (outcome.kind === 'held') return { hold: outcome.hold, clamp_output_to: wanted.clamp_output_to }
     if (outcome.kind === 'ended') throw invalidKey() // R64: between its request and this moment
     const shorter = tries < CLAMP_TRIES ? shorterFor(call, target, outcome.available_micros) : undefined
-    if (!shorter) throw quotaExceeded(outcome.limit, outcome.resets_at)
+    if (!shorter) {
+      onBudgetRefused({ project_id: call.caller.project_id, key_id: call.caller.key_id, limit: outcome.limit })
+      throw quotaExceeded(outcome.limit, outcome.resets_at)
+    }
     wanted = { micros: shorter.micros, clamp_output_to: shorter.clamp_output_to }
   }
 }

@@ -1,6 +1,7 @@
 // What every generation of this process goes through: built once (assembly.ts), used by each.
 
 import type { Opening } from '../answers/answer-stream.ts'
+import type { Limit } from '../budgets/budget.ts'
 import type { Slices } from '../budgets/slice-store.ts'
 import type { Waivers } from '../budgets/waiver-store.ts'
 import type { Admission } from '../capacity/admission.ts'
@@ -55,4 +56,6 @@ export interface Path {
   expansion: PromptExpansion
   /** How long a stream may be silent towards its client (R82). */
   opening: Opening
+  /** A call does not fit into what is left of a limit. */
+  onBudgetRefused(refused: { project_id: string; key_id: string; limit: Limit }): void
 }

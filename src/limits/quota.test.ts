@@ -22,6 +22,7 @@ const quotas = {
   artifacts_mib: 100,
   bundles: MAX,
   purge_jobs: 1_000,
+  notification_channels: 20,
   mails_per_day: 100,
 }
 

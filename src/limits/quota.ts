@@ -26,7 +26,11 @@ export const QuotasShape = Type.Object(
     artifacts_mib: Most(1_024, 'The same in MiB.'),
     bundles: Most(1_000, 'Bundles.'),
     purge_jobs: Most(1_000, 'Purge jobs, those that have ended included.'),
-    mails_per_day: Most(100, 'Mails that a project sends in a day: invitations, withdrawn ones included.'),
+    notification_channels: Most(20, 'Notification channels.'),
+    mails_per_day: Most(
+      100,
+      'Mails that a project sends in a day: invitations, withdrawn ones included, and notifications.',
+    ),
   },
   { additionalProperties: false, default: {} },
 )

@@ -43,12 +43,13 @@ export function outboxStore(db: Db, { seal, open }: Sealing) {
   }
 
   return {
-    async post({ to, subject, text, link, good_until_ms }: Letter, now: number): Promise<void> {
-      const id = randomBase62(20)
+    /** What is posted again under its id, after a crash, waits once. */
+    async post({ to, subject, text, link, good_until_ms }: Letter, now: number, id = randomBase62(20)): Promise<void> {
       const sealed = seal(Buffer.from(JSON.stringify({ to, subject, text, link })), 'mail', id)
       await db.rows(sql`
         INSERT INTO mail_outbox (id, sealed, attempts, due_at, expires_at, sequence)
-        VALUES (${id}, ${sealed}, 0, ${now}, ${good_until_ms}, ${nextSequence(now)})`)
+        VALUES (${id}, ${sealed}, 0, ${now}, ${good_until_ms}, ${nextSequence(now)})
+        ON CONFLICT (id) DO NOTHING`)
     },
 
     /** The next one that is due, for this process alone. */

@@ -3,9 +3,11 @@
 import { createHash } from 'node:crypto'
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
+import { purgeFinished } from '../notifications/happening.ts'
 import { BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, fixed, joined, type Sql, sql, together } from '../storage/db.ts'
 import type { PurgeScope } from '../storage/erasing.ts'
+import { tell } from '../storage/telling.ts'
 import { kindsWith, type Named, type Progress, type PurgeJob, type Status, type StoredPurge } from './purge-job.ts'
 import type { PurgeReceipt } from './purge-receipt.ts'
 
@@ -164,12 +166,14 @@ export function purgeStore(db: Db) {
       return { digest: digest.digest('hex'), counts }
     },
 
+    /** In the transaction of the last step. */
     async finish(project_id: string, id: string, { status, error, receipt, now }: Ending): Promise<void> {
       await db.rows(sql`
         UPDATE purge_job
         SET status = ${status}, error = ${error ?? null}, receipt = ${receipt ? JSON.stringify(receipt) : null},
             finished_at = ${rfc3339(now)}
         WHERE project_id = ${project_id} AND id = ${id}`)
+      await tell(db, purgeFinished(project_id, { id, status, error: error ?? null }), now)
     },
 
     /** Of all projects: what ended jobs named and erased, and plans that nobody carried out. True for more. */

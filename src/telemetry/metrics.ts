@@ -78,6 +78,12 @@ export function metrics(clock: Clock = systemClock) {
     watchCircuits(count: () => Record<string, number>): void {
       circuits = count
     },
+    notificationAttempts: new Counter({
+      name: 'switchyard_notification_attempts_total',
+      help: 'Attempts to deliver an event, by kind of channel and outcome: taken, failed, gone.',
+      labelNames: ['kind', 'outcome'] as const,
+      registers,
+    }),
     limitRefusals: new Counter({
       name: 'switchyard_limit_refusals_total',
       help: 'Requests refused with 429, by layer and limit.',

@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { ATTACKS } from './attacks/all-attacks.ts'
 import { budget } from './budget.ts'
 import { disconnect, IN_FLIGHT } from './disconnect.ts'
+import { events } from './events.ts'
 import { beside, type Hostile, harmsOf, hostile, ROUNDS } from './hostile.ts'
 import { kill9 } from './kill9.ts'
 import { money } from './money.ts'
@@ -136,6 +137,17 @@ run('disconnect', 'Clients leave at a random moment of their request, then ask a
   .option('--in-flight <n>', 'requests at any time', whole, IN_FLIGHT)
   .action(async ({ inFlight, ...options }: Common & { requests: number; inFlight: number }) => {
     conclude(await disconnect({ ...options, in_flight: inFlight }), options)
+  })
+
+run('events', 'Kills servers while events go to a receiver that fails, stalls and restarts: each is told, in order.', [
+  'told-later',
+  'overtaking',
+])
+  .option('--events <n>', 'events', whole, 100_000)
+  .option('--kills <n>', 'kills, spread over the run', whole, 20)
+  .option('--clusters <n>', 'subjects that they happen to', whole, 100)
+  .action(async (options: Common & { events: number; kills: number; clusters: number }) => {
+    conclude(await events({ ...options, note: progress }), options)
   })
 
 function runReplicas(name: string, description: string, plants: readonly Plant[]): Command {

@@ -5,6 +5,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type OpenDb, type Sql, sql, type Tx } from '../../src/storage/db.ts'
+import { overtaking, toldLater } from './event-plants.ts'
 import { chargedAgain, holdKept, orphansStay } from './money-plants.ts'
 import { deaf, upstreamKept } from './stream-plants.ts'
 
@@ -43,6 +44,14 @@ export const PLANTS = {
   'orphans-stay': {
     meaning: 'What a killed server held is never given back.',
     wrap: orphansStay,
+  },
+  'told-later': {
+    meaning: 'That an event is to be told is written down after what it tells of has committed.',
+    wrap: toldLater,
+  },
+  overtaking: {
+    meaning: 'What failed waits for its next attempt, and what came after it of the same subject does not.',
+    wrap: overtaking,
   },
   deaf: {
     meaning: 'Nobody hears that a client has left: its stream stays open, and so does its lease.',

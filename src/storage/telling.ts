@@ -1,0 +1,70 @@
+// What happens to a project is told by its channels: written down here, in the transaction of what caused it, and sent
+// afterwards. Whatever commits is told; what does not commit is not.
+import { DAY_MS, rfc3339 } from '../core/clock.ts'
+import { newId } from '../core/ids.ts'
+import { type Db, sql } from './db.ts'
+
+export const KEPT_TRYING_MS = DAY_MS
+export const WAITING_MAX = 10_000 // of one channel; what comes beyond is in its log, and can be sent again from there
+
+export interface Happening {
+  project_id: string
+  type: string
+  /** What it happened to: events of one subject arrive in the order in which they happened. */
+  subject: string
+  /** For people. */
+  sentence: string
+  data: Readonly<Record<string, unknown>>
+}
+
+/** In the caller's transaction, after all other rows but the project's were taken. Where nobody listens, one look. */
+export async function tell(tx: Db, { project_id, type, subject, sentence, data }: Happening, now: number) {
+  const listed = `%,${type},%`
+  const [numbered] = await tx.rows<{ sequence: number }>(sql`
+    UPDATE project SET event_sequence = event_sequence + 1
+    WHERE id = ${project_id} AND EXISTS (
+      SELECT 1 FROM notification_channel c
+      WHERE c.project_id = ${project_id} AND c.status = 'active' AND (c.events = '*' OR c.events LIKE ${listed}))
+    RETURNING event_sequence AS sequence`)
+  if (!numbered) return
+  const id = newId('evt')
+  const { sequence } = numbered
+  const payload = JSON.stringify({ type, timestamp: rfc3339(now), id, sequence, subject, sentence, data })
+  await tx.rows(sql`
+    INSERT INTO notification_delivery (id, project_id, channel_id, event_id, type, subject, sequence, payload, status,
+                                       attempts, due_at, expires_at, created_ms)
+    SELECT ${deliveryStem(id)} || substr(c.id, 5, 8), c.project_id, c.id, CAST(${id} AS TEXT), CAST(${type} AS TEXT),
+           CAST(${subject} AS TEXT), CAST(${sequence} AS BIGINT), CAST(${payload} AS TEXT),
+           CASE WHEN (SELECT COUNT(*) FROM (
+             SELECT 1 FROM notification_delivery d WHERE d.channel_id = c.id AND d.status = 'waiting'
+             LIMIT ${WAITING_MAX}) AS waiting) < ${WAITING_MAX} THEN 'waiting' ELSE 'dropped' END,
+           0, CAST(${now} AS BIGINT), CAST(${now + KEPT_TRYING_MS} AS BIGINT), CAST(${now} AS BIGINT)
+    FROM notification_channel c
+    WHERE c.project_id = ${project_id} AND c.status = 'active' AND (c.events = '*' OR c.events LIKE ${listed})`)
+}
+
+/** One event has a delivery for each of the project's channels: its own letters, then the channel's. */
+export const deliveryStem = (event_id: string) => `dlv_${event_id.slice('evt_'.length)}`
+
+export interface Mark {
+  mark: string
+  state: string
+}
+
+/** Of something that lasts: told once, whoever notices it, until it has turned into something else. */
+export async function tellOnce(tx: Db, { mark, state }: Mark, happening: Happening, now: number) {
+  const turned = await tx.rows(sql`
+    INSERT INTO notification_mark (project_id, mark, state, at_ms)
+    VALUES (${happening.project_id}, ${mark}, ${state}, ${now})
+    ON CONFLICT (project_id, mark) DO UPDATE SET state = excluded.state, at_ms = excluded.at_ms
+      WHERE notification_mark.state <> excluded.state
+    RETURNING mark`)
+  if (turned.length > 0) await tell(tx, happening, now)
+}
+
+/** That it is over: told where it was told that it had begun. */
+export async function tellOver(tx: Db, mark: string, happening: Happening, now: number) {
+  const ended = await tx.rows(sql`
+    DELETE FROM notification_mark WHERE project_id = ${happening.project_id} AND mark = ${mark} RETURNING mark`)
+  if (ended.length > 0) await tell(tx, happening, now)
+}
