@@ -48,7 +48,6 @@ import { keyNames } from './keys/key-names-store.ts'
 import { keyRoutes } from './keys/key-routes.ts'
 import { keyStore, watchHolders } from './keys/key-store.ts'
 import { keyUse } from './keys/key-use.ts'
-import { leakedKeyRoutes } from './keys/leaked-key-routes.ts'
 import { arrivalOf, wholeAddresses } from './limits/client-address.ts'
 import { keyLimitsRoutes } from './limits/key-limits-routes.ts'
 import { operatorQuotaRoutes } from './limits/operator-quota-routes.ts'
@@ -226,7 +225,6 @@ export async function buildService(parts: Parts) {
 
     await api.register(keyRoutes, { clock, uses, carvingOn: carveStore })
     await api.register(keyLifecycleRoutes, { clock, uses, carvingOn: carveStore })
-    await api.register(leakedKeyRoutes, { clock })
     await api.register(keyLimitsRoutes, { limits: settings.limits })
     await api.register(clusterRoutes, { clock })
     await api.register(cachePlanRoutes, { clock })

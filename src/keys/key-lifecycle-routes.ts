@@ -18,6 +18,7 @@ import {
 } from './key.ts'
 import { keyStore, keysPresent } from './key-store.ts'
 import type { KeyUse } from './key-use.ts'
+import { leakedKeyRoutes } from './leaked-key-routes.ts'
 
 const Params = Type.Object({ key_id: Type.String({ description: 'Begins `key_`.' }) })
 const manage = { scope: 'admin', class: 'read' } as const
@@ -30,6 +31,8 @@ export interface LifecycleNeeds {
 }
 
 export const keyLifecycleRoutes: Routes<LifecycleNeeds> = async (app, { clock, uses, carvingOn }) => {
+  await app.register(leakedKeyRoutes, { clock })
+
   app.get(
     '/v2/api-keys/:key_id',
     {
