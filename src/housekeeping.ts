@@ -13,6 +13,7 @@ import { refusalStore } from './refusals/refusal-store.ts'
 import { FLUSH_EVERY_MS } from './refusals/refusal-tally.ts'
 import { refusedCallStore } from './refusals/refused-call-store.ts'
 import type { HousekeepingLeases, SharedTask, Task } from './start/housekeeping-lease.ts'
+import { sweepLooseParts } from './storage/large-bodies.ts'
 
 const BEAT_MS = 5 * SECOND_MS
 const KEPT_CHILD_MS = 35 * DAY_MS // longer than any window whose spending may have to be counted again (R65)
@@ -81,6 +82,13 @@ function sharedTasks(
       every_ms: MINUTE_MS,
       async run(db) {
         while (await idempotencyOn(db).sweep(clock.now()));
+      },
+    },
+    {
+      name: 'sweep parts of large bodies',
+      every_ms: MINUTE_MS,
+      async run(db) {
+        while (await sweepLooseParts(db, clock.now()));
       },
     },
     { name: 'sweep artifacts', every_ms: MINUTE_MS, run: (db) => artifacts.sweep(db) },

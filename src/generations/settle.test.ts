@@ -15,6 +15,7 @@ import { createKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
 import type { Target } from '../routing/target.ts'
 import { type Db, type Lasting, sql } from '../storage/db.ts'
+import { removeLooseParts } from '../storage/large-bodies.ts'
 import { usageStore } from '../usage/usage-store.ts'
 import type { Bill } from './bill.ts'
 import { outcomeOf, type Went } from './outcome.ts'
@@ -29,7 +30,7 @@ type Keep = ReturnType<SettleNeeds['idempotencyOn']>['keep']
 interface Owed {
   trace_id?: string
   hold?: Hold | undefined
-  reservation?: Reservation
+  reservation?: Reservation | undefined
   bytes?: number
 }
 
@@ -179,23 +180,54 @@ withDb((db) => {
     expect(await booksOf(spender)).toMatchObject({ key_spent: 18, spent: 18, events: 2, charged: 18 })
   })
 
-  test('§11 what there is to seal and to send at once is bounded, and small answers do not wait for large', async () => {
+  test('R77 no statement has more of an answer than a part, and small answers do not wait for large', async () => {
     const spender = await spenderIn(await projectIn(db()))
-    const told_apart: Db = {
-      rows: (statement) => db().rows(statement),
-      transaction: (work, writing) => db().transaction((tx) => work({ ...tx }), writing),
+    const handlers = holder('one')
+    let most_bytes = 0
+    const rows: Tampering['rows'] = (statement, run) => {
+      for (const value of statement.values)
+        if (value instanceof Uint8Array) most_bytes = Math.max(most_bytes, value.length)
+      return run(statement)
     }
-    const batches = new Map<Db, number[]>()
-    const settle = settling(told_apart, (tx) => async (_reservation, { body }) => {
-      batches.set(tx, [...(batches.get(tx) ?? []), body.length])
-      return true
+    const watched = tamperedDb(db(), { rows })
+    const order: number[] = []
+    const settle = settling(watched, (tx) => (one, answer, now, large) => {
+      order.push(answer.body.length)
+      return idempotencyStore(tx, SEALS, handlers).keep(one, answer, now, large)
     })
-    const sizes = [16_000_000, 3_000_000, 900_000, 200_000, 600_000, 10]
-    const keyed = (bytes: number, n: number) => billOf(spender, 1, { reservation: reservationOf(`f${n}`), bytes })
-    await Promise.all(sizes.map((bytes, n) => settle(keyed(bytes, n))))
-    const found = [...batches.values()].sort(([a = 0], [b = 0]) => a - b)
-    expect(found).toEqual([[200_000, 10], [600_000], [3_000_000, 900_000], [16_000_000]])
-    expect(await booksOf(spender)).toMatchObject({ key_spent: 6, events: 6 })
+    const keyed = async (bytes: number) => {
+      const request = { digest: newId('hld'), project_id: spender.project_id, key: `key ${bytes}` }
+      const taken = await idempotencyStore(db(), SEALS, handlers).reserve(request, NOON)
+      if (taken.kind !== 'taken') throw new Error(taken.kind)
+      return { request, bill: billOf(spender, 1, { reservation: taken.reservation, bytes }) }
+    }
+    const sizes = [16_000_000, 900_000, 262_145, 200_000, 10]
+    const all = await Promise.all(sizes.map(keyed))
+    await Promise.all(all.map(({ bill }) => settle(bill)))
+    expect(order.slice(0, 2).sort()).toEqual([10, 200_000])
+    expect(most_bytes).toBeLessThan(270_000)
+    expect(await booksOf(spender)).toMatchObject({ key_spent: 5, events: 5 })
+    for (const { request, bill } of all) {
+      const found = await idempotencyStore(db(), SEALS, handlers).find(request, NOON)
+      expect(found.kind === 'kept' && bill.answer?.body.equals(found.response.body)).toBe(true)
+    }
+  })
+
+  test('R77 where its parts were swept meanwhile, an answer is kept all the same', async () => {
+    const spender = await spenderIn(await projectIn(db()))
+    const store = idempotencyStore(db(), SEALS, holder('one'))
+    const request = { digest: newId('hld'), project_id: spender.project_id, key: 'k' }
+    const taken = await store.reserve(request, NOON)
+    const reservation = taken.kind === 'taken' ? taken.reservation : undefined
+    let swept = 0
+    const settle = settling(db(), (tx) => async (one, answer, now, large) => {
+      if (large && swept++ === 0) await removeLooseParts(tx, spender.project_id)
+      return idempotencyStore(tx, SEALS, holder('one')).keep(one, answer, now, large)
+    })
+    await settle(billOf(spender, 1, { reservation, bytes: 600_000 }))
+    const found = await store.find(request, NOON)
+    expect([swept, found.kind === 'kept' && found.response.body.length]).toEqual([1, 600_000])
+    expect(await booksOf(spender)).toMatchObject({ key_spent: 1, events: 1 })
   })
 
   /** Two reservations, told in the order opposite to that of their rows. */

@@ -13,16 +13,17 @@ import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
 import { responseStore } from '../responses/response-store.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import type { Db } from '../storage/db.ts'
+import { PartsGone } from '../storage/large-bodies.ts'
 import type { SubscriptionStore } from '../subscriptions/subscription-store.ts'
 import type { UsageStore } from '../usage/usage-store.ts'
 import { type Bill, blocksOf, isOwed, toldWith } from './bill.ts'
 import { type Charge, chargeFor } from './charge.ts'
 import { isAway } from './deferred-writes.ts'
 import { eventOf, traceOf } from './outcome.ts'
+import { aheadOf, isLargeBill, keptBytes, writeAhead } from './written-ahead.ts'
 
 const BATCH_MAX = 256 // bounds how long one transaction keeps the project's row
 const BATCH_BYTES = 4_000_000 // of answers to keep: they are sealed, and sent to the store, in one turn
-const LARGE_BYTES = 256_000 // such answers have a queue of their own: the others do not wait for them
 
 export interface SettleNeeds {
   db: Db
@@ -76,30 +77,37 @@ export function charges(needs: SettleNeeds) {
     for (const name of starting.splice(0)) void drain(name)
   }
 
+  const settleQueued = (bill: Bill, name: string): Promise<Settled> =>
+    new Promise((resolve, reject) => {
+      const queue = queues.get(name)
+      if (queue) return void queue.push({ bill, resolve, reject })
+      queues.set(name, [{ bill, resolve, reject }])
+      if (starting.push(name) === 1) setImmediate(startAll)
+    })
+
+  /** They have a queue of their own: the others do not wait for them. */
+  async function settleLarge(bill: Bill): Promise<Settled> {
+    const name = `${bill.spender.project_id} large`
+    const ahead = await writeAhead(needs, bill)
+    try {
+      return await settleQueued({ ...bill, ahead }, name)
+    } catch (error) {
+      if (error instanceof PartsGone) return settleQueued(bill, name)
+      throw error // what it wrote ahead is swept
+    }
+  }
+
   return {
     settle: (bill: Bill): Promise<Settled> =>
-      new Promise((resolve, reject) => {
-        const name = queueOf(bill)
-        const queue = queues.get(name)
-        if (queue) return void queue.push({ bill, resolve, reject })
-        queues.set(name, [{ bill, resolve, reject }])
-        if (starting.push(name) === 1) setImmediate(startAll)
-      }),
+      isLargeBill(bill) ? settleLarge(bill) : settleQueued(bill, bill.spender.project_id),
   }
 }
-
-const queueOf = (bill: Bill) =>
-  keptBytes(bill) > LARGE_BYTES ? `${bill.spender.project_id} large` : bill.spender.project_id
-
-/** How much of it is sealed and sent to the store. */
-const keptBytes = ({ answer, reservation, response, turn }: Bill) =>
-  reservation || response || turn?.output !== undefined ? (answer?.body.length ?? 0) : 0
 
 /** Takes the next batch off the queue. An answer that is larger than a batch may be is one by itself. */
 function nextOf(queue: Waiting[]): Waiting[] {
   let bytes = 0
   const past = queue.findIndex(({ bill }, at) => {
-    bytes += keptBytes(bill)
+    bytes += bill.ahead ? 0 : keptBytes(bill)
     return at === BATCH_MAX || (at > 0 && bytes > BATCH_BYTES)
   })
   return queue.splice(0, past < 0 ? queue.length : past)
@@ -201,7 +209,7 @@ async function chargesOf({ subscriptionsOn }: SettleNeeds, tx: Db, bills: readon
 }
 
 async function recordEvent(needs: SettleNeeds, tx: Db, written: Written, now: number): Promise<void> {
-  const { outcome, turn, response, spender } = written.bill
+  const { outcome, turn, response, spender, ahead } = written.bill
   const { charged_micros, written_off_micros, overage_micros } = written.settlement
   const { direct_cost_micros } = written.charge
   const figures = { charged_micros, direct_cost_micros, written_off_micros, overage_micros: overage_micros ?? 0 }
@@ -209,16 +217,17 @@ async function recordEvent(needs: SettleNeeds, tx: Db, written: Written, now: nu
   if (turn) await sessionStore(tx, needs.seals).recordTurn(spender.project_id, turn, now)
   if (!response) return
   const native = blocksOf(outcome, { charged_micros, direct_cost_micros })
-  await responseStore(tx, needs.seals).insert(spender.project_id, { native, ...response }, now)
+  await responseStore(tx, needs.seals).insert(spender.project_id, { native, ...response }, now, ahead?.response)
 }
 
 /** R22: where another has taken the triple over meanwhile, its answer counts, and this call costs nothing. */
 async function keep({ idempotencyOn, now }: SettleNeeds, tx: Db, written: Written): Promise<void> {
-  const { reservation, answer, outcome } = written.bill
+  const { reservation, answer, outcome, ahead } = written.bill
   if (!reservation || !answer) return
   const { charged_micros } = written.settlement
   written.kept = toldWith(answer, outcome, { charged_micros, direct_cost_micros: written.charge.direct_cost_micros })
-  if (!(await idempotencyOn(tx).keep(reservation, written.kept, now()))) throw conflict()
+  const large = aheadOf(ahead?.answer, answer, written.kept)
+  if (!(await idempotencyOn(tx).keep(reservation, written.kept, now(), large))) throw conflict()
 }
 
 /** In the order in which reservations are renewed, too. */

@@ -6,6 +6,13 @@ import type { Sealing } from '../core/sealing.ts'
 import type { Kept, KeptQuota } from '../limits/kept-quota.ts'
 import { type Db, joined, sql, together } from '../storage/db.ts'
 import {
+  type LargeBody,
+  type LargeBodyColumns,
+  largeBodies,
+  largeBodyOf,
+  removeParts,
+} from '../storage/large-bodies.ts'
+import {
   byDigest,
   decodeResponse,
   encodeResponse,
@@ -17,6 +24,7 @@ import {
 } from './idempotency.ts'
 
 const SWEEP_MAX = 1_000 // rows in one go: bounds how long a sweep holds the store
+const LARGE_SWEEP_MAX = 4 // of those whose parts go with them
 const RENEW_MAX = 500 // rows in one transaction: whoever keeps one of these waits for it
 
 /** A triple that this handler has taken. `owner` tells it from a later handler of the same triple. */
@@ -42,17 +50,66 @@ export const holder = (process: string, quota?: Holder['quota']): Holder => ({ p
 
 export type IdempotencyStore = ReturnType<typeof idempotencyStore>
 
-export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, running, quota }: Holder) {
+export function idempotencyStore(db: Db, seals: Sealing, { process, running, quota }: Holder) {
+  const { seal, open } = seals
   function end({ owner, project_id }: Reservation): void {
     if (running.delete(owner)) quota?.ended(project_id)
   }
 
-  async function find({ digest, key }: KeyedRequest, now: number): Promise<Found> {
-    const [row] = await db.rows<{ sealed: Uint8Array | null; state: string }>(sql`
-      SELECT sealed, state FROM idempotency WHERE digest = ${digest} AND expires_at > ${now}`)
+  async function find(request: KeyedRequest, now: number): Promise<Found> {
+    const { digest, key } = request
+    const [row] = await db.rows<Row>(sql`
+      SELECT sealed, state, parts_id, parts_bytes FROM idempotency WHERE digest = ${digest} AND expires_at > ${now}`)
     if (!row) return { kind: 'free' }
     if (!row.sealed) return { kind: row.state === 'erased' ? 'erased' : 'held' }
-    return { kind: 'kept', response: decodeResponse(open(row.sealed, key, digest)) }
+    const response = decodeResponse(open(row.sealed, key, digest))
+    const large = largeBodyOf(row)
+    if (!large) return { kind: 'kept', response }
+    const most = await largeBodies(db, seals).read(large, key)
+    // Where they went meanwhile, the row says by now why.
+    return most
+      ? { kind: 'kept', response: { ...response, body: Buffer.concat([most, response.body]) } }
+      : find(request, now)
+  }
+
+  /** With its parts, which nobody could find any more were its row taken over. */
+  async function forgetLarge(digest: string, now: number): Promise<void> {
+    await db.transaction(async (tx) => {
+      const gone = await tx.rows<LargeBodyColumns>(sql`
+        DELETE FROM idempotency WHERE digest = ${digest} AND expires_at <= ${now} AND parts_id IS NOT NULL
+        RETURNING parts_id, parts_bytes`)
+      await removeParts(tx, gone)
+    })
+  }
+
+  /** False where it is not free, or has parts that have to go first. */
+  async function take(request: KeyedRequest, owner: string, now: number): Promise<boolean> {
+    const [taken] = await db.rows(sql`
+      INSERT INTO idempotency (digest, project_id, key_id, state, owner, process, expires_at)
+      VALUES (${request.digest}, ${request.project_id}, ${request.key_id ?? null}, 'held', ${owner}, ${process},
+              ${now + RESERVATION_MS})
+      ON CONFLICT (digest) DO UPDATE
+        SET project_id = excluded.project_id, key_id = excluded.key_id, state = excluded.state,
+            owner = excluded.owner, process = excluded.process, expires_at = excluded.expires_at, sealed = NULL,
+            bytes = NULL, trace_id = NULL
+        WHERE idempotency.expires_at <= ${now} AND idempotency.parts_id IS NULL
+      RETURNING digest`)
+    return taken !== undefined
+  }
+
+  async function insertKept(request: KeyedRequest, sealed: Buffer, now: number): Promise<boolean> {
+    const { digest, project_id, key_id = null } = request
+    const kept = await db.rows(sql`
+      INSERT INTO idempotency (digest, project_id, key_id, state, owner, process, expires_at, sealed, bytes)
+      VALUES (${digest}, ${project_id}, ${key_id}, 'kept', ${randomUUID()}, ${process}, ${now + RETENTION_MS},
+              ${sealed}, ${sealed.length})
+      ON CONFLICT (digest) DO UPDATE
+        SET project_id = excluded.project_id, key_id = excluded.key_id, state = excluded.state,
+            owner = excluded.owner, process = excluded.process, expires_at = excluded.expires_at,
+            sealed = excluded.sealed, bytes = excluded.bytes, trace_id = NULL
+        WHERE idempotency.expires_at <= ${now} AND idempotency.parts_id IS NULL
+      RETURNING digest`)
+    return kept.length === 1
   }
 
   /** For the process, so it need not outlive a power cut. */
@@ -79,17 +136,12 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, run
      */
     async reserve(request: KeyedRequest, now: number): Promise<{ kind: 'taken'; reservation: Reservation } | Found> {
       const owner = randomUUID()
-      const [taken] = await db.rows(sql`
-        INSERT INTO idempotency (digest, project_id, key_id, state, owner, process, expires_at)
-        VALUES (${request.digest}, ${request.project_id}, ${request.key_id ?? null}, 'held', ${owner}, ${process},
-                ${now + RESERVATION_MS})
-        ON CONFLICT (digest) DO UPDATE
-          SET project_id = excluded.project_id, key_id = excluded.key_id, state = excluded.state,
-              owner = excluded.owner, process = excluded.process, expires_at = excluded.expires_at, sealed = NULL,
-              bytes = NULL, trace_id = NULL
-          WHERE idempotency.expires_at <= ${now}
-        RETURNING digest`)
-      if (!taken) return find(request, now)
+      if (!(await take(request, owner, now))) {
+        const found = await find(request, now)
+        if (found.kind !== 'free') return found
+        await forgetLarge(request.digest, now)
+        if (!(await take(request, owner, now))) return find(request, now)
+      }
       const reservation: Reservation = { owner, ...request }
       running.set(owner, reservation)
       quota?.began(request.project_id)
@@ -106,35 +158,33 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, run
     },
 
     /** Keeps a 2xx for 24 hours. False when the reservation had lapsed and someone else may have executed. */
-    async keep(reservation: Reservation, response: KeptResponse, now: number): Promise<boolean> {
+    async keep(reservation: Reservation, response: KeptResponse, now: number, large?: LargeBody): Promise<boolean> {
       const { digest, project_id, key, owner, asked } = reservation
-      const sealed = seal(encodeResponse({ asked, ...response }), key, digest)
+      const { parts_id = null, parts_bytes = 0 } = large ?? {}
+      const rest = { asked, ...response, body: response.body.subarray(parts_bytes) }
+      const sealed = seal(encodeResponse(rest), key, digest)
+      const bytes = sealed.length + parts_bytes
       const kept = await db.rows(sql`
         UPDATE idempotency
-        SET state = 'kept', sealed = ${sealed}, bytes = ${sealed.length}, expires_at = ${now + RETENTION_MS},
-            trace_id = ${traceOf(response)}
+        SET state = 'kept', sealed = ${sealed}, bytes = ${bytes}, expires_at = ${now + RETENTION_MS},
+            trace_id = ${traceOf(response)}, parts_id = ${parts_id}, parts_bytes = ${large ? parts_bytes : null}
         WHERE digest = ${digest} AND owner = ${owner} AND state = 'held'
         RETURNING digest`)
-      if (kept.length === 1) quota?.added(project_id, sealed.length)
-      return kept.length === 1
+      if (kept.length === 0) return false
+      if (large) await largeBodies(db, seals).settle(large)
+      quota?.added(project_id, bytes)
+      return true
     },
 
     /** Keeps the answer of a request whose whole effect is in the same transaction: no reservation came before. */
     async keepAtOnce(request: KeyedRequest, response: KeptResponse, now: number): Promise<boolean> {
-      const { digest, project_id, key, key_id = null } = request
-      const sealed = seal(encodeResponse(response), key, digest)
-      const kept = await db.rows(sql`
-        INSERT INTO idempotency (digest, project_id, key_id, state, owner, process, expires_at, sealed, bytes)
-        VALUES (${digest}, ${project_id}, ${key_id}, 'kept', ${randomUUID()}, ${process}, ${now + RETENTION_MS},
-                ${sealed}, ${sealed.length})
-        ON CONFLICT (digest) DO UPDATE
-          SET project_id = excluded.project_id, key_id = excluded.key_id, state = excluded.state,
-              owner = excluded.owner, process = excluded.process, expires_at = excluded.expires_at,
-              sealed = excluded.sealed, bytes = excluded.bytes, trace_id = NULL
-          WHERE idempotency.expires_at <= ${now}
-        RETURNING digest`)
-      if (kept.length === 1) quota?.added(project_id, sealed.length)
-      return kept.length === 1
+      const sealed = seal(encodeResponse(response), request.key, request.digest)
+      if (!(await insertKept(request, sealed, now))) {
+        await forgetLarge(request.digest, now)
+        if (!(await insertKept(request, sealed, now))) return false
+      }
+      quota?.added(request.project_id, sealed.length)
+      return true
     },
 
     /** §11.6: a 4xx or 5xx frees the triple at once. A kept response is never freed. */
@@ -147,14 +197,23 @@ export function idempotencyStore(db: Db, { seal, open }: Sealing, { process, run
 
     /** Forgets what nobody can ask for any more; true while there may be more of it. */
     async sweep(now: number): Promise<boolean> {
+      const large = await db.rows<{ digest: string }>(sql`
+        SELECT digest FROM idempotency WHERE expires_at <= ${now} AND parts_id IS NOT NULL LIMIT ${LARGE_SWEEP_MAX}`)
+      for (const { digest } of large) await forgetLarge(digest, now)
       const gone = await db.rows(sql`
         DELETE FROM idempotency
         WHERE digest IN (
-          SELECT digest FROM idempotency WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${SWEEP_MAX})
+          SELECT digest FROM idempotency
+          WHERE expires_at <= ${now} AND parts_id IS NULL ORDER BY expires_at LIMIT ${SWEEP_MAX})
         RETURNING digest`)
-      return gone.length === SWEEP_MAX
+      return gone.length === SWEEP_MAX || large.length === LARGE_SWEEP_MAX
     },
   }
+}
+
+interface Row extends LargeBodyColumns {
+  sealed: Uint8Array | null
+  state: string
 }
 
 /** R78: what is kept for a project, of so many rows at the most; a busy project has many, so it is read aside. */

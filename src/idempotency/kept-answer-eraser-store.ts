@@ -1,7 +1,9 @@
 // Kept answers, for purge jobs. An erased one leaves an empty row until its day ends: a repeat of its request is 410,
 // and is neither executed nor charged again.
+
 import { joined, sql } from '../storage/db.ts'
 import { countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
+import { removeLooseParts, removeParts } from '../storage/large-bodies.ts'
 import { RETENTION_MS } from './idempotency.ts'
 
 /** A kept answer says when it ends, and so when it was kept. One of before keys and traces were noted has neither. */
@@ -28,15 +30,24 @@ export const keptAnswerEraser: Eraser = {
 
   async erase(tx, scope, from, most) {
     const batch = await nextBatch(tx, walked(scope), from, most)
-    if (batch.ids.length > 0)
+    if (batch.ids.length > 0) {
+      const large = await tx.rows<{ parts_id: string | null }>(
+        joined(
+          sql`SELECT parts_id FROM idempotency WHERE project_id = ${scope.project_id} AND parts_id IS NOT NULL AND `,
+          isOneOf('digest', batch.ids),
+        ),
+      )
+      await removeParts(tx, large)
       await tx.rows(
         joined(
           sql`
-            UPDATE idempotency SET state = 'erased', sealed = NULL, bytes = NULL
+            UPDATE idempotency SET state = 'erased', sealed = NULL, bytes = NULL, parts_id = NULL, parts_bytes = NULL
             WHERE project_id = ${scope.project_id} AND state = 'kept' AND `,
           isOneOf('digest', batch.ids),
         ),
       )
+    }
+    if (!scope.is_listed) await removeLooseParts(tx, scope.project_id)
     return batch
   },
 }

@@ -1,6 +1,8 @@
 // Stored responses, for purge jobs.
-import { joined, sql } from '../storage/db.ts'
+
+import { fixed, joined, sql } from '../storage/db.ts'
 import { addTraces, countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
+import { removeParts } from '../storage/large-bodies.ts'
 
 const where = (scope: PurgeScope) =>
   joined(
@@ -25,10 +27,16 @@ export const responseEraser: Eraser = {
 
   async erase(tx, scope, from, most) {
     const batch = await nextBatch(tx, walked(scope), from, most)
-    if (batch.ids.length > 0)
-      await tx.rows(
-        joined(sql`DELETE FROM stored_response WHERE project_id = ${scope.project_id} AND `, isOneOf('id', batch.ids)),
+    if (batch.ids.length > 0) {
+      const erased = await tx.rows<{ parts_id: string | null }>(
+        joined(
+          sql`DELETE FROM stored_response WHERE project_id = ${scope.project_id} AND `,
+          isOneOf('id', batch.ids),
+          fixed(' RETURNING parts_id'),
+        ),
       )
+      await removeParts(tx, erased)
+    }
     return batch
   },
 

@@ -7,10 +7,11 @@ import { newId } from '../core/ids.ts'
 import { sealing } from '../core/sealing.ts'
 import { foundProject } from '../start/bootstrap.ts'
 import { sql } from '../storage/db.ts'
+import { largeBodies } from '../storage/large-bodies.ts'
 import { responseFrom } from './from-chat.ts'
 import { keptInput, readItemsPage } from './response-items.ts'
 import { type Item, readResponseRequest } from './response-request.ts'
-import { CHAIN_MAX, CHAIN_MAX_BYTES, inputItems, responseStore } from './response-store.ts'
+import { CHAIN_MAX, CHAIN_MAX_BYTES, inputItems, mostOf, responseStore } from './response-store.ts'
 
 const seals = sealing('a secret for tests, 32 characters or more')
 
@@ -216,6 +217,56 @@ withDb((db) => {
     const empty = { object: 'list', data: [], first_id: null, last_id: null, has_more: false }
     expect(inputItems(kept, page, false)).toEqual(empty)
     expect(inputItems(kept, { ...page, after: 'x' }, false)).toEqual(empty)
+  })
+
+  /** One whose answer is too large for a row. */
+  async function largeTurn(project_id: string, said: string, previous: string | null = null, id = newId('resp')) {
+    const request = readResponseRequest({ model: 'm', input: 'q', previous_response_id: previous })
+    const chat = { choices: [{ message: { content: said }, finish_reason: 'stop' }] }
+    const response = responseFrom(chat, request, { response_id: id, created_at_s: NOON / 1000 })
+    const kept = { trace_id: 'trc_1', ...MAKER, response, input: keptInput(request.input, id), native: null }
+    const json = Buffer.from(JSON.stringify({ response, input: kept.input }))
+    const large = await largeBodies(db(), seals).write(project_id, project_id, mostOf(json), NOON)
+    await db().transaction((tx) => responseStore(tx, seals).insert(project_id, kept, NOON, large))
+    return { id, kept }
+  }
+
+  const partsOf = async (project_id: string) =>
+    (await db().rows(sql`SELECT part FROM large_body_part WHERE project_id = ${project_id}`)).length
+
+  test('R77 a large one is found, chained, replaced and deleted like any other, with its parts', async () => {
+    const mine = await project()
+    const said = 'x'.repeat(700_000)
+    const { id, kept } = await largeTurn(mine, said)
+    expect(await store().find(mine, id)).toEqual(kept)
+    const end = await turn(mine, { previous: id })
+    const history = texts(await store().history(mine, end, ANYBODY))
+    expect(history.map((text) => text?.length)).toEqual([1, 700_000, 8, 6])
+    expect(await partsOf(mine)).toBe(3)
+    const { kept: again } = await largeTurn(mine, `${said}again`, null, id)
+    expect([await store().find(mine, id), await partsOf(mine)]).toEqual([again, 3])
+    await turn(mine, { id, said: 'small' })
+    expect([texts(await store().history(mine, id, ANYBODY)), await partsOf(mine)]).toEqual([['question', 'small'], 0])
+    const { id: last } = await largeTurn(mine, said)
+    expect([await store().remove(mine, last), await partsOf(mine)]).toEqual([true, 0])
+  })
+
+  test('R77 a chain of megabytes is read a mebibyte at a time', async () => {
+    const mine = await project()
+    let previous: string | null = null
+    for (let n = 0; n < 12; n++) previous = await turn(mine, { previous, said: `${n}`.padEnd(200_000, 'x') })
+    let most = 0
+    const rows: Tampering['rows'] = async (statement, run) => {
+      const read = (await run(statement)) as { sealed?: Uint8Array | null }[]
+      most = Math.max(
+        most,
+        read.reduce((sum, { sealed }) => sum + (sealed?.length ?? 0), 0),
+      )
+      return read
+    }
+    const items = await responseStore(tamperedDb(db(), { rows }), seals).history(mine, previous ?? '', ANYBODY)
+    expect(items).toHaveLength(24)
+    expect(most).toBeLessThan(1_300_000)
   })
 
   test('R21 inside a transaction that fails, nothing is stored', async () => {

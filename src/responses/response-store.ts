@@ -1,5 +1,6 @@
 // Responses that their callers let us keep (`store`), sealed: a conversation is nobody's to read in a stolen database.
 // A chain of them is walked in one statement, which bounds it in steps and in bytes.
+
 import { rfc3339 } from '../core/clock.ts'
 import { BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { nextSequence } from '../core/ids.ts'
@@ -9,6 +10,14 @@ import type { Sealing } from '../core/sealing.ts'
 import { nextTurn } from '../core/turns.ts'
 import type { Kept } from '../limits/kept-quota.ts'
 import { type Db, joined, sql } from '../storage/db.ts'
+import { isOneOf } from '../storage/erasing.ts'
+import {
+  type LargeBody,
+  type LargeBodyColumns,
+  largeBodies,
+  largeBodyOf,
+  removeParts,
+} from '../storage/large-bodies.ts'
 import type { NativeBlocks } from './native-response.ts'
 import { type ItemList, type ItemsPage, isReference, listItems, responseOfItem } from './response-items.ts'
 import { outputOf, type ResponseObject } from './response-object.ts'
@@ -27,38 +36,97 @@ export const CHAIN_MAX_BYTES = 32 * 1024 * 1024
 
 type Sealed = Pick<KeptResponse, 'response' | 'input' | 'native'>
 
+/** Of a chain that has more, so many bytes are read at a time. */
+const CHAIN_READ_BYTES = 1024 * 1024
+
 /** What is opened before others have their turn. */
 const OPENED_AT_ONCE_BYTES = 256 * 1024
 
-interface Row extends Maker {
+interface Row extends Maker, LargeBodyColumns {
   id: string
   trace_id: string
-  sealed: Uint8Array
+  sealed: Uint8Array | null
 }
+
+type Written = KeptResponse & { sealed: Buffer; sequence: number; created_at: string }
 
 /** R74: whether whoever asks may see what this maker made. */
 export type MayUse = (maker: Maker) => boolean
-type Link = Row & { previous_response_id: string | null; depth: number; bytes: number }
+type Link = Row & { previous_response_id: string | null; depth: number; bytes: number; own_bytes: number }
 
 export type ResponseStore = ReturnType<typeof responseStore>
 
-export function responseStore(db: Db, { seal, open }: Sealing) {
+export function responseStore(db: Db, seals: Sealing) {
+  const { seal, open } = seals
   const place = (id: string) => `stored_response ${id}`
 
   /** R77: what is large is read in steps. */
-  async function opened(project_id: string, row: Row): Promise<KeptResponse> {
+  async function opened(project_id: string, row: Row): Promise<KeptResponse | undefined> {
     const { id, trace_id, made_by, made_under, sealed } = row
-    const kept = (await jsonWithin(BUDGETS.own, open(sealed, project_id, place(id)))) as Sealed
+    if (!sealed) return undefined
+    const rest = open(sealed, project_id, place(id))
+    const large = largeBodyOf(row)
+    const most = large && (await largeBodies(db, seals).read(large, project_id))
+    if (large && !most) return undefined // deleted meanwhile
+    const kept = (await jsonWithin(BUDGETS.own, most ? Buffer.concat([most, rest]) : rest)) as Sealed
     return { trace_id, made_by, made_under, ...kept }
   }
 
   async function find(project_id: string, id: string): Promise<KeptResponse | undefined> {
     if (!isResponseId(id)) return undefined
     const [row] = await db.rows<Row>(sql`
-      SELECT id, trace_id, made_by, made_under, sealed FROM stored_response
+      SELECT id, trace_id, made_by, made_under, sealed, parts_id, parts_bytes FROM stored_response
       WHERE project_id = ${project_id} AND id = ${id}`)
     return row && (await opened(project_id, row))
   }
+
+  /** False where there is one of this id already, with parts or of another project. */
+  async function write(project_id: string, row: Written, large: LargeBody | undefined): Promise<boolean> {
+    const { trace_id, made_by, made_under, response, sealed, sequence, created_at } = row
+    const { id, previous_response_id } = response
+    const { parts_id = null, parts_bytes = 0 } = large ?? {}
+    const written = await db.rows(sql`
+      INSERT INTO stored_response (id, project_id, trace_id, made_by, made_under, previous_response_id, created_at,
+                                   sequence, sealed, bytes, parts_id, parts_bytes)
+      VALUES (${id}, ${project_id}, ${trace_id}, ${made_by}, ${made_under}, ${previous_response_id}, ${created_at},
+              ${sequence}, ${sealed}, ${sealed.length + parts_bytes}, ${parts_id}, ${large ? parts_bytes : null})
+      ON CONFLICT (id) DO UPDATE
+        SET trace_id = excluded.trace_id, made_by = excluded.made_by, made_under = excluded.made_under,
+            previous_response_id = excluded.previous_response_id,
+            created_at = excluded.created_at, sequence = excluded.sequence, sealed = excluded.sealed,
+            bytes = excluded.bytes, parts_id = excluded.parts_id, parts_bytes = excluded.parts_bytes
+        WHERE stored_response.project_id = excluded.project_id AND stored_response.parts_id IS NULL
+      RETURNING id`)
+    return written.length === 1
+  }
+
+  /** In a transaction: with its parts. */
+  async function removed(tx: Db, project_id: string, id: string): Promise<boolean> {
+    const gone = await tx.rows<{ parts_id: string | null }>(sql`
+      DELETE FROM stored_response WHERE project_id = ${project_id} AND id = ${id} RETURNING parts_id`)
+    await removeParts(tx, gone)
+    return gone.length === 1
+  }
+
+  /** What is sealed in the links of a chain, a bounded number of bytes at a time. */
+  async function* sealedOf(project_id: string, links: readonly Link[]): AsyncGenerator<Link> {
+    for (let from = 0; from < links.length; ) {
+      let to = from
+      for (let bytes = 0; to < links.length && (to === from || bytes <= CHAIN_READ_BYTES); to++)
+        bytes += (links[to] as Link).own_bytes
+      const some = links.slice(from, to)
+      const missing = some.filter(({ sealed }) => sealed === null).map(({ id }) => id)
+      const rows = missing.length === 0 ? [] : await sealedRows(project_id, missing)
+      const found = new Map(rows.map(({ id, sealed }) => [id, sealed]))
+      for (const link of some) yield { ...link, sealed: link.sealed ?? found.get(link.id) ?? null }
+      from = to
+    }
+  }
+
+  const sealedRows = (project_id: string, ids: readonly string[]) =>
+    db.rows<Pick<Row, 'id' | 'sealed'>>(
+      joined(sql`SELECT id, sealed FROM stored_response WHERE project_id = ${project_id} AND `, isOneOf('id', ids)),
+    )
 
   return {
     /** R80: which generation made it. That is no content: whoever may read traces may know. */
@@ -73,30 +141,23 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
      * Ids of a native Responses API are its own. One that it gives out twice is the later answer, as it is there; one
      * that another project's upstream has used stays theirs, and this answer is not kept.
      */
-    async insert(project_id: string, kept: KeptResponse, now: number): Promise<void> {
-      const { trace_id, made_by, made_under, response, input, native } = kept
-      const { id, previous_response_id } = response
-      const sealed = seal(Buffer.from(JSON.stringify({ response, input, native })), project_id, place(id))
-      await db.rows(sql`
-        INSERT INTO stored_response (id, project_id, trace_id, made_by, made_under, previous_response_id, created_at,
-                                     sequence, sealed, bytes)
-        VALUES (${id}, ${project_id}, ${trace_id}, ${made_by}, ${made_under}, ${previous_response_id}, ${rfc3339(now)},
-                ${nextSequence(now)}, ${sealed}, ${sealed.length})
-        ON CONFLICT (id) DO UPDATE
-          SET trace_id = excluded.trace_id, made_by = excluded.made_by, made_under = excluded.made_under,
-              previous_response_id = excluded.previous_response_id,
-              created_at = excluded.created_at, sequence = excluded.sequence, sealed = excluded.sealed,
-              bytes = excluded.bytes
-          WHERE stored_response.project_id = excluded.project_id`)
+    async insert(project_id: string, kept: KeptResponse, now: number, large?: LargeBody): Promise<void> {
+      const { id } = kept.response
+      const rest = Buffer.from(large ? restOf(kept) : wholeOf(kept))
+      const sealed = seal(rest, project_id, place(id))
+      const row = { ...kept, sealed, sequence: nextSequence(now), created_at: rfc3339(now) }
+      if (!(await write(project_id, row, large))) {
+        // One with parts goes with them, before another takes its place.
+        if (!(await removed(db, project_id, id)) || !(await write(project_id, row, large))) return
+      }
+      if (large) await largeBodies(db, seals).settle(large)
     },
 
     find,
 
     async remove(project_id: string, id: string): Promise<boolean> {
       if (!isResponseId(id)) return false
-      const removed = await db.rows(sql`
-        DELETE FROM stored_response WHERE project_id = ${project_id} AND id = ${id} RETURNING id`)
-      return removed.length === 1
+      return db.transaction((tx) => removed(tx, project_id, id))
     },
 
     /** The conversation that a response ends, oldest item first. */
@@ -104,15 +165,16 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
       const links = isResponseId(previous_response_id)
         ? await db.rows<Link>(sql`
             WITH RECURSIVE chain (id, previous_response_id, depth, bytes) AS (
-              SELECT id, previous_response_id, 1, LENGTH(sealed) FROM stored_response
+              SELECT id, previous_response_id, 1, bytes FROM stored_response
               WHERE project_id = ${project_id} AND id = ${previous_response_id}
               UNION ALL
-              SELECT r.id, r.previous_response_id, chain.depth + 1, chain.bytes + LENGTH(r.sealed)
+              SELECT r.id, r.previous_response_id, chain.depth + 1, chain.bytes + r.bytes
               FROM chain JOIN stored_response r ON r.id = chain.previous_response_id
               WHERE r.project_id = ${project_id} AND chain.depth <= ${CHAIN_MAX} AND chain.bytes <= ${CHAIN_MAX_BYTES}
             )
             SELECT r.id, r.trace_id, r.made_by, r.made_under, chain.previous_response_id, chain.depth, chain.bytes,
-                   CASE WHEN (SELECT MAX(bytes) FROM chain) <= ${CHAIN_MAX_BYTES}
+                   r.bytes AS own_bytes, r.parts_id, r.parts_bytes,
+                   CASE WHEN (SELECT MAX(bytes) FROM chain) <= ${CHAIN_READ_BYTES}
                          AND (SELECT MAX(depth) FROM chain) <= ${CHAIN_MAX} THEN r.sealed END AS sealed
             FROM chain JOIN stored_response r ON r.id = chain.id
             ORDER BY chain.depth DESC`)
@@ -121,9 +183,11 @@ export function responseStore(db: Db, { seal, open }: Sealing) {
       if (!links.every(mayUse)) throw madeByAnother("What 'previous_response_id' leads to")
       const items: Item[] = []
       let bytes = 0
-      for (const link of links) {
-        for (const item of itemsOf(await opened(project_id, link))) items.push(item)
-        bytes += link.sealed.length
+      for await (const link of sealedOf(project_id, links)) {
+        const kept = await opened(project_id, link)
+        if (!kept) throw notStored(link.id)
+        for (const item of itemsOf(kept)) items.push(item)
+        bytes += link.own_bytes
         if (bytes > OPENED_AT_ONCE_BYTES) {
           bytes = 0
           await nextTurn()
@@ -173,6 +237,17 @@ export const inputItems = ({ input }: KeptResponse, page: ItemsPage, full: boole
 
 const itemsOf = (kept: KeptResponse | undefined): Item[] => (kept ? [...kept.input, ...outputOf(kept.response)] : [])
 
+/** Of what is kept, as JSON: all but its end, */
+export const mostOf = (json: Buffer) => json.subarray(0, -1)
+
+/** which tells what it cost. */
+const restOf = ({ native }: KeptResponse) => `,"native":${JSON.stringify(native)}}`
+
+const wholeOf = ({ response, input, native }: KeptResponse) => JSON.stringify({ response, input, native })
+
+const notStored = (id: string) =>
+  new Refusal('invalid_request', `'previous_response_id' leads to '${id}', which is no longer stored.`)
+
 /** `links` has the oldest first; it must be one that nothing came before. */
 function checkChain(links: readonly Link[], asked: string): void {
   const [oldest] = links
@@ -180,6 +255,5 @@ function checkChain(links: readonly Link[], asked: string): void {
   if (!oldest) throw refusal(`must be the id of a stored response of this project; '${asked}' is not`)
   if (oldest.depth > CHAIN_MAX) throw refusal(`leads through more than ${CHAIN_MAX} responses`)
   if (oldest.bytes > CHAIN_MAX_BYTES) throw refusal(`leads to more than ${CHAIN_MAX_BYTES} bytes of conversation`)
-  if (oldest.previous_response_id !== null)
-    throw refusal(`leads to '${oldest.previous_response_id}', which is no longer stored`)
+  if (oldest.previous_response_id !== null) throw notStored(oldest.previous_response_id)
 }

@@ -14,6 +14,8 @@ const PIECE = 16
 /** Different in every 16 bytes from every other. */
 const secretText = (n: number) => Array.from({ length: 12 }, (_, at) => `${n}:${at}:unrepeated;`).join(' ')
 
+const LARGE_TEXT = Array.from({ length: 20_000 }, (_, at) => `large ${at};`).join('unrepeated ')
+
 async function generate(stage: Stage, n: number, session_id: string): Promise<void> {
   const text = secretText(n)
   const headers = { ...(n % 2 === 0 && { 'x-session-id': session_id }) }
@@ -29,6 +31,10 @@ async function generateMany(scene: Scene, stage: Stage): Promise<void> {
   const { id } = (await stage.post('/v2/sessions', {})).body
   for (let from = 0; from < CALLS; from += AT_ONCE)
     await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => generate(stage, from + n, id)))
+  // Too large for a row: kept, and stored, in parts.
+  stage.one.behave({ text: LARGE_TEXT })
+  await stage.chat({}, { keyed: 'large' })
+  await stage.ask('/v1/responses', { body: { model: stage.model, input: 'x', store: true } })
   // Refused with words that quote the prompt, in the trace and in the record of the refusal.
   stage.one.behave({ status: 400, body: JSON.stringify({ error: { message: `cannot read: ${secretText(CALLS)}` } }) })
   await stage.chat({ messages: [{ role: 'user', content: secretText(CALLS) }] })
@@ -42,7 +48,8 @@ async function generateMany(scene: Scene, stage: Stage): Promise<void> {
 async function sealedIn(db: OpenDb): Promise<Buffer[]> {
   const rows = await db.rows<{ sealed: Uint8Array }>(sql`
     SELECT sealed FROM stored_response UNION ALL SELECT sealed FROM idempotency WHERE sealed IS NOT NULL
-    UNION ALL SELECT sealed FROM session_event WHERE sealed IS NOT NULL UNION ALL SELECT sealed FROM artifact_content`)
+    UNION ALL SELECT sealed FROM session_event WHERE sealed IS NOT NULL UNION ALL SELECT sealed FROM artifact_content
+    UNION ALL SELECT sealed FROM large_body_part`)
   return rows.map(({ sealed }) => Buffer.from(sealed))
 }
 
@@ -90,7 +97,13 @@ withScene((scene) => {
       const counts = Object.fromEntries(
         receipt.erased.map((one: { kind: string; count: number }) => [one.kind, one.count]),
       )
-      expect(counts).toMatchObject({ sessions: 1, artifacts: 1, responses: CALLS / 3, traces: CALLS, prefix_memory: 1 })
+      expect(counts).toMatchObject({
+        sessions: 1,
+        artifacts: 1,
+        responses: CALLS / 3 + 1,
+        traces: CALLS + 2,
+        prefix_memory: 1,
+      })
       expect(counts.kept_answers).toBeGreaterThanOrEqual(CALLS)
     },
   )

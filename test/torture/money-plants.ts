@@ -5,7 +5,7 @@ const of = (form: RegExp) => (statement: Sql) => form.test(statement.text.join('
 const takesHold = of(/^\s*DELETE FROM budget_hold WHERE id = \?/)
 const findsOrphans = of(/^\s*SELECT[^;]*FROM budget_hold[^;]*process <> \?/)
 const settles = of(/^\s*INSERT INTO usage_event/)
-const looksUp = of(/^\s*SELECT sealed, state FROM idempotency/)
+const looksUp = of(/^\s*SELECT sealed, state, parts_id, parts_bytes FROM idempotency/)
 const reserves = of(/^\s*INSERT INTO idempotency/)
 
 /** Settling puts the hold back behind it. */

@@ -168,7 +168,8 @@ function unfenced(db: OpenDb): OpenDb {
   const trusting = (tx: Tx) =>
     withRows(tx, <Row>(statement: Sql): Promise<Row[]> => {
       if (!/^\s*UPDATE idempotency\s+SET state = 'kept'/.test(statement.text[0] ?? '')) return tx.rows<Row>(statement)
-      const [sealed = null, bytes = null, expires_at = null, _trace_id, digest = null] = statement.values
+      const [sealed = null, bytes = null, expires_at = null] = statement.values
+      const digest = statement.values.at(-2) ?? null
       return tx.rows<Row>(sql`
         UPDATE idempotency SET state = 'kept', sealed = ${sealed}, bytes = ${bytes}, expires_at = ${expires_at}
         WHERE digest = ${digest} RETURNING digest`)
