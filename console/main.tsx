@@ -12,6 +12,7 @@ import './styles/words.css'
 import './styles/workbench.css'
 import './styles/fleet.css'
 import './styles/insight.css'
+import './styles/charts.css'
 import './styles/traces.css'
 import './styles/palette.css'
 

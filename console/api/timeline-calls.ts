@@ -1,9 +1,15 @@
 // GET /v2/usage/timeline as the pages use it: usage step by step, the oldest first, steps without a request included.
-import type { Step, UsageStep } from '../../src/usage/usage-timeline.ts'
+import type { Percentiles, Step, UsageStep } from '../../src/usage/usage-timeline.ts'
 import { get } from './api-client.ts'
 import { asked, type UsageFilters } from './usage-calls.ts'
 
-export type { Step, UsageStep }
+export type { Percentiles, Step, UsageStep }
+
+export interface Timeline {
+  data: UsageStep[]
+  /** Of the whole range. */
+  overall: Percentiles
+}
 
 /** A range of time, and how it is cut. */
 export interface Span {
@@ -17,7 +23,7 @@ export const between = ({ from_ms, to_ms }: Omit<Span, 'step'>) => ({
   to: new Date(to_ms).toISOString(),
 })
 
-export async function usageTimeline(span: Span, filters: UsageFilters, signal?: AbortSignal): Promise<UsageStep[]> {
+export function usageTimeline(span: Span, filters: UsageFilters, signal?: AbortSignal): Promise<Timeline> {
   const query = asked({ ...filters, ...between(span), step: span.step })
-  return (await get<{ data: UsageStep[] }>(`/v2/usage/timeline?${query}`, signal)).data
+  return get<Timeline>(`/v2/usage/timeline?${query}`, signal)
 }

@@ -2,10 +2,11 @@
 
 import type { Static } from 'typebox'
 import type { UsageEvent } from '../../src/usage/usage-event.ts'
+import type { UsageOutcome } from '../../src/usage/usage-outcomes.ts'
 import type { UsageGroup, UsageQuery } from '../../src/usage/usage-query.ts'
 import { get } from './api-client.ts'
 
-export type { UsageEvent, UsageGroup }
+export type { UsageEvent, UsageGroup, UsageOutcome }
 
 export type UsageAsked = Omit<Static<typeof UsageQuery>, 'group_by'>
 
@@ -25,6 +26,17 @@ export const usageEvents = async (query: UsageAsked, signal?: AbortSignal) =>
 
 export const usageGroups = async (query: UsageAsked & { group_by: string }, signal?: AbortSignal) =>
   (await get<{ data: UsageGroup[] }>(`/v2/usage?${asked(query)}`, signal)).data
+
+/** What failed most, and what is named, the worst first. */
+export async function usageOutcomes(
+  query: UsageAsked & { group_by: string },
+  names: readonly string[],
+  signal?: AbortSignal,
+): Promise<UsageOutcome[]> {
+  const params = asked(query)
+  for (const name of names) params.append('name', name)
+  return (await get<{ data: UsageOutcome[] }>(`/v2/usage/outcomes?${params}`, signal)).data
+}
 
 /** One page of events, the newest first; `after` is the last trace id of the page before. */
 export const usageEventPage = (query: UsageAsked & { after?: string | undefined }, signal?: AbortSignal) =>

@@ -1,14 +1,16 @@
 // Money, counts and ages as people read them; when a budget is near; numbers as they are typed.
 import { expect, test } from 'vitest'
 import { ApiError } from '../api/api-client.ts'
-import { ago, headlineCount, headlineMoney, money } from './amounts.ts'
+import { ago, exactMoney, headlineCount, headlineMoney, money } from './amounts.ts'
 import { budgetLevel } from './budget-bar.tsx'
 import { typedNumber } from './typed-number.ts'
 
 test.each([
   [0, '$0.00'],
   [1, '$0.000001'],
-  [412_300, '$0.4123'],
+  [9_876, '$0.009876'],
+  [23_120, '$0.0231'],
+  [412_345, '$0.41'],
   [1_000_000, '$1.00'],
   [18_425_000, '$18.43'],
   [9_007_199_254_000_000, '$9,007,199,254.00'],
@@ -16,8 +18,13 @@ test.each([
   expect(money(micros)).toBe(text)
 })
 
+test('§console what one request cost is told to the last millionth', () => {
+  expect([0, 412_345, 3_100_000].map(exactMoney)).toEqual(['$0.00', '$0.412345', '$3.10'])
+})
+
 test.each([
-  [412_300, '$0.4123'],
+  [1_200, '$0.0012'],
+  [412_300, '$0.41'],
   [999_990_000, '$999.99'],
   [10_852_290_000, '$10,852'],
   [1_234_567_000_000, '$1.2M'],

@@ -1,6 +1,7 @@
-// Money, counts and times as people read them.
+// Money, counts and ages as people read them.
 const MICROS = 1_000_000
-const SMALL_USD = 1
+const CENT = 0.01
+const DIME = 0.1
 
 const usd = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' })
 const smallUsd = new Intl.NumberFormat('en-US', {
@@ -9,14 +10,24 @@ const smallUsd = new Intl.NumberFormat('en-US', {
   minimumFractionDigits: 2,
   maximumFractionDigits: 6,
 })
+const centsUsd = new Intl.NumberFormat('en-US', {
+  style: 'currency',
+  currency: 'USD',
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 4,
+})
 const counts = new Intl.NumberFormat('en-US')
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 
-/** To the cent from a dollar on; below that, as many decimals as there are. */
+/** To the cent from ten cents on, to a hundredth of one from one on; below that, as many decimals as there are. */
 export function money(micros: number): string {
   const dollars = micros / MICROS
-  return Math.abs(dollars) >= SMALL_USD || micros === 0 ? usd.format(dollars) : smallUsd.format(dollars)
+  if (Math.abs(dollars) >= DIME || micros === 0) return usd.format(dollars)
+  return (Math.abs(dollars) >= CENT ? centsUsd : smallUsd).format(dollars)
 }
+
+/** To the last millionth, where one request is accounted for. */
+export const exactMoney = (micros: number) => smallUsd.format(micros / MICROS)
 
 const LARGE_USD = 1_000
 const LARGE_COUNT = 1_000_000
@@ -31,7 +42,8 @@ const shortUsd = new Intl.NumberFormat('en-US', {
 /** As a headline: nobody reads the cents of thousands, nor the dollars of millions. */
 export function headlineMoney(micros: number): string {
   const dollars = micros / MICROS
-  if (dollars < LARGE_USD) return money(micros)
+  if (dollars < CENT) return money(micros)
+  if (dollars < LARGE_USD) return usd.format(dollars)
   return dollars < LARGE_COUNT ? largeUsd.format(dollars) : shortUsd.format(dollars)
 }
 
@@ -39,9 +51,6 @@ export const headlineCount = (number: number) => (number < LARGE_COUNT ? count(n
 
 export const count = (number: number) => counts.format(number)
 export const shortCount = (number: number) => short.format(number)
-
-export const moment = (rfc3339: string) =>
-  new Date(rfc3339).toLocaleString('en-US', { dateStyle: 'medium', timeStyle: 'medium' })
 
 const AGES: [limit_ms: number, unit_ms: number, unit: Intl.RelativeTimeFormatUnit][] = [
   [60_000, 1_000, 'second'],

@@ -1,6 +1,18 @@
 // Charts in numbers: round tops and marks, bars that stand on each other, lines that stop where nothing is known.
 import { expect, test } from 'vitest'
-import { barsPath, HEIGHT, highestOf, linePath, roundTop, scaleOf, spotsOf, stacked, WIDTH } from './chart-scale.ts'
+import {
+  barsPath,
+  HEIGHT,
+  highestOf,
+  linePath,
+  lonePath,
+  roundTop,
+  scaleOf,
+  splitAt,
+  spotsOf,
+  stacked,
+  WIDTH,
+} from './chart-scale.ts'
 
 test.each([
   [0, 2],
@@ -57,7 +69,14 @@ test('§console a bar stands on what is below it; what is not there is not drawn
   expect(barsPath([0, null], [0, 0], 10)).toBe('')
 })
 
-test('§console a line stops where nothing is known, and a lone value is a dot', () => {
+test('§console a line stops where nothing is known, and a lone value is a dot of its own', () => {
   expect(linePath(spotsOf([10, 10, null, 10], 10)).match(/[ML]/g)).toEqual(['M', 'L', 'M'])
-  expect(linePath(spotsOf([null, 10, null], 10))).toBe(`M${WIDTH / 2} 0h0.01`)
+  expect(lonePath(spotsOf([10, 10, null, 10], 10)).match(/M/g)).toHaveLength(1)
+  expect(lonePath(spotsOf([null, 10, null], 10))).toBe(`M${WIDTH / 2} 0h0.01`)
+})
+
+test('§console what is still growing is drawn apart: a bar alone, a line from the last that is whole', () => {
+  expect(splitAt([1, 2, 3], 2, 'bars')).toEqual({ whole: [1, 2, null], open: [null, null, 3] })
+  expect(splitAt([1, 2, 3], 2, 'lines')).toEqual({ whole: [1, 2, null], open: [null, 2, 3] })
+  expect(splitAt([1, 2], 2, 'lines')).toEqual({ whole: [1, 2], open: [null, null] })
 })

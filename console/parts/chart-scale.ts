@@ -3,6 +3,8 @@
 export const WIDTH = 600
 export const HEIGHT = 120
 const GAP = 0.22 // of a bar's place
+const WIDEST = WIDTH / 12 // few bars are no walls
+const LEAST_HEIGHT = 2 // so that one among thousands is seen
 
 export type Values = readonly (number | null)[]
 
@@ -77,12 +79,12 @@ const round = (number: number) => Math.round(number * 100) / 100
 /** One path for all bars of a row, standing on what is below them. */
 export function barsPath(values: Values, below: readonly number[], top: number): string {
   const place = WIDTH / Math.max(1, values.length)
-  const width = round(place * (1 - GAP))
+  const width = round(Math.min(place * (1 - GAP), WIDEST))
   const bars = values.map((value, at) => {
     if (value === null || value <= 0) return ''
-    const height = Math.max(1, (HEIGHT * value) / top)
+    const height = Math.max(LEAST_HEIGHT, (HEIGHT * value) / top)
     const foot = HEIGHT - (HEIGHT * (below[at] ?? 0)) / top
-    return `M${round(at * place + (place * GAP) / 2)} ${round(foot)}h${width}v${round(-height)}h${-width}z`
+    return `M${round((at + 0.5) * place - width / 2)} ${round(foot)}h${width}v${round(-height)}h${-width}z`
   })
   return bars.join('')
 }
@@ -90,16 +92,31 @@ export function barsPath(values: Values, below: readonly number[], top: number):
 /** How far to the right and how far up something stands, each from 0 to 1. */
 export type Spot = readonly [across: number, up: number]
 
-/** Where nothing is known a line stops; a lone value is a dot. */
-export function linePath(spots: readonly (Spot | null)[]): string {
-  return spots
-    .map((spot, at) => {
-      if (spot === null) return ''
-      const [before, after] = [spots[at - 1] ?? null, spots[at + 1] ?? null]
-      const point = `${round(WIDTH * spot[0])} ${round(HEIGHT * (1 - spot[1]))}`
-      return `${before === null ? 'M' : 'L'}${point}${before === null && after === null ? 'h0.01' : ''}`
-    })
+const pointOf = ([across, up]: Spot) => `${round(WIDTH * across)} ${round(HEIGHT * (1 - up))}`
+
+/** Where nothing is known a line stops. */
+export const linePath = (spots: readonly (Spot | null)[]) =>
+  spots
+    .map((spot, at) => (spot === null ? '' : `${(spots[at - 1] ?? null) === null ? 'M' : 'L'}${pointOf(spot)}`))
     .join('')
+
+/** Values that no line leads to: each is drawn as a dot. */
+export const lonePath = (spots: readonly (Spot | null)[]) =>
+  spots
+    .filter((spot, at) => spot !== null && (spots[at - 1] ?? null) === null && (spots[at + 1] ?? null) === null)
+    .map((spot) => (spot ? dotPath(spot) : ''))
+    .join('')
+
+/** A stroke of no length, which round caps make a dot. */
+export const dotPath = (spot: Spot) => `M${pointOf(spot)}h0.01`
+
+/** What is known whole, and what is still growing: the places from `open_at` on. A line leads from one to the other. */
+export function splitAt<T>(values: readonly (T | null)[], open_at: number, kind: 'bars' | 'lines') {
+  const first_open = kind === 'lines' ? open_at - 1 : open_at
+  return {
+    whole: values.map((value, at) => (at < open_at ? value : null)),
+    open: values.map((value, at) => (at >= first_open && open_at < values.length ? value : null)),
+  }
 }
 
 /** A value each in the middle of its place, as bars stand. */

@@ -1,6 +1,6 @@
 // Periods as the service cuts time, and the same length of time before.
 import { expect, test } from 'vitest'
-import { PERIOD_IDS, PERIODS, STEP_MS, spanBefore, spanOf, spanOfDays, spanOfStep } from './periods.ts'
+import { PERIOD_IDS, PERIODS, STEP_MS, spanBefore, spanChosen, spanOf, spanOfStep } from './periods.ts'
 
 const NOW = Date.parse('2026-11-15T14:25:10.500Z')
 const iso = ({ from_ms, to_ms }: { from_ms: number; to_ms: number }) =>
@@ -26,18 +26,25 @@ test('§8.2.3 every period has the steps that it says, and the one before is as 
   }
 })
 
-test('§8.2.3 days that were chosen: both included, by the hour up to a week; none where they make no sense', () => {
-  expect(spanOfDays('2026-11-01', '2026-11-07')).toMatchObject({ step: 'hour' })
-  const span = spanOfDays('2026-11-01', '2026-11-08')
+test('§8.2.3 what was chosen: days with both included, or instants; none where they make no sense', () => {
+  expect(spanChosen('2026-11-01', '2026-11-07', NOW)).toMatchObject({ step: 'hour' })
+  const span = spanChosen('2026-11-01', '2026-11-08', NOW)
   expect(span).toMatchObject({ step: 'day' })
   expect(span && iso(span)).toEqual(['2026-11-01T00:00:00.000Z', '2026-11-09T00:00:00.000Z'])
+  expect(spanChosen('2026-11-01T02:00:00Z', '2026-11-01T05:00:00Z', NOW)).toMatchObject({ step: 'minute' })
   for (const [first, last] of [
     ['2026-11-02', '2026-11-01'],
     ['', '2026-11-01'],
     ['2026-11-01', 'soon'],
     ['2020-01-01', '2026-11-01'],
   ] as const)
-    expect(spanOfDays(first, last)).toBeUndefined()
+    expect(spanChosen(first, last, NOW)).toBeUndefined()
+})
+
+test('§8.2.3 days that include today end now: half a day is compared with half a day', () => {
+  const span = spanChosen('2026-11-14', '2026-11-15', NOW)
+  expect(span && iso(span)).toEqual(['2026-11-14T00:00:00.000Z', '2026-11-15T14:25:10.500Z'])
+  expect(span && iso(spanBefore(span))[1]).toBe('2026-11-13T23:25:10.500Z')
 })
 
 test('§console one step of a span ends where the span does', () => {

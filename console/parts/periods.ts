@@ -1,12 +1,14 @@
 // Periods of time as people choose them, and the same period one earlier, to compare with. Steps lie as the service
 // cuts them: minutes, hours and days of UTC.
-import type { Span, Step } from '../api/timeline-calls.ts'
+import { between, type Span, type Step } from '../api/timeline-calls.ts'
+import { dayOf, minuteOf, ZONE } from './times.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 export const STEP_MS: Record<Step, number> = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }
 
+const BY_MINUTES_UP_TO_MS = 3 * HOUR_MS
 const HOURLY_UP_TO_MS = 7 * DAY_MS
 const DAYS_MAX = 1_000
 
@@ -30,13 +32,50 @@ export function spanOf(period: Period, now_ms: number): Span {
   return { from_ms: now_ms - (now_ms % step_ms) - (steps - 1) * step_ms, to_ms: now_ms, step }
 }
 
-/** Both days included, `YYYY-MM-DD`; undefined where they are no days, or the first is after the last. */
-export function spanOfDays(first: string, last: string): Span | undefined {
-  const [from_ms, to_ms] = [Date.parse(`${first}T00:00:00Z`), Date.parse(`${last}T00:00:00Z`) + DAY_MS]
+/** A period, or a stretch of time that was chosen: days, or instants where it was cut out of a chart. */
+export interface TimeFrame {
+  range: Period | 'custom'
+  from: string
+  to: string
+}
+
+export function timeFrameIn(params: URLSearchParams, otherwise: Period): TimeFrame {
+  const range = params.get('range') === 'custom' ? 'custom' : periodFrom(params.get('range'), otherwise)
+  return { range, from: params.get('from') ?? '', to: params.get('to') ?? '' }
+}
+
+/** What makes no sense is as good as nothing: `otherwise` is shown. It ends now at the latest, as periods do. */
+export function spanInFrame({ range, from, to }: TimeFrame, now_ms: number, otherwise: Period): Span {
+  const chosen = range === 'custom' ? spanChosen(from, to, now_ms) : undefined
+  return chosen ?? spanOf(range === 'custom' ? otherwise : range, now_ms)
+}
+
+const A_DAY = /^\d{4}-\d{2}-\d{2}$/
+
+/** Both days included, or between two instants; undefined where they are none, or the first is after the last. */
+export function spanChosen(from: string, to: string, now_ms: number): Span | undefined {
+  const from_ms = Date.parse(A_DAY.test(from) ? `${from}T00:00:00Z` : from)
+  const end_ms = A_DAY.test(to) ? Date.parse(`${to}T00:00:00Z`) + DAY_MS : Date.parse(to)
+  // What is still to come is not compared with what has been.
+  const to_ms = from_ms < now_ms ? Math.min(end_ms, now_ms) : end_ms
   const length = to_ms - from_ms
   if (!(length > 0) || length > DAYS_MAX * DAY_MS) return undefined
-  return { from_ms, to_ms, step: length <= HOURLY_UP_TO_MS ? 'hour' : 'day' }
+  return { from_ms, to_ms, step: stepFor(length) }
 }
+
+const stepFor = (length_ms: number): Step =>
+  length_ms <= BY_MINUTES_UP_TO_MS ? 'minute' : length_ms <= HOURLY_UP_TO_MS ? 'hour' : 'day'
+
+/** How a stretch of time is put into the address. */
+export const inAddress = (from_ms: number, to_ms: number) => ({
+  range: 'custom',
+  from: new Date(from_ms).toISOString(),
+  to: new Date(to_ms).toISOString(),
+})
+
+/** What the address of the list of requests needs to show the same time. */
+export const sameTime = ({ range }: TimeFrame, span: Span): Record<string, string> =>
+  range === 'custom' ? between(span) : { range }
 
 /** As long, and just before: what ran for half a step now is compared with half a step then. */
 export function spanBefore({ from_ms, to_ms, step }: Span): Span {
@@ -49,13 +88,15 @@ export function spanOfStep({ from_ms, to_ms, step }: Span, start_ms: number): Sp
   return { from_ms: Math.max(from_ms, start_ms), to_ms: Math.min(to_ms, start_ms + STEP_MS[step]), step }
 }
 
-const DAY: Intl.DateTimeFormatOptions = { month: 'short', day: 'numeric' }
-const TIME: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
-const AS_DAY = new Intl.DateTimeFormat('en-US', { ...DAY, timeZone: 'UTC' })
-const AS_TIME = new Intl.DateTimeFormat('en-US', { ...DAY, ...TIME })
+/** Days are UTC's, as the service adds them up, and so is every other time of the console. */
+export const stepLabel = (start_ms: number, step: Step) => (step === 'day' ? dayOf(start_ms) : minuteOf(start_ms))
 
-/** Days are UTC's, as the service adds them up; times are the reader's. */
-export const stepLabel = (start_ms: number, step: Step) => (step === 'day' ? AS_DAY : AS_TIME).format(start_ms)
+/** With the zone, where the words around it do not say it. */
+export const zonedStepLabel = (start_ms: number, step: Step) => `${stepLabel(start_ms, step)} ${ZONE}`
 
 export const spanLabel = ({ from_ms, to_ms, step }: Span) =>
-  `${stepLabel(from_ms, step)} to ${stepLabel(step === 'day' ? to_ms - 1 : to_ms, step)}`
+  `${stepLabel(from_ms, step)} to ${stepLabel(step === 'day' ? to_ms - 1 : to_ms, step)} ${ZONE}`
+
+/** In a sentence: in the last hour, or between two times. */
+export const frameWords = (frame: TimeFrame, span: Span) =>
+  frame.range === 'custom' ? `the time from ${spanLabel(span)}` : PERIODS[frame.range].words

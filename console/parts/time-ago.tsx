@@ -1,6 +1,7 @@
 // How long ago something was, kept current; the exact time is in its title.
 import { useNow } from '../state/browser-clock.ts'
-import { ago, moment } from './amounts.ts'
+import { ago } from './amounts.ts'
+import { moment } from './times.ts'
 
 export function TimeAgo({ at }: { at: string | undefined | null }) {
   const now = useNow()

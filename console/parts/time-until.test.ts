@@ -1,7 +1,8 @@
 // What lies ahead as people read it, and times as an input has them.
 import { expect, test } from 'vitest'
 import { typedLines } from './text-area-field.tsx'
-import { localInput, typedInstant, until } from './time-until.tsx'
+import { until } from './time-until.tsx'
+import { inputFrom, typedInstant } from './times.ts'
 
 const NOW = 1_000_000_000_000
 
@@ -19,8 +20,8 @@ test.each([
 })
 
 test('R60 a time survives the way through an input, to the minute', () => {
-  expect(typedInstant(localInput('2031-05-06T07:08:00.000Z'))).toBe('2031-05-06T07:08:00.000Z')
-  expect([localInput(undefined), typedInstant('')]).toEqual(['', null])
+  expect(typedInstant(inputFrom('2031-05-06T07:08:00.000Z'))).toBe('2031-05-06T07:08:00.000Z')
+  expect([inputFrom(undefined), typedInstant('')]).toEqual(['', null])
 })
 
 test('R62 entries stand on lines or between commas; none is null', () => {

@@ -1,6 +1,7 @@
 // How long until something happens, kept current; the exact time is in its title. What has passed says so.
 import { useNow } from '../state/browser-clock.ts'
-import { ago, moment } from './amounts.ts'
+import { ago } from './amounts.ts'
+import { moment } from './times.ts'
 
 const STEPS: readonly [unit_ms: number, unit: Intl.RelativeTimeFormatUnit][] = [
   [86_400_000, 'day'],
@@ -25,17 +26,3 @@ export function TimeUntil({ at }: { at: string }) {
     </time>
   )
 }
-
-const TWO = 2
-const padded = (number: number) => String(number).padStart(TWO, '0')
-
-/** As a `datetime-local` input has it: the reader's own time, to the minute. */
-export function localInput(rfc3339: string | undefined): string {
-  if (rfc3339 === undefined) return ''
-  const at = new Date(rfc3339)
-  const day = [at.getFullYear(), padded(at.getMonth() + 1), padded(at.getDate())].join('-')
-  return `${day}T${padded(at.getHours())}:${padded(at.getMinutes())}`
-}
-
-/** Null where nothing was typed. */
-export const typedInstant = (local: string) => (local === '' ? null : new Date(local).toISOString())

@@ -226,7 +226,7 @@ withDb((db) => {
     for (const group_by of ['day', 'model', 'key_id', 'provider', 'key_id,model'])
       expect(await wrong(project_id, events, { group_by, from, to })).toBe(false)
     const query = { from: rfc3339(NOON - 7 * HOUR_MS + 7), to, key_id: 'key_1', model: 'gpt-4o' }
-    const steps = await usageTimeline(db()).steps(project_id, timelineQuestion({ ...query, step: 'day' }))
+    const { data: steps } = await usageTimeline(db()).steps(project_id, timelineQuestion({ ...query, step: 'day' }))
     expect(steps.reduce((sum, { requests }) => sum + requests, 0)).toBe(391) // a minute each
   })
 

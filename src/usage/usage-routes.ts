@@ -5,8 +5,10 @@ import { listOf } from '../core/shapes.ts'
 import { prefers } from '../http/accept.ts'
 import { list, type Routes } from '../http/routes.ts'
 import { type Batches, listEnvelope, sendWhole } from '../http/whole-list.ts'
+import { outcomeStore } from './outcome-store.ts'
 import { columnsOf, csvTable } from './usage-csv.ts'
 import { UsageEvent } from './usage-event.ts'
+import { OutcomeQuery, outcomeQuestion, UsageOutcome } from './usage-outcomes.ts'
 import {
   placed,
   refuseUnknown,
@@ -17,7 +19,7 @@ import {
   usageQuestion,
 } from './usage-query.ts'
 import { type From, type UsageStore, usageStore } from './usage-store.ts'
-import { TimelineQuery, timelineQuestion, UsageStep } from './usage-timeline.ts'
+import { TimelineQuery, timelineQuestion, UsageTimeline } from './usage-timeline.ts'
 import { usageTimeline } from './usage-timeline-store.ts'
 
 const Answer = {
@@ -78,12 +80,37 @@ export const usageRoutes: Routes = async (app) => {
           'rank) are exact in steps of minutes and over at most 6 hours; over longer ranges they come from ' +
           'histograms and are within 3.2 %. The first and the last step hold only what lies between `from` and `to`.',
         querystring: TimelineQuery,
-        response: { 200: listOf(UsageStep) },
+        response: { 200: UsageTimeline },
       },
     },
     async ({ caller, query, db }) => {
       refuseUnknown(query, TimelineQuery)
-      return list(await usageTimeline(db).steps(caller.project_id, timelineQuestion(query)))
+      const { data, overall } = await usageTimeline(db).steps(caller.project_id, timelineQuestion(query))
+      return { ...list(data), overall }
+    },
+  )
+
+  await app.register(outcomeRoutes)
+}
+
+const outcomeRoutes: Routes = async (app) => {
+  app.get(
+    '/v2/usage/outcomes',
+    {
+      config: watch,
+      schema: {
+        tags,
+        summary: 'How generations ended and how long they took, by group',
+        description:
+          'What failed most first: up to 100 groups that had failures, and those that `name` asks for. Counts are ' +
+          'exact; percentiles come from histograms and are within 3.2 %.',
+        querystring: OutcomeQuery,
+        response: { 200: listOf(UsageOutcome) },
+      },
+    },
+    async ({ caller, query, db }) => {
+      refuseUnknown(query, OutcomeQuery)
+      return list(await outcomeStore(db).outcomes(caller.project_id, outcomeQuestion(query)))
     },
   )
 }

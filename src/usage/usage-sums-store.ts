@@ -20,6 +20,8 @@ import {
 export interface Reading {
   rollup: Sql
   event: Sql
+  /** What else must hold of each. */
+  only?: { rollup: Sql; event: Sql }
 }
 
 export interface Asked {
@@ -38,9 +40,9 @@ export const needsEvents = ({ session_id, bundle_id, status, trace_id }: UsageFi
   (session_id ?? bundle_id ?? status ?? trace_id) !== null
 
 /** All parts of the answer, as rows; no two of them overlap. */
-function fromRollups({ rollup, event }: Reading, { project_id, filter, cube }: Asked, cuts: Cuts): Sql {
-  const only = rollupsWhere(filter)
-  const events = eventsWhere(project_id, filter)
+function fromRollups({ rollup, event, only: more }: Reading, { project_id, filter, cube }: Asked, cuts: Cuts): Sql {
+  const only = joined(rollupsWhere(filter), more?.rollup ?? sql``)
+  const events = joined(eventsWhere(project_id, filter), more?.event ?? sql``)
   const eventsIn = (table: Sql, { from, to }: Span) =>
     joined(sql`SELECT `, event, sql` FROM `, table, sql` e WHERE `, events, within(from, to))
   const parts = [

@@ -32,8 +32,10 @@ const rank = (values: number[], percent: number) =>
   values.sort((a, b) => a - b)[Math.ceil((values.length * percent) / 100) - 1] ?? null
 
 withDb((db) => {
-  const ask = (project_id: string, query: Parameters<typeof timelineQuestion>[0]) =>
+  const timeline = (project_id: string, query: Parameters<typeof timelineQuestion>[0]) =>
     usageTimeline(db()).steps(project_id, timelineQuestion(query))
+  const ask = async (project_id: string, query: Parameters<typeof timelineQuestion>[0]) =>
+    (await timeline(project_id, query)).data
 
   async function used(): Promise<{ project_id: string; events: UsageEvent[] }> {
     const project_id = await projectIn(db())
@@ -113,6 +115,21 @@ withDb((db) => {
       await look()
     },
   )
+
+  test('§8.2.3 percentiles of the whole range: exact over a short one, near over a long one, rolled up or not', async () => {
+    const { project_id, events } = await used()
+    const durations = (to: number) =>
+      events.filter(({ created_at }) => Date.parse(created_at) < to).map(({ duration_ms }) => duration_ms)
+    const overall = async (to: number) =>
+      (await timeline(project_id, { from: rfc3339(NOON), to: rfc3339(to), step: 'hour' })).overall
+    const short = await overall(NOON + 6 * HOUR_MS)
+    expect(short.duration_p95_ms).toBe(rank(durations(NOON + 6 * HOUR_MS), 95))
+    const whole = rank(durations(Number.POSITIVE_INFINITY), 95) ?? 0
+    const waiting = await overall(NOON + DAYS * DAY_MS)
+    expect(Math.abs((waiting.duration_p95_ms ?? 0) - whole)).toBeLessThanOrEqual(whole * 0.032)
+    await rollEverything(db())
+    expect(await overall(NOON + DAYS * DAY_MS)).toEqual(waiting)
+  })
 
   test('§8.2.3 filters apply, out of events and out of roll-ups', async () => {
     const { project_id, events } = await used()

@@ -3,10 +3,19 @@ import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import { bucketSql } from './latency-histogram.ts'
 import { AMOUNTS, type Amounts, cubeWith, noSpread } from './usage-rollup.ts'
 import { answered, eventsWhere, filteredBy, type Reading, within } from './usage-sums-store.ts'
-import { fillSteps, type Percentiles, type StepPart, type TimelineQuestion, type UsageStep } from './usage-timeline.ts'
+import { fillSteps, type Percentiles, type StepPart, type Timeline, type TimelineQuestion } from './usage-timeline.ts'
+
+/** A step that every time lies in, and that begins at 0. */
+const ONE_STEP_MS = Number.MAX_SAFE_INTEGER
+const NO_PERCENTILES: Percentiles = {
+  duration_p50_ms: null,
+  duration_p95_ms: null,
+  ttft_p50_ms: null,
+  ttft_p95_ms: null,
+}
 
 export function usageTimeline(db: Db) {
-  async function outOfRollups(project_id: string, question: TimelineQuestion): Promise<UsageStep[]> {
+  async function outOfRollups(project_id: string, question: TimelineQuestion): Promise<Timeline> {
     const { filter, step } = question
     const cube = cubeWith(filteredBy(filter))
     const grains = cube.grains.filter((grain) => step === 'day' || grain === 'hour' || grain === 'minutes')
@@ -14,16 +23,17 @@ export function usageTimeline(db: Db) {
     return fillSteps(question, rows.map(partFrom))
   }
 
-  async function outOfEvents(project_id: string, question: TimelineQuestion): Promise<UsageStep[]> {
+  async function outOfEvents(project_id: string, question: TimelineQuestion): Promise<Timeline> {
     const { filter, step_ms } = question
     const events = joined(eventsWhere(project_id, filter), within(filter.from_ms, filter.to_ms))
     const sums = await db.rows<SumRow>(sumsOf(events, step_ms))
-    const ranks = await db.rows<RankRow>(ranksOf(events, step_ms))
-    return fillSteps(question, sums.map(sumFrom), percentilesFrom(ranks))
+    const by_step = percentilesFrom(await db.rows<RankRow>(ranksOf(events, step_ms)))
+    const all = percentilesFrom(await db.rows<RankRow>(ranksOf(events, ONE_STEP_MS)))
+    return fillSteps(question, sums.map(sumFrom), { by_step, overall: all.get(0) ?? NO_PERCENTILES })
   }
 
   return {
-    steps: (project_id: string, question: TimelineQuestion): Promise<UsageStep[]> =>
+    steps: (project_id: string, question: TimelineQuestion): Promise<Timeline> =>
       question.source === 'rollups' ? outOfRollups(project_id, question) : outOfEvents(project_id, question),
   }
 }
@@ -130,8 +140,7 @@ function ranksOf(events: Sql, step_ms: number): Sql {
 
 function percentilesFrom(rows: readonly RankRow[]): Map<number, Percentiles> {
   const steps = new Map<number, Percentiles>()
-  const none = { duration_p50_ms: null, duration_p95_ms: null, ttft_p50_ms: null, ttft_p95_ms: null }
   for (const { kind, time_ms, p50, p95 } of rows)
-    steps.set(time_ms, { ...none, ...steps.get(time_ms), [`${kind}_p50_ms`]: p50, [`${kind}_p95_ms`]: p95 })
+    steps.set(time_ms, { ...NO_PERCENTILES, ...steps.get(time_ms), [`${kind}_p50_ms`]: p50, [`${kind}_p95_ms`]: p95 })
   return steps
 }

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { DAY_MS, HOUR_MS, MINUTE_MS, rfc3339 } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
-import { orNull, time } from '../core/shapes.ts'
+import { listOf, orNull, time } from '../core/shapes.ts'
 import { instant } from '../core/text-values.ts'
 import { type Histogram, percentiles } from './latency-histogram.ts'
 import { amounts } from './usage-event.ts'
@@ -43,6 +43,18 @@ export const UsageStep = Type.Object(
   { title: 'UsageStep' },
 )
 export type UsageStep = Static<typeof UsageStep>
+
+const Overall = Type.Object(
+  { duration_p50_ms: latency(), duration_p95_ms: latency(), ttft_p50_ms: latency(), ttft_p95_ms: latency() },
+  { description: 'Percentiles of the whole range, as exact as those of its steps.' },
+)
+
+export const UsageTimeline = Type.Object({ ...listOf(UsageStep).properties, overall: Overall })
+
+export interface Timeline {
+  data: UsageStep[]
+  overall: Percentiles
+}
 
 export interface TimelineQuestion {
   filter: UsageFilter
@@ -93,15 +105,22 @@ export interface StepPart extends Amounts {
   spread: Spread
 }
 
-/** Percentiles that are known exactly, by the start of their step. */
 export type Percentiles = Pick<UsageStep, 'duration_p50_ms' | 'duration_p95_ms' | 'ttft_p50_ms' | 'ttft_p95_ms'>
+
+/** Percentiles that are known exactly: by the start of their step, and of all of them. */
+export interface ExactPercentiles {
+  by_step: ReadonlyMap<number, Percentiles>
+  overall: Percentiles
+}
 
 /** All steps, those without a request as zeros. */
 export function fillSteps(
   { filter, step_ms }: TimelineQuestion,
   parts: readonly StepPart[],
-  exact?: ReadonlyMap<number, Percentiles>,
-): UsageStep[] {
+  exact?: ExactPercentiles,
+): Timeline {
+  // Before the parts of a step are merged, the first of them into itself.
+  const overall = exact?.overall ?? estimated(together(parts))
   const sums = new Map(stepStarts(filter, step_ms).map((start) => [start, emptySum()]))
   for (const part of parts) {
     const sum = sums.get(stepOf(part.time_ms, step_ms))
@@ -111,20 +130,27 @@ export function fillSteps(
     sum.events += part.events
     addAmounts(sum, part)
   }
-  return [...sums].map(([start, { events, spread = noSpread(), ...figures }]) => ({
-    object: 'usage_step',
+  const data = [...sums].map(([start, { events, spread = noSpread(), ...figures }]) => ({
+    object: 'usage_step' as const,
     start: rfc3339(start),
     requests: events,
     errors: events - (spread.status.completed ?? 0),
     by_status: spread.status,
     ...figures,
-    ...(exact?.get(start) ?? estimated(spread)),
+    ...(exact?.by_step.get(start) ?? estimated(spread)),
   }))
+  return { data, overall }
+}
+
+function together(parts: readonly StepPart[]): Spread {
+  const all = noSpread()
+  for (const { spread } of parts) mergeSpread(all, spread)
+  return all
 }
 
 const emptySum = (): Amounts & { events: number; spread?: Spread } => ({ events: 0, ...noAmounts() })
 
-function estimated({ duration, ttft }: Spread): Percentiles {
+export function estimated({ duration, ttft }: Spread): Percentiles {
   const [duration_p50_ms, duration_p95_ms] = middleAndHigh(duration)
   const [ttft_p50_ms, ttft_p95_ms] = middleAndHigh(ttft)
   return { duration_p50_ms, duration_p95_ms, ttft_p50_ms, ttft_p95_ms }

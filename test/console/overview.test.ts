@@ -33,7 +33,7 @@ withConsole((scene) => {
       'Requests4+100% on 2',
       'Spend$8.00+100% on $4.00',
       'Saved$4.0033.3% of',
-      'Not completed25%0% before',
+      'Failed25%0% before',
       '210 ms',
     ])
       expect(text).toContain(told)
@@ -100,9 +100,8 @@ withConsole((scene) => {
     await slider.focus()
     await page.keyboard.press('End')
     for (let step = 0; step < 3; step++) await page.keyboard.press('ArrowLeft')
-    await expect.poll(() => slider.getAttribute('aria-valuetext')).toMatch(/: completed 1, not completed 0$/)
+    await expect.poll(() => slider.getAttribute('aria-valuetext')).toMatch(/ UTC: completed 1, failed 0$/)
     await page.keyboard.press('Enter')
-    await page.getByText('Only those from').waitFor()
     const requests = page.getByRole('table', { name: 'Requests', exact: true })
     await requests.getByText('old-one').waitFor()
     await expect.poll(() => requests.getByRole('row').count()).toBe(2)
@@ -110,6 +109,44 @@ withConsole((scene) => {
     await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor() // what is left has such a chart too
     await chart.getByText('As a table').click()
     await expect.poll(() => chart.getByRole('row').count()).toBe(25)
+    await slider.focus()
+    await page.keyboard.press('End')
+    for (let step = 0; step < 2; step++) await page.keyboard.press('Shift+ArrowLeft')
+    await expect.poll(() => slider.getAttribute('aria-valuetext')).toMatch(/3 selected$/)
+    await page.keyboard.press('Enter')
+    await page.getByText(/^Only .* UTC\.$/).waitFor()
+    expect(new URL(page.url()).searchParams.get('range')).toBe('custom')
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
+  test('§console the pointer tells values where it is; dragging zooms, into the address; the growing step is told', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    await generate(project_id, { created_at: minutesAgo(0) })
+    await generate(project_id, { created_at: minutesAgo(20), status: 'client_left' })
+    const visit = await scene().visit('/overview?range=1h', { cookie })
+    const { page } = visit
+    const plot = page.getByRole('figure', { name: 'Requests' }).getByRole('slider')
+    await plot.waitFor()
+    const box = await plot.boundingBox()
+    if (!box) throw new Error('nothing is drawn')
+    const at = (share: number) => [box.x + box.width * share, box.y + box.height / 2] as const
+    await page.mouse.move(...at(0.995))
+    const tip = plot.locator('.plot-tip')
+    await tip.getByText('so far').waitFor()
+    expect(await tip.textContent()).toMatch(/UTC.*completed1 client left0 failed0all1/)
+    await page.mouse.move(...at(0.4))
+    await page.mouse.down()
+    await page.mouse.move(...at(0.6), { steps: 4 })
+    await tip.getByText('Let go to zoom in').waitFor()
+    await page.mouse.up()
+    await page.getByText(/^Only .* UTC\.$/).waitFor()
+    const { searchParams } = new URL(page.url())
+    const zoomed = Date.parse(searchParams.get('to') ?? '') - Date.parse(searchParams.get('from') ?? '')
+    expect(zoomed / 60_000).toBeGreaterThanOrEqual(11)
+    expect(zoomed / 60_000).toBeLessThanOrEqual(14)
+    await page.getByRole('button', { name: 'Show the last 24 hours' }).click()
+    await page.locator('.headline').getByText('2', { exact: true }).waitFor()
     expect(faults(visit)).toEqual([])
     await visit.close()
   })

@@ -114,8 +114,32 @@ withConsole((scene) => {
     await page.getByLabel('to', { exact: true }).fill('2026-02-01')
     await page.getByText('The last day must not be before the first').waitFor()
     await page.getByLabel('to', { exact: true }).fill('2026-02-03')
-    await page.getByText('Feb 2, 00:00 to Feb 4, 00:00, by the hour').waitFor()
-    await page.getByText('Nothing was generated then that matches.').waitFor()
+    await page.getByText('Feb 2, 00:00 to Feb 4, 00:00 UTC, by the hour').waitFor()
+    await page.getByText('No request of this time matches.').first().waitFor()
+    await visit.close()
+  })
+
+  test('§8.2.3 what fails most is drawn first, whatever else is dearer; its number leads to the requests', async () => {
+    const models = { dear: 0, frail: 3, a: 0, b: 0, c: 0, d: 0 }
+    const { cookie } = await project(
+      Object.entries(models).flatMap(([resolved_model, failed], at) =>
+        Array.from({ length: 4 }, (_, n) => ({
+          created_at: hoursAgo(1),
+          resolved_model,
+          charged_micros: resolved_model === 'frail' ? 0 : 1_000_000 * (10 - at),
+          status: n < failed ? 'failed' : 'completed',
+        })),
+      ),
+    )
+    const visit = await scene().visit('/usage?measure=errors', { cookie })
+    const { page } = visit
+    await page.getByRole('figure', { name: 'Failed' }).getByText('frail').waitFor()
+    const row = page.getByRole('table', { name: 'Usage by model' }).getByRole('row', { name: /frail/ })
+    await row.getByText(/^2\d\d ms$/).waitFor()
+    await row.getByRole('link', { name: /3 75% of frail/ }).click()
+    await page.getByRole('heading', { name: 'Requests', exact: true }).waitFor()
+    await rowsToBe(page, 3)
+    expect(faults(visit)).toEqual([])
     await visit.close()
   })
 

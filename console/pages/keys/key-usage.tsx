@@ -4,7 +4,7 @@ import { type UsageGroup, usageGroups } from '../../api/usage-calls.ts'
 import { count, money, shortCount } from '../../parts/amounts.ts'
 import { Card } from '../../parts/card.tsx'
 import { LoadFailure } from '../../parts/load-failure.tsx'
-import { stepLabel } from '../../parts/periods.ts'
+import { inAddress } from '../../parts/periods.ts'
 import { Segments } from '../../parts/segments.tsx'
 import { SeriesChart } from '../../parts/series-chart.tsx'
 import { nowMs } from '../../state/browser-clock.ts'
@@ -76,10 +76,12 @@ function Days({ days, groups, measure, key_id }: DaysProps) {
       title={`${label} by this key`}
       title_hidden
       kind="bars"
-      places={days.map((day) => stepLabel(Date.parse(day), 'day'))}
+      starts={days.map((day) => Date.parse(day))}
+      step="day"
       series={[{ id: measure, label, color: 'one', values: days.map((day) => known.get(day) ?? 0) }]}
       format={format}
       onPick={(at) => navigate(`/usage?key_id=${key_id}&at=${days[at]}T00:00:00.000Z`)}
+      onZoom={(from_ms, to_ms) => navigate(`/usage?${new URLSearchParams({ key_id, ...inAddress(from_ms, to_ms) })}`)}
     />
   )
 }

@@ -1,12 +1,13 @@
 // R61: a new secret for the same key, shown once; the one of before works until the overlap ends.
+
 import { useState } from 'react'
 import { rotateKey } from '../../api/key-calls.ts'
-import { moment } from '../../parts/amounts.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Form } from '../../parts/form.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { TimeUntil } from '../../parts/time-until.tsx'
+import { moment } from '../../parts/times.ts'
 import { secretOf } from '../../state/secret.ts'
 import { useSubmission } from '../../state/submission.ts'
 import type { DeedProps } from './deed-props.ts'

@@ -5,7 +5,7 @@ import type { ApiKey, KeyChanges } from '../../api/key-calls.ts'
 import { Field } from '../../parts/field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
 import { TextAreaField, typedLines } from '../../parts/text-area-field.tsx'
-import { localInput, typedInstant } from '../../parts/time-until.tsx'
+import { inputFrom, typedInstant } from '../../parts/times.ts'
 
 export const TERMS = ['expires_at', 'allowed_models', 'allowed_cidrs', 'allowed_clusters', 'clamp_output'] as const
 export type TermTexts = Record<(typeof TERMS)[number], string>
@@ -19,7 +19,7 @@ export const NO_TERMS: TermTexts = {
 }
 
 export const termTexts = (key: ApiKey): TermTexts => ({
-  expires_at: localInput(key.expires_at),
+  expires_at: inputFrom(key.expires_at),
   allowed_models: key.allowed_models?.join('\n') ?? '',
   allowed_cidrs: key.allowed_cidrs?.join('\n') ?? '',
   allowed_clusters: key.allowed_clusters?.join('\n') ?? '',
@@ -59,7 +59,7 @@ export const TermFields = ({ texts, onChange, error, fixed_end = false }: TermFi
         value={texts.expires_at}
         onChange={(expires_at) => onChange({ ...texts, expires_at })}
         error={error}
-        hint="In your time zone. From then on it is answered like a key that nobody knows."
+        hint="In UTC. From then on it is answered like a key that nobody knows."
       />
     )}
     <TextAreaField

@@ -1,7 +1,8 @@
 // One project as whoever runs the service sees it (R79): whose it is, what it spends and may spend, its subscriptions.
+
 import { type ComponentType, useCallback, useState } from 'react'
 import { findProject, type OperatorProject } from '../../api/operator-calls.ts'
-import { count, moment, money } from '../../parts/amounts.ts'
+import { count, money } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { BudgetBar } from '../../parts/budget-bar.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -10,6 +11,7 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
+import { moment } from '../../parts/times.ts'
 import { useResource } from '../../state/resource.ts'
 import { SubscriptionsCard } from '../settings/subscriptions-section.tsx'
 import {

@@ -1,22 +1,23 @@
 // The few numbers that are read first, each beside what it was in the period before.
 import type { ReactNode } from 'react'
-import type { Step, UsageStep } from '../../api/timeline-calls.ts'
+import type { Percentiles, UsageStep } from '../../api/timeline-calls.ts'
 import { headlineCount, headlineMoney } from '../../parts/amounts.ts'
 import { change, duration, percent } from '../../parts/figures.ts'
+import { failedIn } from './failures.ts'
 
 interface Sums {
   requests: number
-  errors: number
+  failed: number
   charged: number
   direct: number
   savings: number
 }
 
 function sumsOf(steps: readonly UsageStep[]): Sums {
-  const sums = { requests: 0, errors: 0, charged: 0, direct: 0, savings: 0 }
+  const sums = { requests: 0, failed: 0, charged: 0, direct: 0, savings: 0 }
   for (const step of steps) {
     sums.requests += step.requests
-    sums.errors += step.errors
+    sums.failed += failedIn(step)
     sums.charged += step.charged_micros
     sums.direct += step.direct_cost_micros
     sums.savings += step.savings_micros
@@ -27,14 +28,14 @@ function sumsOf(steps: readonly UsageStep[]): Sums {
 interface HeadlineProps {
   steps: readonly UsageStep[]
   before: readonly UsageStep[]
-  step: Step
+  /** Of the whole period. */
+  overall: Percentiles
+  overall_before: Percentiles
 }
 
-export function Headline({ steps, before, step }: HeadlineProps) {
+export function Headline({ steps, before, overall, overall_before }: HeadlineProps) {
   const [now, then] = [sumsOf(steps), sumsOf(before)]
-  // Percentiles of several steps cannot be put together: the latest step that has any is told.
-  const latest = steps.findLast(({ duration_p95_ms }) => duration_p95_ms !== null)
-  const errors_then = then.requests > 0 ? `${percent(then.errors, then.requests)} before` : undefined
+  const failed_then = then.requests > 0 ? `${percent(then.failed, then.requests)} before` : undefined
   return (
     <dl className="headline">
       <Figure label="Requests" note={compared(now.requests, then.requests, headlineCount)}>
@@ -46,20 +47,21 @@ export function Headline({ steps, before, step }: HeadlineProps) {
       <Figure label="Saved" note={`${percent(now.savings, now.direct)} of direct cost`}>
         {headlineMoney(now.savings)}
       </Figure>
-      <Figure label="Not completed" note={errors_then}>
-        {percent(now.errors, now.requests)}
+      <Figure label="Failed" note={failed_then}>
+        {percent(now.failed, now.requests)}
       </Figure>
-      <Figure label="First token, p95" note={`latest ${step}`}>
-        {shown(latest?.ttft_p95_ms)}
+      <Figure label="First token, p95" note={before_ms(overall_before.ttft_p95_ms)}>
+        {shown(overall.ttft_p95_ms)}
       </Figure>
-      <Figure label="Duration, p95" note={`latest ${step}`}>
-        {shown(latest?.duration_p95_ms)}
+      <Figure label="Duration, p95" note={before_ms(overall_before.duration_p95_ms)}>
+        {shown(overall.duration_p95_ms)}
       </Figure>
     </dl>
   )
 }
 
-const shown = (ms: number | null | undefined) => (ms === null || ms === undefined ? '–' : duration(ms))
+const shown = (ms: number | null) => (ms === null ? '–' : duration(ms))
+const before_ms = (ms: number | null) => (ms === null ? undefined : `${duration(ms)} before`)
 
 function compared(now: number, before: number, format: (value: number) => string): string {
   const by = change(now, before)

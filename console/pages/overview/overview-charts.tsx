@@ -1,58 +1,73 @@
-// The charts of the overview. A place in one of them opens the requests behind it.
-import type { Step, UsageStep } from '../../api/timeline-calls.ts'
+// The charts of the overview. A place in one of them opens the requests behind it; a stretch is zoomed into.
+import { between, type UsageStep } from '../../api/timeline-calls.ts'
 import { count, money } from '../../parts/amounts.ts'
 import { duration } from '../../parts/figures.ts'
-import { stepLabel } from '../../parts/periods.ts'
+import { inAddress, STEP_MS } from '../../parts/periods.ts'
 import { SeriesChart } from '../../parts/series-chart.tsx'
+import { type AddressQuery, changedQuery } from '../../state/address-query.ts'
 import { navigate } from '../../state/navigation.tsx'
+import { failedIn, leftIn } from './failures.ts'
+import type { Figures } from './overview-figures.ts'
 
 interface ChartProps {
-  steps: readonly UsageStep[]
-  step: Step
+  figures: Figures
+  change: AddressQuery['change']
 }
 
-const places = (steps: readonly UsageStep[], step: Step) => steps.map(({ start }) => stepLabel(Date.parse(start), step))
+const timesOf = ({ steps, span: { step } }: Figures) => ({ starts: steps.map(({ start }) => Date.parse(start)), step })
 
-const RANGES: Record<Step, string> = { minute: '1h', hour: '7d', day: '90d' }
+/** What all of them can do. */
+const reachOf = ({ figures, change }: ChartProps) => ({
+  ...timesOf(figures),
+  onPick: (at: number) => openRequests(figures, at),
+  onZoom: (from_ms: number, to_ms: number) => change(inAddress(from_ms, to_ms)),
+})
 
-/** The page of usage, at the same place. */
-const open = (steps: readonly UsageStep[], step: Step) => (at: number) => {
-  const start = steps[at]?.start
-  if (start !== undefined) navigate(`/usage?range=${RANGES[step]}&at=${encodeURIComponent(start)}`)
+/** All that came in that time. */
+function openRequests({ steps, span: { step } }: Figures, at: number): void {
+  const one = steps[at]
+  if (!one) return
+  const from_ms = Date.parse(one.start)
+  const time = between({ from_ms, to_ms: from_ms + STEP_MS[step] })
+  navigate(`/requests?${changedQuery('', time)}`)
 }
 
-export function RequestChart({ steps, step }: ChartProps) {
+export function RequestChart(props: ChartProps) {
+  const { steps } = props.figures
+  const left = steps.map(leftIn)
   return (
     <section className="card">
       <SeriesChart
         title="Requests"
         kind="bars"
-        places={places(steps, step)}
+        {...reachOf(props)}
         format={count}
-        onPick={open(steps, step)}
         series={[
           {
             id: 'completed',
             label: 'completed',
             color: 'one',
-            values: steps.map(({ requests, errors }) => requests - errors),
+            values: steps.map((one) => one.requests - failedIn(one) - leftIn(one)),
           },
-          { id: 'errors', label: 'not completed', color: 'bad', values: steps.map(({ errors }) => errors) },
+          ...(left.some((number) => number > 0)
+            ? [{ id: 'left', label: 'client left', color: 'rest' as const, values: left }]
+            : []),
+          { id: 'failed', label: 'failed', color: 'bad', values: steps.map(failedIn) },
         ]}
       />
     </section>
   )
 }
 
-export function MoneyChart({ steps, step }: ChartProps) {
+export function MoneyChart(props: ChartProps) {
+  const { steps } = props.figures
   return (
     <section className="card">
       <SeriesChart
         title="Spend and savings"
         kind="bars"
-        places={places(steps, step)}
+        {...reachOf(props)}
         format={money}
-        onPick={open(steps, step)}
         series={[
           { id: 'spend', label: 'charged', color: 'one', values: steps.map(({ charged_micros }) => charged_micros) },
           { id: 'saved', label: 'saved', color: 'two', values: steps.map(({ savings_micros }) => savings_micros) },
@@ -64,27 +79,20 @@ export function MoneyChart({ steps, step }: ChartProps) {
 
 const LATENCIES = { ttft: 'Time to first token', duration: 'Duration' } as const
 
-export function LatencyChart({ steps, step, of }: ChartProps & { of: keyof typeof LATENCIES }) {
-  const [p50, p95] = [steps.map((one) => one[`${of}_p50_ms`]), steps.map((one) => one[`${of}_p95_ms`])]
+export function LatencyChart({ of, ...props }: ChartProps & { of: keyof typeof LATENCIES }) {
+  const { steps, overall } = props.figures
+  const rows = (['p50', 'p95'] as const).map((rank) => ({
+    id: rank,
+    label: rank,
+    color: rank === 'p50' ? ('one' as const) : ('three' as const),
+    values: steps.map((one: UsageStep) => one[`${of}_${rank}_ms`]),
+    overall: durationOrDash(overall[`${of}_${rank}_ms`]),
+  }))
   return (
     <section className="card">
-      <SeriesChart
-        title={LATENCIES[of]}
-        kind="lines"
-        places={places(steps, step)}
-        format={duration}
-        onPick={open(steps, step)}
-        series={[
-          { id: 'p50', label: 'p50', color: 'one', values: p50, overall: latest(p50) },
-          { id: 'p95', label: 'p95', color: 'three', values: p95, overall: latest(p95) },
-        ]}
-      />
+      <SeriesChart title={LATENCIES[of]} kind="lines" {...reachOf(props)} format={duration} series={rows} />
     </section>
   )
 }
 
-/** Percentiles do not add up: what is said of the whole is the latest that is known. */
-function latest(values: readonly (number | null)[]): string {
-  const value = values.findLast((one) => one !== null)
-  return value === null || value === undefined ? '–' : duration(value)
-}
+const durationOrDash = (ms: number | null) => (ms === null ? '–' : duration(ms))

@@ -1,39 +1,41 @@
 // How the project is doing, at a glance and live: what needs attention, requests, money, latency, what went wrong.
-import { useCallback } from 'react'
+import { useCallback, useMemo } from 'react'
 import { refusals } from '../../api/insight-calls.ts'
-import { type UsageStep, usageTimeline } from '../../api/timeline-calls.ts'
-import { LinkButton } from '../../parts/button.tsx'
+import { Button, LinkButton } from '../../parts/button.tsx'
 import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import { PERIOD_IDS, PERIODS, type Period, periodFrom, spanBefore, spanOf } from '../../parts/periods.ts'
+import {
+  frameWords,
+  PERIOD_IDS,
+  PERIODS,
+  type Period,
+  spanInFrame,
+  spanLabel,
+  type TimeFrame,
+  timeFrameIn,
+} from '../../parts/periods.ts'
 import { Segments } from '../../parts/segments.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
-import { useAddressQuery } from '../../state/address-query.ts'
+import { type AddressQuery, useAddressQuery } from '../../state/address-query.ts'
 import { nowMs } from '../../state/browser-clock.ts'
 import { type Resource, useResource } from '../../state/resource.ts'
 import { useShortcut } from '../../state/shortcuts.ts'
 import { AttentionList } from './attention-list.tsx'
 import { Headline } from './headline.tsx'
 import { LatencyChart, MoneyChart, RequestChart } from './overview-charts.tsx'
+import { type Figures, OTHERWISE, useFigures } from './overview-figures.ts'
 import { WentWrong } from './went-wrong.tsx'
 
 const POLL_MS = 10_000
 const OFFERED = PERIOD_IDS.map((id) => ({ id, label: PERIODS[id].label }))
 
-export interface Figures {
-  period: Period
-  steps: UsageStep[]
-  /** As long, and just before. */
-  before: UsageStep[]
-  at_ms: number
-}
-
 export default function OverviewPage() {
   const { params, change } = useAddressQuery()
-  const period = periodFrom(params.get('range'), '24h')
-  const figures = useFigures(period)
+  const asked = ['range', 'from', 'to'].map((name) => params.get(name) ?? '').join('\n')
+  const frame = useMemo(() => timeFrameOf(asked), [asked])
+  const figures = useFigures(frame)
   const refused = useResource(
-    useCallback((signal) => refusals(spanOf(period, nowMs()), signal), [period]),
+    useCallback((signal) => refusals(spanInFrame(frame, nowMs(), OTHERWISE), signal), [frame]),
     { poll_ms: POLL_MS, keep: true },
   )
   function reload() {
@@ -46,35 +48,42 @@ export default function OverviewPage() {
       <PageHeader
         title="Overview"
         lead={<Freshness figures={figures} />}
-        actions={<Segments label="Period" options={OFFERED} value={period} onChange={(range) => change({ range })} />}
+        actions={
+          <Segments
+            label="Period"
+            options={OFFERED}
+            value={frame.range as Period}
+            onChange={(range) => change({ range, from: undefined, to: undefined })}
+          />
+        }
       />
+      {frame.range === 'custom' && <Zoomed frame={frame} onLeave={() => change(NO_TIME)} />}
       <AttentionList />
-      <Usage figures={figures} />
+      <Usage figures={figures} change={change} />
       <WentWrong
         refused={refused}
         steps={figures.state.kind === 'ready' ? figures.state.value.steps : []}
-        period={period}
+        frame={frame}
+        change={change}
       />
     </>
   )
 }
 
-/** The end of the period moves with the time, so it is worked out anew for every question. */
-function useFigures(period: Period): Resource<Figures> {
-  return useResource(
-    useCallback(
-      async (signal: AbortSignal) => {
-        const at_ms = nowMs()
-        const span = spanOf(period, at_ms)
-        const asked = [usageTimeline(span, {}, signal), usageTimeline(spanBefore(span), {}, signal)] as const
-        const [steps, before] = await Promise.all(asked)
-        return { period, steps, before, at_ms }
-      },
-      [period],
-    ),
-    { poll_ms: POLL_MS, keep: true },
-  )
+function timeFrameOf(asked: string): TimeFrame {
+  const [range = '', from = '', to = ''] = asked.split('\n')
+  return timeFrameIn(new URLSearchParams({ range, from, to }), OTHERWISE)
 }
+
+const NO_TIME = { range: undefined, from: undefined, to: undefined }
+
+/** A stretch that was cut out of a chart, and the way out of it. */
+const Zoomed = ({ frame, onLeave }: { frame: TimeFrame; onLeave(): void }) => (
+  <p className="notice notice-row">
+    <span>Only {spanLabel(spanInFrame(frame, nowMs(), OTHERWISE))}.</span>
+    <Button onClick={onLeave}>Show the last 24 hours</Button>
+  </p>
+)
 
 function Freshness({ figures: { state } }: { figures: Resource<Figures> }) {
   if (state.kind !== 'ready') return <span>Loading …</span>
@@ -86,23 +95,28 @@ function Freshness({ figures: { state } }: { figures: Resource<Figures> }) {
   )
 }
 
-function Usage({ figures: { state, reload } }: { figures: Resource<Figures> }) {
+interface UsageProps {
+  figures: Resource<Figures>
+  change: AddressQuery['change']
+}
+
+function Usage({ figures: { state, reload }, change }: UsageProps) {
   if (state.kind === 'failed') return <LoadFailure what="Usage" error={state.error} onRetry={reload} />
   if (state.kind === 'loading') return <Skeletons />
   // Of the period before, while another is on its way.
-  const { period, steps, before } = state.value
-  const { step, words } = PERIODS[period]
+  const { frame, span, steps, before } = state.value
   if (steps.every(({ requests }) => requests === 0) && before.every(({ requests }) => requests === 0))
-    return <Nothing words={words} />
+    return <Nothing words={frameWords(frame, span)} />
+  const drawn = { figures: state.value, change }
   return (
     <div className={state.old && 'is-old'} aria-busy={state.old}>
       <StaleNotice error={state.stale} onRetry={reload} />
-      <Headline steps={steps} before={before} step={step} />
+      <Headline {...state.value} />
       <div className="panels">
-        <RequestChart steps={steps} step={step} />
-        <MoneyChart steps={steps} step={step} />
-        <LatencyChart steps={steps} step={step} of="ttft" />
-        <LatencyChart steps={steps} step={step} of="duration" />
+        <RequestChart {...drawn} />
+        <MoneyChart {...drawn} />
+        <LatencyChart {...drawn} of="ttft" />
+        <LatencyChart {...drawn} of="duration" />
       </div>
     </div>
   )

@@ -53,3 +53,6 @@ export const ENDINGS: Readonly<Record<string, { label: string; sentence: string 
   deadline_exceeded: { label: 'Too late', sentence: 'The deadline passed; nothing was charged.' },
   client_left: { label: 'Client left', sentence: 'The client hung up; what was produced until then was charged.' },
 }
+
+/** Every outcome that somebody has to explain, as the list of requests takes it. */
+export const WRONG = 'failed,upstream_failed,deadline_exceeded,refused'

@@ -6,19 +6,22 @@ import { count } from '../../parts/amounts.ts'
 import { Card } from '../../parts/card.tsx'
 import { percent } from '../../parts/figures.ts'
 import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
-import { PERIODS, type Period, STEP_MS, stepLabel } from '../../parts/periods.ts'
+import { frameWords, inAddress, STEP_MS, sameTime, spanInFrame, type TimeFrame } from '../../parts/periods.ts'
 import { SeriesChart } from '../../parts/series-chart.tsx'
+import type { AddressQuery } from '../../state/address-query.ts'
+import { nowMs } from '../../state/browser-clock.ts'
 import { Link, navigate } from '../../state/navigation.tsx'
 import type { Resource } from '../../state/resource.ts'
-import { ENDINGS, KINDS, LAYER_GROUPS, LAYERS, type LayerGroup } from './refusal-layers.ts'
+import { ENDINGS, KINDS, LAYER_GROUPS, LAYERS, type LayerGroup, WRONG } from './refusal-layers.ts'
 
 interface WentWrongProps {
   refused: Resource<RefusalSeries>
   steps: readonly UsageStep[]
-  period: Period
+  frame: TimeFrame
+  change: AddressQuery['change']
 }
 
-export function WentWrong({ refused: { state, reload }, steps, period }: WentWrongProps) {
+export function WentWrong({ refused: { state, reload }, steps, frame, change }: WentWrongProps) {
   return (
     <Card title="Refused and failed">
       {state.kind === 'failed' && <LoadFailure what="Refusals" error={state.error} onRetry={reload} />}
@@ -26,7 +29,7 @@ export function WentWrong({ refused: { state, reload }, steps, period }: WentWro
       {state.kind === 'ready' && (
         <>
           <StaleNotice error={state.stale} onRetry={reload} />
-          <Layers series={state.value} steps={steps} period={period} />
+          <Layers series={state.value} steps={steps} frame={frame} change={change} />
         </>
       )}
     </Card>
@@ -43,21 +46,22 @@ interface WrongRow {
   rate: string
 }
 
-interface LayersProps extends Pick<WentWrongProps, 'steps' | 'period'> {
+interface LayersProps extends Pick<WentWrongProps, 'steps' | 'frame' | 'change'> {
   series: RefusalSeries
 }
 
-function Layers({ series, steps, period }: LayersProps) {
-  const rows = useMemo(
-    () => [...refusedRows(series, steps, period), ...endedRows(steps, period)],
-    [series, steps, period],
-  )
-  const { words } = PERIODS[period]
+function Layers({ series, steps, frame, change }: LayersProps) {
+  const span = useMemo(() => spanInFrame(frame, nowMs(), '24h'), [frame])
+  const rows = useMemo(() => {
+    const time = sameTime(frame, span)
+    return [...refusedRows(series, steps, time), ...endedRows(steps, time)]
+  }, [series, steps, frame, span])
+  const words = frameWords(frame, span)
   if (rows.length === 0) return <p className="muted">Nothing was refused and nothing failed in {words}.</p>
   const refusals = series.buckets.some(({ total }) => total > 0)
   return (
     <div className={refusals ? 'panels' : undefined}>
-      {refusals && <RefusalChart series={series} />}
+      {refusals && <RefusalChart series={series} change={change} />}
       <table className="table table-dense wrong">
         <caption className="visually-hidden">Refused and failed, by layer</caption>
         <thead>
@@ -94,7 +98,7 @@ function Layers({ series, steps, period }: LayersProps) {
   )
 }
 
-function RefusalChart({ series: { step, buckets } }: { series: RefusalSeries }) {
+function RefusalChart({ series: { step, buckets }, change }: Pick<LayersProps, 'series' | 'change'>) {
   const inGroup = (group: LayerGroup) =>
     buckets.map(({ counts }) =>
       KINDS.reduce((sum, kind) => sum + (LAYERS[kind].group === group ? (counts[kind] ?? 0) : 0), 0),
@@ -103,38 +107,43 @@ function RefusalChart({ series: { step, buckets } }: { series: RefusalSeries }) 
     <SeriesChart
       title={`Refused, by the ${step}`}
       kind="bars"
-      places={buckets.map(({ start }) => stepLabel(Date.parse(start), step))}
+      starts={buckets.map(({ start }) => Date.parse(start))}
+      step={step}
       format={count}
       onPick={(at) => openBucket(buckets[at]?.start, step)}
+      onZoom={(from_ms, to_ms) => change(inAddress(from_ms, to_ms))}
       series={LAYER_GROUPS.map((group) => ({ ...group, values: inGroup(group.id) }))}
     />
   )
 }
 
-/** What was refused in that hour or day. */
+/** What went wrong in that hour or day. */
 function openBucket(start: string | undefined, step: RefusalSeries['step']): void {
   if (start === undefined) return
   const from_ms = Date.parse(start)
   const span = between({ from_ms, to_ms: from_ms + STEP_MS[step] })
-  navigate(`/requests?${new URLSearchParams({ outcome: 'refused', ...span })}`)
+  navigate(`/requests?${new URLSearchParams({ outcome: WRONG, ...span })}`)
 }
+
+/** As an address tells it. */
+type Time = Readonly<Record<string, string>>
 
 const generated = (steps: readonly UsageStep[]) => steps.reduce((sum, { requests }) => sum + requests, 0)
 
 /** Out of all that came: what ran, and what was refused before it could. What failed while it ran is in both. */
-function refusedRows({ totals }: RefusalSeries, steps: readonly UsageStep[], range: Period): WrongRow[] {
+function refusedRows({ totals }: RefusalSeries, steps: readonly UsageStep[], time: Time): WrongRow[] {
   const early = KINDS.filter((kind) => LAYERS[kind].group !== 'running')
   const all = early.reduce((sum, kind) => sum + (totals[kind] ?? 0), generated(steps))
   return KINDS.flatMap((kind) => {
     const counted = totals[kind] ?? 0
     const { label, sentence } = LAYERS[kind]
-    const to = `/requests?${new URLSearchParams({ layer: kind, range })}`
+    const to = `/requests?${new URLSearchParams({ layer: kind, ...time })}`
     const rate = percent(counted, Math.max(all, counted))
     return counted === 0 ? [] : [{ id: kind, to, label, sentence, counted, rate }]
   }).toSorted((a, b) => b.counted - a.counted)
 }
 
-function endedRows(steps: readonly UsageStep[], range: Period): WrongRow[] {
+function endedRows(steps: readonly UsageStep[], time: Time): WrongRow[] {
   const counts = new Map<string, number>()
   for (const { by_status } of steps)
     for (const [status, number] of Object.entries(by_status)) counts.set(status, (counts.get(status) ?? 0) + number)
@@ -143,7 +152,7 @@ function endedRows(steps: readonly UsageStep[], range: Period): WrongRow[] {
     .filter(([status]) => status !== 'completed')
     .map(([status, counted]) => ({
       id: `ended ${status}`,
-      to: `/requests?${new URLSearchParams({ outcome: status, range })}`,
+      to: `/requests?${new URLSearchParams({ outcome: status, ...time })}`,
       label: ENDINGS[status]?.label ?? status,
       sentence: ENDINGS[status]?.sentence ?? 'It ended so.',
       counted,

@@ -1,6 +1,6 @@
 // How an answer came about, beside it: its headers as they arrived, and what it cost once that is known (R41).
 import type { Trace } from '../../api/generation-calls.ts'
-import { count, money } from '../../parts/amounts.ts'
+import { count, exactMoney } from '../../parts/amounts.ts'
 import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Stat, Stats } from '../../parts/card.tsx'
 import { Link } from '../../state/navigation.tsx'
@@ -41,8 +41,8 @@ function Costs({ run: { phase, trace, untold, headers } }: { run: Run }) {
   if (usage === null) return <p className="muted">It was refused. Nothing was generated, and nothing charged.</p>
   return (
     <Stats>
-      <Stat label="Charged">{money(usage.charged_micros)}</Stat>
-      <Stat label="Saved">{money(usage.savings_micros)}</Stat>
+      <Stat label="Charged">{exactMoney(usage.charged_micros)}</Stat>
+      <Stat label="Saved">{exactMoney(usage.savings_micros)}</Stat>
       <Stat label="Tokens in">
         {count(usage.input_tokens)}
         {usage.cached_tokens > 0 && <span className="muted"> ({count(usage.cached_tokens)} cached)</span>}

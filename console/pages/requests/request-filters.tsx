@@ -7,6 +7,7 @@ import { usageGroups } from '../../api/usage-calls.ts'
 import { Button } from '../../parts/button.tsx'
 import { type Choice, Combobox } from '../../parts/combobox.tsx'
 import { spanLabel } from '../../parts/periods.ts'
+import { moment } from '../../parts/times.ts'
 import type { AddressQuery } from '../../state/address-query.ts'
 import { nowMs } from '../../state/browser-clock.ts'
 import { useResource } from '../../state/resource.ts'
@@ -166,8 +167,8 @@ const Chip = ({ label, of, children, onDrop }: { label: string; of: string; chil
 function stretchOf({ from, to }: RequestView): string | undefined {
   if (from === undefined && to === undefined) return undefined
   const [from_ms, to_ms] = [Date.parse(from ?? ''), Date.parse(to ?? '')]
-  if (Number.isNaN(to_ms)) return `since ${new Date(from_ms).toLocaleString('en-US')}`
-  if (Number.isNaN(from_ms)) return `before ${new Date(to_ms).toLocaleString('en-US')}`
+  if (Number.isNaN(to_ms)) return `since ${moment(from ?? '')}`
+  if (Number.isNaN(from_ms)) return `before ${moment(to ?? '')}`
   return spanLabel({ from_ms, to_ms, step: 'hour' })
 }
 

@@ -1,11 +1,13 @@
 // The requests that fit, live while one looks at the newest, page by page as the service hands them out.
+
 import { useCallback } from 'react'
 import { type ListedRequest, listRequests } from '../../api/request-calls.ts'
-import { count, moment, money } from '../../parts/amounts.ts'
+import { count, money } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { LinkButton } from '../../parts/button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { RequestPager, statusTone, TIME_COLUMNS, whenColumn } from '../../parts/request-columns.tsx'
+import { moment } from '../../parts/times.ts'
 import type { AddressQuery } from '../../state/address-query.ts'
 import { nowMs } from '../../state/browser-clock.ts'
 import { Link } from '../../state/navigation.tsx'

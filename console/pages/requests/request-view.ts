@@ -4,6 +4,7 @@ import { between } from '../../api/timeline-calls.ts'
 import { money } from '../../parts/amounts.ts'
 import { duration } from '../../parts/figures.ts'
 import { PERIOD_IDS, PERIODS, type Period, spanOf } from '../../parts/periods.ts'
+import { WRONG } from '../overview/refusal-layers.ts'
 
 export const FILTERS = {
   key_id: 'Key',
@@ -18,8 +19,6 @@ export const FILTERS = {
 } as const
 export type FilterId = keyof typeof FILTERS
 export const FILTER_IDS = Object.keys(FILTERS) as FilterId[]
-
-const WRONG = 'failed,upstream_failed,deadline_exceeded,refused'
 
 /** What is chosen most. The address has what the service takes. */
 export const OUTCOMES = [

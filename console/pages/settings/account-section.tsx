@@ -1,11 +1,12 @@
 // Who is signed in here, for how long, and how to leave: this browser, or every one.
+
 import { whoAmI } from '../../api/account-calls.ts'
-import { moment } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { Card, Stat, Stats } from '../../parts/card.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { LoadFailure } from '../../parts/load-failure.tsx'
+import { moment } from '../../parts/times.ts'
 import { useResource } from '../../state/resource.ts'
 import { useSession } from '../../state/session.tsx'
 import { useSubmission } from '../../state/submission.ts'

@@ -11,7 +11,7 @@ import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
-import { typedInstant } from '../../parts/time-until.tsx'
+import { typedInstant } from '../../parts/times.ts'
 import { useToast } from '../../parts/toasts.tsx'
 import { typedNumber } from '../../parts/typed-number.ts'
 import { useSubmission } from '../../state/submission.ts'
@@ -116,7 +116,7 @@ const SubscriptionFields = ({ typed, set, error }: FieldsProps) => (
       value={typed.ends}
       onChange={(ends) => set({ ends })}
       error={error}
-      hint="A month from now, where nothing is said."
+      hint="In UTC. Left empty: a month from now."
     />
   </>
 )

@@ -1,12 +1,14 @@
 // Bundled allowances at providers: what is used of each, until when, and what happens beyond.
+
 import { useCallback, useMemo, useState } from 'react'
 import { listSubscriptions, type Subscription } from '../../api/settings-calls.ts'
-import { moment, shortCount } from '../../parts/amounts.ts'
+import { shortCount } from '../../parts/amounts.ts'
 import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { TimeUntil } from '../../parts/time-until.tsx'
+import { moment } from '../../parts/times.ts'
 import { useResource } from '../../state/resource.ts'
 import { useIsOperator } from '../../state/session.tsx'
 import { AddSubscriptionDialog, CancelSubscriptionDialog } from './subscription-dialogs.tsx'

@@ -1,7 +1,8 @@
 // One generation's life: what happened when, what it used and cost, and what its headers said.
+
 import { useCallback } from 'react'
 import { findTrace, type Trace } from '../../api/insight-calls.ts'
-import { count, moment, money } from '../../parts/amounts.ts'
+import { count, exactMoney } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Card, Stat, Stats } from '../../parts/card.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
@@ -9,6 +10,7 @@ import { duration, percent } from '../../parts/figures.ts'
 import { LoadFailure } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { statusTone } from '../../parts/request-columns.tsx'
+import { moment } from '../../parts/times.ts'
 import { lastList } from '../../state/last-list.ts'
 import { Link } from '../../state/navigation.tsx'
 import { type Loaded, useResource } from '../../state/resource.ts'
@@ -164,15 +166,15 @@ function Amounts({ usage }: { usage: Usage }) {
       </Stat>
       <Stat label="First token">{ttft_ms === null ? 'none came' : duration(ttft_ms)}</Stat>
       <Stat label="Queue">{duration(queue_ms)}</Stat>
-      <Stat label="Charged">{money(usage.charged_micros)}</Stat>
+      <Stat label="Charged">{exactMoney(usage.charged_micros)}</Stat>
       <Stat label="Saved">
         <span className="two-lines">
-          {money(usage.savings_micros)}
-          <span className="muted">of {money(usage.direct_cost_micros)} direct</span>
+          {exactMoney(usage.savings_micros)}
+          <span className="muted">of {exactMoney(usage.direct_cost_micros)} direct</span>
         </span>
       </Stat>
-      {usage.written_off_micros > 0 && <Stat label="Written off">{money(usage.written_off_micros)}</Stat>}
-      {usage.waived_micros > 0 && <Stat label="Waived">{money(usage.waived_micros)}</Stat>}
+      {usage.written_off_micros > 0 && <Stat label="Written off">{exactMoney(usage.written_off_micros)}</Stat>}
+      {usage.waived_micros > 0 && <Stat label="Waived">{exactMoney(usage.waived_micros)}</Stat>}
     </Stats>
   )
 }

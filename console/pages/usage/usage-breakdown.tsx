@@ -3,11 +3,15 @@ import { useMemo } from 'react'
 import type { UsageGroup } from '../../api/usage-calls.ts'
 import { count, money, shortCount } from '../../parts/amounts.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
-import { change as changeOf, percent } from '../../parts/figures.ts'
-import type { AddressQuery } from '../../state/address-query.ts'
+import { change as changeOf, duration, percent } from '../../parts/figures.ts'
+import { sameTime } from '../../parts/periods.ts'
+import { type AddressQuery, changedQuery } from '../../state/address-query.ts'
+import { nowMs } from '../../state/browser-clock.ts'
+import { Link } from '../../state/navigation.tsx'
 import { type Resource, seenAs } from '../../state/resource.ts'
-import { type Compared, GROUPS_SHOWN } from './usage-figures.ts'
-import { DIMENSIONS, drilledInto, nameOf, type UsageFrame } from './usage-view.ts'
+import { WRONG } from '../overview/refusal-layers.ts'
+import { type Compared, GROUPS_SHOWN, type Outcomes } from './usage-figures.ts'
+import { DIMENSIONS, drilledInto, nameOf, spanIn, type UsageFrame } from './usage-view.ts'
 
 interface Row {
   name: string | null
@@ -21,12 +25,14 @@ interface Row {
 interface UsageBreakdownProps {
   frame: UsageFrame
   groups: Resource<Compared<UsageGroup>>
+  /** Undefined while they are not known. */
+  outcomes: Outcomes | undefined
   names: ReadonlyMap<string, string>
   change: AddressQuery['change']
 }
 
-export function UsageBreakdown({ frame, groups, names, change }: UsageBreakdownProps) {
-  const columns = useMemo(() => columnsOf(frame, change), [frame, change])
+export function UsageBreakdown({ frame, groups, outcomes, names, change }: UsageBreakdownProps) {
+  const columns = useMemo(() => columnsOf(frame, change, outcomes), [frame, change, outcomes])
   const { state } = groups
   const is_cut = state.kind === 'ready' && state.value.now.length >= GROUPS_SHOWN
   return (
@@ -36,7 +42,7 @@ export function UsageBreakdown({ frame, groups, names, change }: UsageBreakdownP
         resource={seenAs(groups, (compared) => rowsOf(compared, frame, names))}
         columns={columns}
         rowId={({ name }) => name ?? ''}
-        empty={<p>Nothing was generated in this period that matches.</p>}
+        empty={<p>No request of this time matches.</p>}
       />
       {is_cut && <p className="muted">These are the {count(GROUPS_SHOWN)} dearest. The file has all of them.</p>}
     </>
@@ -57,7 +63,8 @@ function rowsOf(
   })
 }
 
-function columnsOf({ by, compare }: UsageFrame, change: AddressQuery['change']): Column<Row>[] {
+function columnsOf(frame: UsageFrame, change: AddressQuery['change'], outcomes: Outcomes | undefined): Column<Row>[] {
+  const { by, compare } = frame
   const drill = (name: string) => change({ [by]: name, by: drilledInto(by), at: undefined })
   return [
     {
@@ -81,6 +88,7 @@ function columnsOf({ by, compare }: UsageFrame, change: AddressQuery['change']):
       ),
     },
     number('events', 'Requests', ({ group }) => group.events, count),
+    ...(by === 'bundle_id' ? [] : outcomeColumns(outcomes ?? NONE, frame)),
     number('in', 'Tokens in', ({ group }) => group.input_tokens, shortCount, true),
     {
       ...number('cached', 'Cached', ({ group }) => cachedShare(group), count, true),
@@ -90,6 +98,46 @@ function columnsOf({ by, compare }: UsageFrame, change: AddressQuery['change']):
     number('saved', 'Saved', ({ group }) => group.savings_micros, money),
     number('cost', 'Charged', ({ group }) => group.charged_micros, money),
     ...(compare ? [CHANGE] : []),
+  ]
+}
+
+const NONE: Outcomes = new Map()
+
+/** Told of the dearest and of those that failed: what is not told of did not fail. */
+function outcomeColumns(outcomes: Outcomes, frame: UsageFrame): Column<Row>[] {
+  const of = ({ name }: Row) => outcomes.get(name ?? '')
+  return [
+    {
+      id: 'failed',
+      header: 'Failed',
+      align: 'right',
+      sortBy: (row) => of(row)?.failed ?? 0,
+      cell: (row) => {
+        const { failed = 0, requests = 0 } = of(row) ?? {}
+        if (failed === 0) return '0'
+        // The list of requests knows no profiles, and no name for what ran on no cluster.
+        if (frame.by === 'profile' || row.name === null) return count(failed)
+        const time = sameTime(frame, spanIn(frame, nowMs()))
+        const wrong = changedQuery('', { ...frame.filters, outcome: WRONG, ...time, [frame.by]: row.name })
+        return (
+          <Link to={`/requests?${wrong}`} className="nowrap">
+            {count(failed)} <span className="muted">{percent(failed, requests)}</span>
+            <span className="visually-hidden"> of {row.shown}: the requests</span>
+          </Link>
+        )
+      },
+    },
+    {
+      id: 'ttft',
+      header: 'First token, p95',
+      align: 'right',
+      minor: true,
+      sortBy: (row) => of(row)?.ttft_p95_ms ?? 0,
+      cell: (row) => {
+        const ms = of(row)?.ttft_p95_ms ?? null
+        return ms === null ? '–' : duration(ms)
+      },
+    },
   ]
 }
 

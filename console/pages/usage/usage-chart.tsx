@@ -4,19 +4,21 @@ import type { UsageStep } from '../../api/timeline-calls.ts'
 import type { UsageGroup } from '../../api/usage-calls.ts'
 import { Card } from '../../parts/card.tsx'
 import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
-import { stepLabel } from '../../parts/periods.ts'
+import { inAddress } from '../../parts/periods.ts'
 import { Segments } from '../../parts/segments.tsx'
 import { type Series, SeriesChart, type SeriesColor } from '../../parts/series-chart.tsx'
 import type { AddressQuery } from '../../state/address-query.ts'
 import { nowMs } from '../../state/browser-clock.ts'
 import type { Resource } from '../../state/resource.ts'
-import { type Compared, largest, type NamedSteps, useStepsOf } from './usage-figures.ts'
+import { type Compared, failedMost, largest, type NamedSteps, type Outcomes, useStepsOf } from './usage-figures.ts'
 import { MEASURE_IDS, MEASURES, type MeasureId, spanIn, type UsageFrame } from './usage-view.ts'
 
 interface UsageChartProps {
   frame: UsageFrame
   steps: Resource<Compared<UsageStep>>
   groups: Resource<Compared<UsageGroup>>
+  /** Undefined while they are not known. */
+  outcomes: Outcomes | undefined
   names: ReadonlyMap<string, string>
   measure: MeasureId
   change: AddressQuery['change']
@@ -56,9 +58,11 @@ function useSplit(frame: UsageFrame, names: string): NamedSteps[] | undefined {
   return kept.current?.frame === frame ? kept.current.split : undefined
 }
 
-function Drawn({ frame, groups, names, measure, change, known }: UsageChartProps & { known: Compared<UsageStep> }) {
+function Drawn(props: UsageChartProps & { known: Compared<UsageStep> }) {
+  const { frame, groups, outcomes, names, measure, change, known } = props
   const { label, format, ofStep, ofGroup } = MEASURES[measure]
-  const top = groups.state.kind === 'ready' ? largest(groups.state.value.now, frame.by, ofGroup) : []
+  const all = groups.state.kind === 'ready' ? groups.state.value.now : []
+  const top = measure === 'errors' && outcomes ? failedMost(outcomes) : largest(all, frame.by, ofGroup)
   const split = useSplit(frame, top.join('\n'))
   const { step } = spanIn(frame, nowMs())
   if (groups.state.kind === 'loading' || !split) return <Waiting />
@@ -67,7 +71,8 @@ function Drawn({ frame, groups, names, measure, change, known }: UsageChartProps
       title={label}
       title_hidden
       kind="bars"
-      places={known.now.map(({ start }) => stepLabel(Date.parse(start), step))}
+      starts={known.now.map(({ start }) => Date.parse(start))}
+      step={step}
       format={format}
       series={splitSeries(known.now, split, ofStep).map((one) => ({
         ...one,
@@ -75,6 +80,7 @@ function Drawn({ frame, groups, names, measure, change, known }: UsageChartProps
       }))}
       before={known.before?.map(ofStep)}
       onPick={(at) => change({ at: known.now[at]?.start })}
+      onZoom={(from_ms, to_ms) => change({ ...inAddress(from_ms, to_ms), at: undefined })}
     />
   )
 }

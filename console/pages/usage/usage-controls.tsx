@@ -1,6 +1,6 @@
 // Which time is looked at, by what it is added up, and whether it is compared with the time before.
 import { useId } from 'react'
-import { PERIOD_IDS, PERIODS, spanOfDays } from '../../parts/periods.ts'
+import { PERIOD_IDS, PERIODS, spanChosen } from '../../parts/periods.ts'
 import { Segments } from '../../parts/segments.tsx'
 import type { AddressQuery } from '../../state/address-query.ts'
 import { nowMs } from '../../state/browser-clock.ts'
@@ -50,23 +50,23 @@ export function UsageControls({ frame, change }: UsageControlsProps) {
   )
 }
 
-function Days({ frame: { first_day, last_day }, change }: UsageControlsProps) {
+function Days({ frame: { from, to }, change }: UsageControlsProps) {
   const id = useId()
-  const wrong = spanOfDays(first_day, last_day) === undefined
+  const wrong = spanChosen(from, to, nowMs()) === undefined
   return (
     <span className="control">
       <label htmlFor={`${id}-from`}>From</label>
       <input
         id={`${id}-from`}
         type="date"
-        value={first_day}
+        value={from.slice(0, 'YYYY-MM-DD'.length)}
         onChange={(event) => change({ from: event.target.value, at: undefined })}
       />
       <label htmlFor={`${id}-to`}>to</label>
       <input
         id={`${id}-to`}
         type="date"
-        value={last_day}
+        value={to.slice(0, 'YYYY-MM-DD'.length)}
         aria-invalid={wrong || undefined}
         aria-describedby={wrong ? `${id}-wrong` : undefined}
         onChange={(event) => change({ to: event.target.value, at: undefined })}

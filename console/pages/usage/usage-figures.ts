@@ -1,7 +1,7 @@
 // The numbers of the page of usage, loaded and kept current: steps, groups, and the largest groups step by step.
-import { useCallback } from 'react'
+import { useCallback, useMemo } from 'react'
 import { between, type Span, type UsageStep, usageTimeline } from '../../api/timeline-calls.ts'
-import { type UsageGroup, usageGroups } from '../../api/usage-calls.ts'
+import { type UsageGroup, type UsageOutcome, usageGroups, usageOutcomes } from '../../api/usage-calls.ts'
 import { spanBefore } from '../../parts/periods.ts'
 import { nowMs } from '../../state/browser-clock.ts'
 import { type Resource, useResource } from '../../state/resource.ts'
@@ -27,7 +27,7 @@ export function useSteps(frame: UsageFrame): Resource<Compared<UsageStep>> {
           usageTimeline(span, frame.filters, signal),
           frame.compare ? usageTimeline(spanBefore(span), frame.filters, signal) : undefined,
         ])
-        return { now, before }
+        return { now: now.data, before: before?.data }
       },
       [frame],
     ),
@@ -54,6 +54,34 @@ export function useGroups(frame: UsageFrame): Resource<Compared<UsageGroup>> {
   )
 }
 
+const OUTCOMES_ASKED = 100 // as many as one question may name
+
+export type Outcomes = ReadonlyMap<string, UsageOutcome>
+
+/** How the dearest groups ended and how long they took, and those that failed most, the worst first. */
+export function useOutcomes(frame: UsageFrame, groups: Resource<Compared<UsageGroup>>): Outcomes | undefined {
+  const known = groups.state.kind === 'ready' && !groups.state.old ? groups.state.value.now : undefined
+  const names = known
+    ?.slice(0, OUTCOMES_ASKED)
+    .map((group) => nameOf(group, frame.by) ?? '')
+    .join('\n')
+  const { state } = useResource(
+    useCallback(
+      async (signal: AbortSignal) => {
+        if (names === undefined || frame.by === 'bundle_id') return []
+        const asked = { ...frame.filters, ...between(spanIn(frame, nowMs())), group_by: frame.by }
+        return usageOutcomes(asked, names.split('\n'), signal)
+      },
+      [frame, names],
+    ),
+    { keep: true },
+  )
+  return useMemo(
+    () => (state.kind === 'ready' && !state.old ? new Map(state.value.map((one) => [one.name, one])) : undefined),
+    [state],
+  )
+}
+
 export interface NamedSteps {
   name: string
   steps: UsageStep[]
@@ -71,7 +99,7 @@ export function useStepsOf(frame: UsageFrame, names: string): Resource<NamedStep
             .filter((name) => name !== '')
             .map(async (name) => ({
               name,
-              steps: await usageTimeline(span, { ...frame.filters, [frame.by]: name }, signal),
+              steps: (await usageTimeline(span, { ...frame.filters, [frame.by]: name }, signal)).data,
             })),
         )
       },
@@ -89,3 +117,10 @@ export function largest(groups: readonly UsageGroup[], by: Grouping, size: (grou
     .slice(0, 5)
     .map((group) => nameOf(group, by) ?? '')
 }
+
+/** Those that failed most. */
+export const failedMost = (outcomes: Outcomes): string[] =>
+  [...outcomes.values()]
+    .filter(({ name, failed }) => name !== '' && failed > 0)
+    .slice(0, 5)
+    .map(({ name }) => name)

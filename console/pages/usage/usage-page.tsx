@@ -15,7 +15,7 @@ import { EventPages } from './event-pages.tsx'
 import { UsageBreakdown } from './usage-breakdown.tsx'
 import { UsageChart } from './usage-chart.tsx'
 import { UsageControls } from './usage-controls.tsx'
-import { useGroups, useSteps } from './usage-figures.ts'
+import { useGroups, useOutcomes, useSteps } from './usage-figures.ts'
 import { UsageFiltering } from './usage-filtering.tsx'
 import { DIMENSIONS, frameFrom, measureFrom, spanIn, type UsageFrame } from './usage-view.ts'
 
@@ -29,21 +29,20 @@ export default function UsagePage() {
   const at = params.get('at')
   const steps = useSteps(frame)
   const groups = useGroups(frame)
+  const outcomes = useOutcomes(frame, groups)
   const names = useKeyNames(frame)
   const span = useMemo(() => spanIn(frame, nowMs()), [frame])
   const asked = useMemo(() => ({ ...frame.filters, ...between(span) }), [frame, span])
   return (
     <>
-      <PageHeader
-        title="Usage"
-        lead={`${spanLabel(span)}, by the ${span.step}${span.step === 'day' ? ' (UTC)' : ''}`}
-      />
+      <PageHeader title="Usage" lead={`${spanLabel(span)}, by the ${span.step}`} />
       <UsageControls frame={frame} change={change} />
       <UsageFiltering frame={frame} names={names} change={change} />
       <UsageChart
         frame={frame}
         steps={steps}
         groups={groups}
+        outcomes={outcomes}
         names={names}
         measure={measureFrom(params.get('measure'))}
         change={change}
@@ -58,7 +57,7 @@ export default function UsagePage() {
           />
         }
       >
-        <UsageBreakdown frame={frame} groups={groups} names={names} change={change} />
+        <UsageBreakdown frame={frame} groups={groups} outcomes={outcomes} names={names} change={change} />
       </Card>
       <Requests frame={frame} at={at} onClear={() => change({ at: undefined })} />
     </>
@@ -108,7 +107,7 @@ function Requests({ frame, at, onClear }: RequestsProps) {
           <Button onClick={onClear}>Show all of the period</Button>
         </p>
       )}
-      <EventPages key={JSON.stringify(query)} query={query} empty={<p>Nothing was generated then that matches.</p>} />
+      <EventPages key={JSON.stringify(query)} query={query} empty={<p>No request of this time matches.</p>} />
     </Card>
   )
 }

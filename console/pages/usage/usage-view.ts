@@ -2,7 +2,8 @@
 import type { Span, UsageStep } from '../../api/timeline-calls.ts'
 import type { UsageFilters, UsageGroup } from '../../api/usage-calls.ts'
 import { count, money, shortCount } from '../../parts/amounts.ts'
-import { type Period, periodFrom, spanOf, spanOfDays } from '../../parts/periods.ts'
+import { spanInFrame, type TimeFrame, timeFrameIn } from '../../parts/periods.ts'
+import { failedIn } from '../overview/failures.ts'
 
 export const DIMENSIONS = {
   model: 'Model',
@@ -27,39 +28,29 @@ export const GROUPINGS = [
 ] as const satisfies Dimension[]
 export type Grouping = (typeof GROUPINGS)[number]
 
-export interface UsageFrame {
-  range: Period | 'custom'
-  first_day: string
-  last_day: string
+export interface UsageFrame extends TimeFrame {
   by: Grouping
   compare: boolean
   filters: UsageFilters & Partial<Record<Dimension, string>>
 }
 
 export function frameFrom(params: URLSearchParams): UsageFrame {
-  const [first_day, last_day] = [params.get('from') ?? '', params.get('to') ?? '']
   const given = DIMENSION_IDS.flatMap((id) => (params.get(id) ? [[id, params.get(id)]] : []))
   return {
-    range: params.get('range') === 'custom' ? 'custom' : periodFrom(params.get('range'), '30d'),
-    first_day,
-    last_day,
+    ...timeFrameIn(params, '30d'),
     by: GROUPINGS.find((id) => id === params.get('by')) ?? 'model',
     compare: params.get('compare') === 'yes',
     filters: Object.fromEntries(given),
   }
 }
 
-/** Days that make no sense are as good as none: the last 30 days are shown. */
-export function spanIn({ range, first_day, last_day }: UsageFrame, now_ms: number): Span {
-  const chosen = range === 'custom' ? spanOfDays(first_day, last_day) : undefined
-  return chosen ?? spanOf(range === 'custom' ? '30d' : range, now_ms)
-}
+export const spanIn = (frame: UsageFrame, now_ms: number): Span => spanInFrame(frame, now_ms, '30d')
 
 interface Measure {
   label: string
   format(value: number): string
   ofStep(step: UsageStep): number
-  /** By which groups are ranked: sums do not tell errors, there the largest groups are taken. */
+  /** By which groups are ranked. Sums do not tell what failed: that is ranked by outcomes. */
   ofGroup(group: UsageGroup): number
 }
 
@@ -89,9 +80,9 @@ export const MEASURES = {
     ofGroup: ({ input_tokens, output_tokens }) => input_tokens + output_tokens,
   },
   errors: {
-    label: 'Errors',
+    label: 'Failed',
     format: count,
-    ofStep: ({ errors }) => errors,
+    ofStep: failedIn,
     ofGroup: ({ events }) => events,
   },
 } as const satisfies Record<string, Measure>

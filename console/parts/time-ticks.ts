@@ -1,0 +1,58 @@
+// Where an axis of time is marked: at whole hours, midnights, Mondays or months, as many as fit. Pure.
+import { clockOf, dayOf } from './times.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+const MONDAY = 4 // days after the epoch, which began on a Thursday
+
+export interface Tick {
+  /** The place that it stands at the beginning of. */
+  at: number
+  label: string
+}
+
+const TICKS_MAX = 7
+
+interface Distance {
+  least_ms: number
+  marks(time_ms: number): boolean
+}
+
+const every = (unit_ms: number, from_ms = 0): Distance => ({
+  least_ms: unit_ms,
+  marks: (time_ms) => (time_ms - from_ms) % unit_ms === 0,
+})
+
+const months = (number: number): Distance => ({
+  least_ms: number * 28 * DAY_MS,
+  marks: (time_ms) => {
+    const at = new Date(time_ms)
+    return at.getUTCDate() === 1 && time_ms % DAY_MS === 0 && at.getUTCMonth() % number === 0
+  },
+})
+
+/** What people count time in, from fine to coarse. */
+const DISTANCES: readonly Distance[] = [
+  ...[1, 5, 10, 15, 30].map((minutes) => every(minutes * MINUTE_MS)),
+  ...[1, 2, 4, 6, 12].map((hours) => every(hours * HOUR_MS)),
+  every(DAY_MS),
+  every(2 * DAY_MS),
+  every(7 * DAY_MS, MONDAY * DAY_MS),
+  every(14 * DAY_MS, MONDAY * DAY_MS),
+  ...[1, 3, 6, 12].map(months),
+]
+
+/** The finest that leaves at most so many marks. Days are named where one begins, hours between them. */
+export function timeTicks(starts: readonly number[], most = TICKS_MAX): Tick[] {
+  for (const { least_ms, marks } of DISTANCES) {
+    const marked = [...starts.entries()].filter(([, start]) => marks(start))
+    if (marked.length === 0 || marked.length > most) continue
+    return marked.map(([at, start]) => ({ at, label: tickLabel(start, least_ms) }))
+  }
+  const [first] = starts
+  return first === undefined ? [] : [{ at: 0, label: dayOf(first) }]
+}
+
+const tickLabel = (start_ms: number, distance_ms: number) =>
+  distance_ms >= DAY_MS || start_ms % DAY_MS === 0 ? dayOf(start_ms) : clockOf(start_ms)

@@ -1,0 +1,79 @@
+// GET /v2/usage/outcomes against what the events say, out of events and out of roll-ups.
+import { expect, test } from 'vitest'
+import { NOON } from '../../test/support/clock.ts'
+import { withDb } from '../../test/support/databases.ts'
+import { projectIn } from '../../test/support/projects.ts'
+import { rollEverything } from '../../test/support/usage-answers.ts'
+import { usageEvent } from '../../test/support/usage-events.ts'
+import { DAY_MS, HOUR_MS, rfc3339 } from '../core/clock.ts'
+import { outcomeStore } from './outcome-store.ts'
+import { outcomeQuestion } from './usage-outcomes.ts'
+import { usageStore } from './usage-store.ts'
+
+const RANGE = { from: rfc3339(NOON), to: rfc3339(NOON + 3 * DAY_MS) }
+
+withDb((db) => {
+  const ask = (project_id: string, query: Parameters<typeof outcomeQuestion>[0]) =>
+    outcomeStore(db()).outcomes(project_id, outcomeQuestion({ ...RANGE, ...query }))
+
+  /** One of `busy` in ten hours fails, every second of `flaky`, none of `calm`; each of `calm` was left by its client. */
+  async function used(): Promise<string> {
+    const project_id = await projectIn(db())
+    const models = {
+      busy: { times: 60, status: (n: number) => (n % 10 ? 'completed' : 'failed'), duration_ms: 100 },
+      flaky: { times: 30, status: (n: number) => (n % 2 ? 'completed' : 'upstream_failed'), duration_ms: 2_000 },
+      calm: { times: 10, status: () => 'client_left', duration_ms: 7 },
+    }
+    for (const [resolved_model, { times, status, duration_ms }] of Object.entries(models))
+      for (let n = 0; n < times; n++)
+        await usageStore(db()).insert(
+          usageEvent(project_id, {
+            created_at: rfc3339(NOON + n * HOUR_MS),
+            resolved_model,
+            status: status(n),
+            duration_ms,
+            ttft_ms: null,
+          }),
+        )
+    return project_id
+  }
+
+  test('§8.2.3 what failed most is first; who only left is told when asked for; rolled up or not', async () => {
+    const project_id = await used()
+    const look = async () => {
+      const told = await ask(project_id, { group_by: 'model' })
+      expect(told.map(({ name, requests, failed }) => [name, requests, failed])).toEqual([
+        ['flaky', 30, 15],
+        ['busy', 60, 6],
+      ])
+      expect(Math.abs((told[0]?.duration_p95_ms ?? 0) - 2_000)).toBeLessThanOrEqual(2_000 * 0.032)
+      expect(told[0]?.ttft_p50_ms).toBe(null)
+      const [, , calm] = await ask(project_id, { group_by: 'model', name: ['calm', 'unknown'] })
+      expect(calm).toMatchObject({ name: 'calm', failed: 0, by_status: { client_left: 10 }, duration_p50_ms: 7 })
+    }
+    await look()
+    await rollEverything(db())
+    await look()
+  })
+
+  test('§8.2.3 filters apply to both halves of the answer; §5.8 another project sees nothing', async () => {
+    const project_id = await used()
+    await rollEverything(db())
+    const broken = await ask(project_id, { group_by: 'provider', model: 'flaky', name: 'openai' })
+    expect(broken.map(({ requests, failed }) => [requests, failed])).toEqual([[30, 15]])
+    expect(await ask(project_id, { group_by: 'model', status: 'failed' })).toMatchObject([{ name: 'busy', failed: 6 }])
+    const none = { group_by: 'cluster_id', name: '' }
+    expect(await ask(project_id, none)).toMatchObject([{ name: '', requests: 100, failed: 21 }])
+    expect(await ask(await projectIn(db()), { group_by: 'model', name: 'flaky' })).toEqual([])
+  })
+
+  test.each([
+    [{}, "'group_by' must be one of"],
+    [{ group_by: 'day' }, "'group_by' must be one of"],
+    [{ group_by: 'model', name: Array.from({ length: 101 }, () => 'm') }, "'name' must be given at most 100 times"],
+    [{ group_by: 'model', name: '\0' }, "'name'"],
+    [{ group_by: 'model', from: 'soon' }, "'from'"],
+  ])('§8.2.3 %j is refused, and says why', (query, reason) => {
+    expect(() => outcomeQuestion(query)).toThrow(reason)
+  })
+})

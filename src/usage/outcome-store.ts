@@ -1,0 +1,107 @@
+// §8.2.3: outcomes of groups at rest: which failed most, by the index of what did not end well; and how the groups that
+// are asked for ended and how long they took, out of roll-ups where they have it.
+import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
+import { bucketSql } from './latency-histogram.ts'
+import { type OutcomePart, type OutcomeQuestion, outcomesOf, type UsageOutcome } from './usage-outcomes.ts'
+import { cubeWith, type Dimension, noSpread } from './usage-rollup.ts'
+import { answered, eventsWhere, filteredBy, needsEvents, type Reading, within } from './usage-sums-store.ts'
+
+/** What an event calls a dimension. */
+const OF_EVENT: Record<Dimension, string> = {
+  key_id: 'e.key_id',
+  model: 'e.resolved_model',
+  provider: 'e.provider',
+  profile: 'e.profile',
+  cluster_id: "COALESCE(e.cluster_id, '')",
+}
+
+export function outcomeStore(db: Db) {
+  async function failedMost(project_id: string, { filter, by, limit }: OutcomeQuestion): Promise<string[]> {
+    const rows = await db.rows<{ name: string }>(
+      joined(
+        fixed(`SELECT ${OF_EVENT[by]} AS name FROM usage_event e WHERE `),
+        eventsWhere(project_id, filter),
+        within(filter.from_ms, filter.to_ms),
+        sql` AND e.status <> 'completed' AND e.status <> 'client_left'`,
+        fixed(` GROUP BY ${OF_EVENT[by]} ORDER BY COUNT(*) DESC`),
+        sql` LIMIT ${limit}`,
+      ),
+    )
+    return rows.map(({ name }) => name)
+  }
+
+  return {
+    async outcomes(project_id: string, question: OutcomeQuestion): Promise<UsageOutcome[]> {
+      const { filter, by } = question
+      const names = new Set([...question.names, ...(await failedMost(project_id, question))])
+      if (names.size === 0) return []
+      const reading = readingBy(by, [...names])
+      const told = (parts: Sql) => grouped(parts)
+      const cube = cubeWith([by, ...filteredBy(filter)])
+      const rows = needsEvents(filter)
+        ? await db.rows<Row>(told(allEvents(reading, project_id, question)))
+        : await answered<Row>(db, reading, { project_id, filter, cube, grains: cube.grains }, told)
+      return outcomesOf(rows.map(partFrom))
+    },
+  }
+}
+
+function readingBy(by: Dimension, names: readonly string[]): Reading {
+  const [first, ...more] = names.map((name) => sql`${name}`)
+  const listed = joined(first ?? sql`''`, ...more.map((one) => joined(sql`, `, one)))
+  // An empty text is how a roll-up says that there was no key; the index by key does not have those.
+  const by_index = by === 'key_id' ? " AND key_id <> ''" : ''
+  return {
+    rollup: fixed(`${by} AS name, events, spread, '' AS status, 0 AS duration_ms, 0 AS ttft_ms`),
+    event: fixed(`${OF_EVENT[by]} AS name, 1 AS events, NULL AS spread, e.status, e.duration_ms, e.ttft_ms`),
+    only: {
+      rollup: joined(fixed(`${by_index} AND ${by} IN (`), listed, sql`)`),
+      event: joined(fixed(` AND ${OF_EVENT[by]} IN (`), listed, sql`)`),
+    },
+  }
+}
+
+const allEvents = ({ event, only }: Reading, project_id: string, { filter }: OutcomeQuestion): Sql =>
+  joined(
+    sql`SELECT `,
+    event,
+    sql` FROM usage_event e WHERE `,
+    eventsWhere(project_id, filter),
+    only?.event ?? sql``,
+    within(filter.from_ms, filter.to_ms),
+  )
+
+/** A roll-up with its spread; or how many events of a group ended so; or how many of them are in a bucket. */
+interface Row {
+  name: string
+  events: number
+  spread: string | null
+  status: string
+  histogram: '' | 'duration' | 'ttft'
+  bucket: number
+}
+
+const bucketsOf = (histogram: 'duration' | 'ttft') =>
+  fixed(`
+    UNION ALL SELECT name, COUNT(*) AS events, NULL AS spread, '' AS status, '${histogram}' AS histogram,
+      ${bucketSql(`${histogram}_ms`)} AS bucket
+    FROM part WHERE spread IS NULL AND ${histogram}_ms IS NOT NULL GROUP BY name, bucket`)
+
+const grouped = (parts: Sql): Sql =>
+  joined(
+    sql`SELECT * FROM (WITH part AS (`,
+    parts,
+    sql`)
+      SELECT name, events, spread, status, '' AS histogram, 0 AS bucket FROM part WHERE spread IS NOT NULL
+      UNION ALL SELECT name, COUNT(*) AS events, NULL AS spread, status, '' AS histogram, 0 AS bucket
+      FROM part WHERE spread IS NULL GROUP BY name, status`,
+    bucketsOf('duration'),
+    bucketsOf('ttft'),
+    sql`) AS told`,
+  )
+
+function partFrom({ name, events, spread, status, histogram, bucket }: Row): OutcomePart {
+  if (spread !== null) return { name, spread: JSON.parse(spread) }
+  if (histogram === '') return { name, spread: { ...noSpread(), status: { [status]: events } } }
+  return { name, spread: { ...noSpread(), [histogram]: { [bucket]: events } } }
+}
