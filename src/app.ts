@@ -9,7 +9,6 @@ import { operatorProject } from './accounts/operator-store.ts'
 import type { PasswordHashing } from './accounts/password.ts'
 import { projectRoutes } from './accounts/project-routes.ts'
 import { artifactRoutes } from './artifacts/artifact-routes.ts'
-import { keptArtifacts } from './artifacts/kept-artifact-store.ts'
 import { memoryRoom, UPLOADS } from './artifacts/memory-room.ts'
 import { attentionRoutes } from './attention/attention-routes.ts'
 import { auditChanges } from './audit/audit-hooks.ts'
@@ -22,7 +21,6 @@ import { clusterRoutes } from './clusters/cluster-routes.ts'
 import type { ConsoleFiles } from './console/built-console.ts'
 import { consoleRoutes } from './console/console-routes.ts'
 import type { ContentPlaces } from './contents/content.ts'
-import { contentRoom } from './contents/kept-content-store.ts'
 import type { Clock } from './core/clock.ts'
 import { sealing } from './core/sealing.ts'
 import { type Counters, isShared } from './counters/counters.ts'
@@ -58,6 +56,7 @@ import { notificationRoutes } from './notifications/notification-routes.ts'
 import { RECEIPT_PURPOSE } from './purges/purge-receipt.ts'
 import { purgeRoutes } from './purges/purge-routes.ts'
 import { purgeRun } from './purges/purge-run-store.ts'
+import { recordingRoutes } from './recordings/recording-routes.ts'
 import { recordRefusals } from './refusals/refusal-hooks.ts'
 import { refusalRoutes } from './refusals/refusal-routes.ts'
 import { refusalStore } from './refusals/refusal-store.ts'
@@ -71,11 +70,11 @@ import { modelRoutes, modelsOfCaller } from './routing/model-routes.ts'
 import { servedPlaces } from './routing/served-places.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import { foundProject } from './start/bootstrap.ts'
-import { erasers as erasersOf } from './start/erasers.ts'
 import { type GatewaySettings, noGateway } from './start/gateway-settings.ts'
+import { keptContents } from './start/kept-contents.ts'
 import { keptQuotas } from './start/kept-quotas.ts'
 import { notificationsOf } from './start/notifications.ts'
-import { inDatabase, openable } from './start/open-contents.ts'
+import { openable } from './start/open-contents.ts'
 import { peopleOf } from './start/people.ts'
 import { rateLimits } from './start/rate-limits.ts'
 import { replaceSettings } from './start/reload.ts'
@@ -153,30 +152,21 @@ export async function buildService(parts: Parts) {
   const kept = keptQuotas(db, settings.quotas)
   const handlers = holder(process_id, kept.answers)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, handlers)
-  const contents = contentRoom({ db, clock, seals, places: parts.contents ?? inDatabase(db) })
-  const artifacts = keptArtifacts({ db, clock, contents: contents.of('artifacts'), quota: kept.artifacts })
   const uploads = memoryRoom(UPLOADS, 'uploads')
-  const erasers = erasersOf(artifacts, kept.bundles)
-  const signReceipt = (text: string) => seals.sign(RECEIPT_PURPOSE, text)
   const { gateway, policy, proxy } = settings
   const notifications = notificationsOf({
     ...{ db, clock, logger, seals, policy, proxy, version, metrics: counts, mailsPerDay: kept.mailsPerDay },
   })
+  const { contents, artifacts, recordings, erasers } = keptContents({
+    ...{ db, clock, logger, seals, places: parts.contents, quotas: kept, gateway, metrics: counts },
+  })
+  const signReceipt = (text: string) => seals.sign(RECEIPT_PURPOSE, text)
   const inference = inferencePath({
-    db,
-    clock,
-    logger,
-    seals,
-    process_id,
-    gateway,
-    policy,
+    ...{ db, clock, logger, seals, process_id, gateway, policy, proxy, idempotencyOn, artifacts, metrics: counts },
     patience: settings.streams,
     shares: settings.shares,
     mayStore: kept.mayStore,
-    proxy,
-    metrics: counts,
-    idempotencyOn,
-    artifacts,
+    tapes: recordings.tapes,
     exchange: counters && isShared(counters) ? counters : undefined,
     ...notifications.noted,
   })
@@ -229,7 +219,7 @@ export async function buildService(parts: Parts) {
     await api.register(clusterRoutes, { clock })
     await api.register(cachePlanRoutes, { clock })
     await api.register(hintsRoutes, { clock })
-    await api.register(projectRoutes, { places: served })
+    await api.register(projectRoutes, { clock, places: served, gateway })
     await api.register(memberRoutes, { ...people.needs, clock, mailsPerDay: kept.mailsPerDay })
     await api.register(auditRoutes)
     await api.register(aliasRoutes, { clock, providerProblem: served.providerProblem })
@@ -239,6 +229,7 @@ export async function buildService(parts: Parts) {
     await api.register(sessionRoutes, { clock, seals })
     await api.register(artifactRoutes, { clock, artifacts, room: uploads, limits: settings.artifacts })
     await api.register(bundleRoutes, { clock, artifacts: openable(artifacts), quota: kept.bundles })
+    await api.register(recordingRoutes, { clock, recordings, gateway })
     await api.register(purgeRoutes, { clock, erasers, sign: signReceipt })
     await api.register(notificationRoutes, { clock, seals })
     await api.register(usageRoutes)
@@ -282,6 +273,7 @@ export async function buildService(parts: Parts) {
     contents,
     notifications,
     artifacts,
+    recordings,
     uploads,
     purges: purgeRun({
       ...{ db, clock, erasers, sign: signReceipt },

@@ -20,7 +20,7 @@ const KEPT_CHILD_MS = 35 * DAY_MS // longer than any window whose spending may h
 
 export function housekeepingTasks(service: Service, leases: HousekeepingLeases, clock: Clock): Task[] {
   const { uses, refusals, refused, idempotency, inference, people, metrics, counters, artifacts } = service
-  const { notifications } = service
+  const { notifications, recordings } = service
   const { budgets } = inference
   const beat = async () => {
     await budgets.beat(clock.now())
@@ -32,6 +32,7 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
     { name: 'write refusal counts', every_ms: FLUSH_EVERY_MS, run: refusals.flush },
     { name: 'write refused generations', every_ms: FLUSH_EVERY_MS, run: refused.flush },
     { name: 'write artifact use', every_ms: FLUSH_EVERY_MS, run: artifacts.flushUses },
+    { name: 'write recordings', every_ms: SECOND_MS, run: recordings.tapes.flush },
     { name: 'renew reservations', every_ms: RENEWAL_MS, run: () => idempotency.renewAll(clock.now()) },
     { name: 'heartbeat', every_ms: BEAT_MS, run: beat },
     { name: 'look for other projects', every_ms: MINUTE_MS, run: inference.neighbours.look },
@@ -52,7 +53,7 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
 }
 
 function sharedTasks(
-  { idempotencyOn, inference, artifacts, contents, purges, metrics, app: { log } }: Service,
+  { idempotencyOn, inference, artifacts, contents, recordings, purges, metrics, app: { log } }: Service,
   clock: Clock,
 ): SharedTask[] {
   return [
@@ -92,6 +93,7 @@ function sharedTasks(
       },
     },
     { name: 'sweep artifacts', every_ms: MINUTE_MS, run: (db) => artifacts.sweep(db) },
+    { name: 'sweep recordings', every_ms: MINUTE_MS, run: (db) => recordings.sweep(db) },
     { name: 'sweep contents', every_ms: MINUTE_MS, run: (db) => contents.sweep(db) },
     { name: 'run purge jobs', every_ms: SECOND_MS, isDue: purges.isDue, run: purges.turn },
     { name: 'sweep purge jobs', every_ms: MINUTE_MS, run: purges.sweep },

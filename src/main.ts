@@ -58,6 +58,7 @@ export interface Shared {
 }
 
 const NOBODY_YET = 'nobody can sign in to the first project yet: `switchyard owner-link` prints a link for its owner'
+const RECORDED_WITHIN_MS = 5_000 // slow storage keeps nobody from stopping
 const BOOTSTRAP_POLL_MS = 100 // while another replica founds the first project
 
 export async function startServer(config: Config, replaceable: Replaceable = {}): Promise<Running> {
@@ -156,7 +157,7 @@ async function registerProcess(service: Service, leases: HousekeepingLeases, db:
 
 /** What the other replicas would otherwise only notice after a while. */
 async function flushAndDeregister(
-  { uses, refusals, refused, artifacts, notifications, inference }: Service,
+  { uses, refusals, refused, artifacts, recordings, notifications, inference }: Service,
   leases: HousekeepingLeases,
 ): Promise<void> {
   await uses.flush()
@@ -164,6 +165,7 @@ async function flushAndDeregister(
   await refused.flush()
   await artifacts.flushUses()
   await notifications.stop()
+  await Promise.race([recordings.tapes.drained(), sleep(RECORDED_WITHIN_MS, undefined, { ref: false })])
   await leases.giveUp()
   await inference.budgets.leave()
 }

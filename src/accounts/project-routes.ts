@@ -1,4 +1,5 @@
-// /v2/project: the project that the key belongs to, its name, its cap, its regions and its boundary.
+// /v2/project: the project that the key belongs to, its name, its cap, its regions, its boundary, its recordings.
+import type { Clock } from '../core/clock.ts'
 import { label } from '../core/shapes.ts'
 import { limitMicros } from '../core/spending-limit.ts'
 import { found, type Routes } from '../http/routes.ts'
@@ -7,9 +8,11 @@ import {
   allowedRegions,
   assertRegionsExist,
   nameTaken,
+  notRecording,
   ProjectBoundary,
   ProjectCap,
   ProjectName,
+  ProjectRecordings,
   ProjectState,
   RegionPolicy,
 } from './project.ts'
@@ -26,7 +29,13 @@ export interface Places {
   regionOf(credential: { provider: string; base_url: string | null }): string | undefined
 }
 
-export const projectRoutes: Routes<{ places: Places }> = async (app, { places }) => {
+interface Needs {
+  clock: Clock
+  places: Places
+  gateway: { full_fidelity: boolean }
+}
+
+export const projectRoutes: Routes<Needs> = async (app, { clock, places, gateway }) => {
   app.get(
     '/v2/project',
     {
@@ -99,6 +108,28 @@ export const projectRoutes: Routes<{ places: Places }> = async (app, { places })
     },
     async ({ caller, body, db }) => {
       await projectStore(db).setBoundary(caller.project_id, body.boundary)
+      return projectWith(db, caller.project_id)
+    },
+  )
+
+  app.post(
+    '/v2/project/recordings',
+    {
+      config: manage,
+      schema: {
+        tags,
+        summary: 'Record generations, or stop',
+        description:
+          'Whether request and answer of every generation are kept, sealed, for `GET /v2/recordings/{trace_id}`. ' +
+          'What was recorded before stays until its days are over, or it is purged. 400 where the operator lets ' +
+          'nobody record.',
+        body: ProjectRecordings,
+        response: { 200: ProjectState },
+      },
+    },
+    async ({ caller, body: { enabled }, db }) => {
+      if (enabled && !gateway.full_fidelity) throw notRecording()
+      await projectStore(db).setRecordings(caller.project_id, enabled, clock.now())
       return projectWith(db, caller.project_id)
     },
   )

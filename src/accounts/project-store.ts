@@ -19,6 +19,7 @@ interface Row {
   allowed_regions: string | null
   overage_enabled: number
   boundary: Boundary
+  records_since_ms: number | null
 }
 
 /** What is undefined stays as it is. */
@@ -35,7 +36,7 @@ export function projectStore(db: Db) {
       const [row] = await db.rows<Row>(sql`
         SELECT p.id, p.name, p.created_at, o.verified_at, p.cap_micros, p.spent_micros, p.held_micros,
                p.allowed_regions, p.overage_enabled, p.boundary, p.operator_cap_micros, p.suspended_at,
-               s.value AS operator_id
+               p.records_since_ms, s.value AS operator_id
         FROM project p JOIN person o ON o.id = p.owner_id LEFT JOIN setting s ON s.name = 'operator_project'
         WHERE p.id = ${project_id}`)
       return row && fromRow(row)
@@ -67,6 +68,14 @@ export function projectStore(db: Db) {
       })
     },
 
+    /** Since when stays as it was where it did so already. */
+    async setRecordings(project_id: string, enabled: boolean, now: number): Promise<void> {
+      await db.rows(sql`
+        UPDATE project
+        SET records_since_ms = CASE WHEN ${enabled ? 1 : 0} = 1 THEN COALESCE(records_since_ms, ${now}) ELSE NULL END
+        WHERE id = ${project_id}`)
+    },
+
     /** Where the project's own clusters are. */
     async clusterRegions(project_id: string): Promise<string[]> {
       const rows = await db.rows<{ region: string }>(sql`
@@ -92,7 +101,7 @@ export function projectStore(db: Db) {
 }
 
 function fromRow({ verified_at, overage_enabled, allowed_regions, ...more }: Row): ProjectState {
-  const { cap_micros, operator_cap_micros, suspended_at, operator_id, ...row } = more
+  const { cap_micros, operator_cap_micros, suspended_at, operator_id, records_since_ms, ...row } = more
   return {
     ...row,
     object: 'project',
@@ -102,6 +111,7 @@ function fromRow({ verified_at, overage_enabled, allowed_regions, ...more }: Row
     ...(suspended_at !== null && { suspended_at }),
     ...(operator_id === row.id && { is_operator: true as const }),
     overage_enabled: overage_enabled === 1,
+    recordings_enabled: records_since_ms !== null,
     ...(allowed_regions !== null && { allowed_regions: JSON.parse(allowed_regions) }),
   }
 }

@@ -22,6 +22,18 @@ export const ProjectCap = Type.Object(
 
 export const ProjectBoundary = Type.Object({ boundary: Boundary }, { title: 'ProjectBoundary' })
 
+export const ProjectRecordings = Type.Object(
+  { enabled: Type.Boolean({ description: 'Whether the exact bytes of every generation are kept for reading back.' }) },
+  { title: 'ProjectRecordings' },
+)
+
+/** The operator decides whether contents are kept at all. */
+export const notRecording = () =>
+  new Refusal(
+    'invalid_request',
+    "'enabled' must be false: the operator of this server lets nobody record calls (retention.full_fidelity).",
+  )
+
 export const ProjectState = Type.Object(
   {
     id: Type.String({ description: 'Opaque, begins `prj_`.' }),
@@ -45,6 +57,9 @@ export const ProjectState = Type.Object(
     spent_micros: Type.Integer(),
     held_micros: Type.Integer({ description: 'Set aside for generations that are under way.' }),
     boundary: Boundary,
+    recordings_enabled: Type.Boolean({
+      description: 'Whether its generations are recorded, as far as the operator lets it (`retention.full_fidelity`).',
+    }),
     allowed_regions: Type.Optional(
       Type.Array(Type.String(), { description: 'Where requests may go; absent where any region will do.' }),
     ),

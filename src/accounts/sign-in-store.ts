@@ -50,7 +50,7 @@ export function signInStore(db: Db) {
       const [row] = await db.rows<CallerRow>(sql`
         SELECT s.id AS key_id, s.person_id, s.expires_at, m.project_id, m.role, o.verified_at, p.cap_micros,
                p.operator_cap_micros, p.overage_enabled, p.suspended_at, p.share, p.routing_epoch,
-               p.memory_epoch
+               p.memory_epoch, p.records_since_ms
         FROM sign_in s
           JOIN membership m ON m.person_id = s.person_id AND m.project_id = s.project_id
           JOIN project p ON p.id = s.project_id
@@ -131,6 +131,7 @@ interface CallerRow {
   share: number
   routing_epoch: number
   memory_epoch: number
+  records_since_ms: number | null
 }
 
 /** §4.4 is about keys: a session has no limit of its own, only the project's. */
@@ -148,6 +149,7 @@ function callerOf(row: CallerRow): Caller {
     ...(row.suspended_at !== null && { is_suspended: true as const }),
     ...(row.share !== 1 && { share: row.share }),
     ...(row.memory_epoch > 0 && { memory_epoch: row.memory_epoch }),
+    ...(row.records_since_ms !== null && { records: true as const }),
     routing_epoch,
   }
 }

@@ -12,7 +12,7 @@ import {
   openedContent,
   sealedContent,
 } from './content.ts'
-import { allErased, looseContents } from './loose-content-store.ts'
+import { AT_ONCE, allErased, looseContents } from './loose-content-store.ts'
 
 export interface ContentNeeds {
   db: Db
@@ -53,8 +53,11 @@ export function contentRoom({ db, clock, seals, places }: ContentNeeds) {
       erase: eraseNow,
       due: (tx, project_id) => loose.countDue(tx, { project_id, kept_for }),
       async eraseDue(project_id) {
-        const due = await loose.dueOf(db, { project_id, kept_for })
-        await allErased(due.map((content) => loose.erase(db, content)))
+        for (let found = AT_ONCE; found === AT_ONCE; ) {
+          const due = await loose.dueOf(db, { project_id, kept_for })
+          await allErased(due.map((content) => loose.erase(db, content)))
+          found = due.length
+        }
       },
       read: (project_id, { content_id, place }, bytes) =>
         openedContent(seals, { project_id, content_id, bytes }, loose.at(place).read(content_id)),

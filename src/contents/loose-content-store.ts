@@ -8,7 +8,7 @@ import type { Content, ContentPlaces, Contents, Keeper } from './content.ts'
 
 /** Longer than any write takes: whoever has not finished by then is taken for dead, and fenced out. */
 const WRITTEN_WITHIN_MS = 10 * MINUTE_MS
-const AT_ONCE = 100
+export const AT_ONCE = 100
 
 export type LooseContents = ReturnType<typeof looseContents>
 

@@ -75,6 +75,13 @@ const TIME_LENGTH = 8 // base62 milliseconds, good for six thousand years
 /** What ids of this moment begin with: as text they stand in the order of their times. */
 export const traceIdsFrom = (time_ms: number) => `trc_${base62(time_ms, TIME_LENGTH)}`
 
+/** When it was made; undefined where it is no id of ours. */
+export function timeOfTrace(trace_id: string): number | undefined {
+  if (!/^trc_[0-9A-Za-z]{20}$/.test(trace_id)) return undefined
+  const letters = [...trace_id.slice(PREFIX_LENGTH, PREFIX_LENGTH + TIME_LENGTH)]
+  return letters.reduce((sum, letter) => sum * 62 + BASE62.indexOf(letter), 0)
+}
+
 /**
  * A generation's id begins with its time, so that usage can be partitioned by its own key, and an index of millions of
  * ids grows at one end. 71 random bits follow: no two of one millisecond ever meet.

@@ -22,6 +22,7 @@ import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
 import type { AddressPolicy } from '../providers/address-policy.ts'
 import type { ProxySettings } from '../providers/outbound-proxy.ts'
 import type { ProviderSettings } from '../providers/provider-config.ts'
+import type { Recorder } from '../recordings/recorder.ts'
 import { responseStore } from '../responses/response-store.ts'
 import { affinity } from '../routing/affinity.ts'
 import { departures } from '../routing/departures.ts'
@@ -66,6 +67,7 @@ export interface PathParts {
   mayStore(project_id: string, now: number): Promise<void>
   idempotencyOn(db: Db): IdempotencyStore
   artifacts: KeptArtifacts
+  tapes: Pick<Recorder, 'begin' | 'end'>
   /** By which replicas tell each other where prompts are; undefined where there are none. */
   exchange?: Exchange | undefined
   /** Told where a target is left alone, and where it is back. */
@@ -166,6 +168,7 @@ export function inferencePath(parts: PathParts) {
       bundles: openBundles(parts.artifacts),
       room: memoryRoom(EXPANSIONS, 'large prompts'),
     }),
+    tapes: parts.tapes,
     opening: { patience, timers: systemTimers },
     onBudgetRefused: parts.onBudgetRefused ?? (() => {}),
   })

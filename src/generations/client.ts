@@ -6,6 +6,7 @@ import type { Envelope, Refusal } from '../core/refusal.ts'
 import type { Headers } from '../headers/agent-headers.ts'
 import { messagesError } from '../http/messages-errors.ts'
 import type { CallKind } from '../providers/provider.ts'
+import type { Tape } from '../recordings/tape.ts'
 
 /** Each protocol has its own form of saying that it went wrong. */
 function errorEvent(kind: CallKind, refusal: Refusal, request_id: string): string {
@@ -36,13 +37,18 @@ export class Client {
   left: boolean
   /** Headers are on their way, so the status can no longer be changed. */
   has_begun = false
+  /** What its answer is recorded on, where it is. */
+  tape: Tape | undefined = undefined
   readonly #reply: FastifyReply
   readonly #kind: CallKind
+  /** Whoever asks again gets what this client does not wait for. */
+  readonly #is_kept: boolean
 
   constructor(reply: FastifyReply, kind: CallKind, told: Leaving | undefined) {
     const { raw } = reply
     this.#reply = reply
     this.#kind = kind
+    this.#is_kept = told === undefined
     this.left = raw.destroyed // it may have gone while its key, or its hints, were looked up
     if (this.left) told?.clientLeft()
     raw.once('close', () => {
@@ -52,6 +58,8 @@ export class Client {
   }
 
   send(status: number, headers: Headers, body: Buffer): void {
+    this.tape?.begin(status)
+    this.#record(body)
     if (!this.left) this.#reply.code(status).headers(headers).send(body)
   }
 
@@ -59,6 +67,7 @@ export class Client {
   begin(headers: Headers, trailers: string): void {
     const { raw } = this.#reply
     this.has_begun = true
+    this.tape?.begin(200, true)
     this.#reply.hijack()
     if (this.left) return
     const trailer = raw.useChunkedEncodingByDefault && { trailer: trailers } // HTTP/1.0 has none
@@ -75,10 +84,12 @@ export class Client {
   /** A promise where the client reads slower than the upstream speaks; it also ends when the client leaves. */
   write(part: Buffer): void | Promise<void> {
     const { raw } = this.#reply
+    this.#record(part)
     return this.left || raw.write(part) ? undefined : untilDrained(raw)
   }
 
   end(trailers: Headers, last?: Buffer): void {
+    if (last) this.#record(last)
     if (this.left) return
     const { raw } = this.#reply
     raw.addTrailers(trailers)
@@ -89,8 +100,14 @@ export class Client {
   fail(refusal: Refusal, trailers: Headers = {}): void {
     if (this.left) return
     const { raw } = this.#reply
+    const event = errorEvent(this.#kind, refusal, this.#reply.request.id)
+    if (this.tape) this.#record(Buffer.from(event))
     raw.addTrailers(trailers)
-    raw.end(errorEvent(this.#kind, refusal, this.#reply.request.id))
+    raw.end(event)
+  }
+
+  #record(part: Buffer): void {
+    if (this.tape && (!this.left || this.#is_kept)) this.tape.add(part)
   }
 }
 

@@ -19,6 +19,7 @@ import { firstAnswer } from './first-answer.ts'
 import { Generation } from './generation.ts'
 import type { Path } from './path.ts'
 import { targetMetSoFar } from './qos.ts'
+import { beginRecording, endRecording } from './recorded.ts'
 import { routeFor } from './route-for.ts'
 import { sendStream } from './send-stream.ts'
 import { sendUpstreamRefusal, sendWhole } from './send-whole.ts'
@@ -30,6 +31,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   // §8.1.2, R24: a replay was given before this, so it costs no tokens and no stream.
   const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream: call.stream })
   const generation = new Generation(path, call, { request, reply, allowance })
+  if (call.caller.records) beginRecording(generation)
   reply.headers({ 'agent-trace-id': call.trace_id, ...ignoredHeaders(call.ignored_fields) })
   try {
     generation.route = await routeFor(path, call) //              R40: alias, own clusters, own keys, managed
@@ -45,6 +47,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
     generation.slot?.release()
     path.placing.ended(generation.prefill)
     generation.timer.clear()
+    if (generation.client.tape) endRecording(generation)
     await allowance.end()
   }
 }

@@ -9,6 +9,7 @@ import type { Breakers } from '../capacity/breaker.ts'
 import type { Clock } from '../core/clock.ts'
 import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
+import type { Recorder } from '../recordings/recorder.ts'
 import type { Chains } from '../responses/conversation.ts'
 import type { Affinity } from '../routing/affinity.ts'
 import type { Departures } from '../routing/departures.ts'
@@ -54,6 +55,8 @@ export interface Path {
   only: OnlyCalls
   /** Contents that prompts refer to. */
   expansion: PromptExpansion
+  /** What recorded calls are gathered on. */
+  tapes: Pick<Recorder, 'begin' | 'end'>
   /** How long a stream may be silent towards its client (R82). */
   opening: Opening
   /** A call does not fit into what is left of a limit. */

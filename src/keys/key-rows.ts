@@ -85,6 +85,7 @@ export interface HolderRow {
   share: number
   routing_epoch: number
   memory_epoch: number
+  records_since_ms: number | null
   requests_per_minute: number | null
   tokens_per_minute: number | null
   concurrent_streams: number | null
@@ -121,6 +122,7 @@ export function holderOf(row: HolderRow, by: 'hash' | 'previous_hash'): Caller {
   if (row.clamp_output) caller.clamp_output = true
   if (row.share !== 1) caller.share = row.share
   if (row.memory_epoch > 0) caller.memory_epoch = row.memory_epoch
+  if (row.records_since_ms !== null) caller.records = true
   if (row.parent_id !== null) caller.parent_id = row.parent_id
   const ends = by === 'hash' ? [row.expires_at] : [row.expires_at, row.previous_expires_at]
   const works_until = Math.min(...ends.map((end) => end ?? Number.POSITIVE_INFINITY))

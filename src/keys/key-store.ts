@@ -223,8 +223,8 @@ export function keyStore(db: Db) {
 /** Whatever a key is bound to (R60 to R64). A child has the rates of its parent. */
 const HOLDER = `
   SELECT k.id AS key_id, k.project_id, k.scopes, o.verified_at, k.budget_micros, p.cap_micros, p.overage_enabled,
-         p.operator_cap_micros, p.suspended_at, p.share, p.routing_epoch, p.memory_epoch, k.window_limit_micros,
-         k.parent_id, k.allowed_models, k.allowed_cidrs, k.expires_at, k.previous_expires_at,
+         p.operator_cap_micros, p.suspended_at, p.share, p.routing_epoch, p.memory_epoch, p.records_since_ms,
+         k.window_limit_micros, k.parent_id, k.allowed_models, k.allowed_cidrs, k.expires_at, k.previous_expires_at,
          f.allowed_models AS parent_models, f.allowed_cidrs AS parent_cidrs, k.allowed_clusters,
          f.allowed_clusters AS parent_clusters,
          CASE WHEN f.id IS NULL THEN k.clamp_output ELSE f.clamp_output END AS clamp_output,

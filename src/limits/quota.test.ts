@@ -21,6 +21,8 @@ const quotas = {
   artifacts: 100,
   artifacts_mib: 100,
   bundles: MAX,
+  recordings: 100,
+  recordings_mib: 100,
   purge_jobs: 1_000,
   notification_channels: 20,
   mails_per_day: 100,

@@ -98,6 +98,7 @@ async function adopt(db: Db, fingerprint: string): Promise<Adoption> {
   await db.rows(sql`UPDATE session_event SET sealed = NULL WHERE sealed IS NOT NULL`)
   await db.rows(sql`DELETE FROM stored_response`)
   await dropArtifacts(db)
+  await dropRecordings(db)
   await db.rows(sql`UPDATE project SET routing_epoch = routing_epoch + 1`)
   await db.rows(sql`
     INSERT INTO setting (name, value) VALUES ('secret_fingerprint', ${fingerprint})
@@ -115,6 +116,15 @@ async function dropArtifacts(db: Db): Promise<void> {
   await db.rows(sql`DELETE FROM artifact_maker`)
   await db.rows(sql`DELETE FROM artifact`)
   await db.rows(sql`UPDATE project_quota SET present = 0 WHERE kind IN ('artifacts', 'artifacts_mib', 'bundles')`)
+}
+
+async function dropRecordings(db: Db): Promise<void> {
+  await db.rows(sql`
+    INSERT INTO artifact_loose_content (content_id, place, state, since_ms, kept_for)
+    SELECT content_id, place, 'erasing', 0, 'recordings' FROM recording_pack WHERE content_id IS NOT NULL`)
+  await db.rows(sql`DELETE FROM recording`)
+  await db.rows(sql`DELETE FROM recording_pack`)
+  await db.rows(sql`UPDATE project_quota SET present = 0 WHERE kind IN ('recordings', 'recordings_mib')`)
 }
 
 export function assertStoreIn(dir: string): void {

@@ -102,7 +102,10 @@ const GatewayView = Type.Object(
       { description: 'What holds for every address, key and project. A key may have limits of its own.' },
     ),
     retention: Type.Object({
-      full_fidelity: Type.Boolean({ description: 'Whether input items and session contents are kept, sealed.' }),
+      full_fidelity: Type.Boolean({
+        description: 'Whether input items and session contents are kept, sealed, and calls may be recorded.',
+      }),
+      recordings_days: Type.Integer({ description: 'How long recordings are kept.' }),
       kept_answers_hours: Type.Integer({ description: 'How long an idempotency key gives the same answer.' }),
       refusals_days: Type.Integer(),
       cluster_transitions_days: Type.Integer(),
@@ -153,6 +156,7 @@ function viewOf({ version, store, sign_up, gateway, limits }: Needs): GatewayVie
     limits: { edge, key, project, shadow },
     retention: {
       full_fidelity: gateway.full_fidelity,
+      recordings_days: gateway.retention_days,
       kept_answers_hours: RETENTION_MS / HOUR_MS,
       refusals_days: REFUSALS_KEPT_MS / (24 * HOUR_MS),
       cluster_transitions_days: TRANSITIONS_KEPT_MS / (24 * HOUR_MS),

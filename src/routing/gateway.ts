@@ -11,8 +11,10 @@ export interface Gateway {
   aliases: readonly OperatorAlias[]
   /** R42: what a generation costs on paths that the customer pays for. */
   fees: { byok_micros: number; byoc_micros: number }
-  /** Whether input items and session contents are kept for reading back. */
+  /** Whether input items and session contents are kept for reading back, and calls may be recorded. */
   full_fidelity: boolean
+  /** How long recordings are kept. */
+  retention_days: number
   /** R71: how much deadlines may make free of charge. */
   deadlines: WaiverTerms
 }

@@ -16,6 +16,7 @@ import { type Quotas, QuotasShape } from '../limits/quota.ts'
 import { type OperatorAlias, OperatorAliasShape, operatorAlias } from '../models/operator-alias.ts'
 import { type BookedModel, PRICE_BOOK, usePrices } from '../models/price-book.ts'
 import { type ProviderSettings, ProviderShape, providerSettings } from '../providers/provider-config.ts'
+import { DAYS } from '../recordings/recording.ts'
 import { SettingError, secretOf } from './config.ts'
 import { readPricesFile } from './prices-file.ts'
 
@@ -41,7 +42,10 @@ const FileShape = Type.Object(
       },
       closed,
     ),
-    retention: Type.Object({ full_fidelity: Type.Boolean({ default: false }) }, closed),
+    retention: Type.Object(
+      { full_fidelity: Type.Boolean({ default: false }), days: Type.Integer({ ...DAYS }) },
+      closed,
+    ),
     streams: Type.Object(
       {
         headers_after_ms: Pause(0, 'headers_after_ms'),
@@ -75,6 +79,8 @@ export interface FileSettings {
   fees: FileShape['fees']
   /** Whether input items and session contents are kept for reading back. */
   full_fidelity: boolean
+  /** How long recordings are kept. */
+  retention_days: number
   /** R82: how long a stream may be silent towards its client. */
   streams: Patience
   /** R71: how much deadlines may make free of charge, for each project and day. */
@@ -215,6 +221,7 @@ function settingsOf(file: FileShape, wrong: Wrong): FileSettings | undefined {
     shares: file.shares,
     fees,
     full_fidelity: retention.full_fidelity,
+    retention_days: retention.days,
     streams,
     deadlines,
     artifacts: file.artifacts,

@@ -4,6 +4,8 @@ import type { KeptArtifacts } from '../artifacts/kept-artifact-store.ts'
 import { bundleEraser } from '../bundles/bundle-eraser-store.ts'
 import type { BundleQuota } from '../bundles/bundle-routes.ts'
 import { keptAnswerEraser } from '../idempotency/kept-answer-eraser-store.ts'
+import type { KeptRecordings } from '../recordings/kept-recording-store.ts'
+import { recordingEraser } from '../recordings/recording-eraser-store.ts'
 import { refusedCallEraser } from '../refusals/refused-call-eraser-store.ts'
 import { responseEraser } from '../responses/response-eraser-store.ts'
 import { prefixEraser } from '../reuse/prefix-eraser-store.ts'
@@ -11,14 +13,21 @@ import { sessionEraser, sessionEventEraser } from '../sessions/session-eraser-st
 import type { Eraser } from '../storage/erasing.ts'
 import { traceEraser } from '../usage/trace-eraser-store.ts'
 
+interface Needs {
+  artifacts: KeptArtifacts
+  bundles: Pick<BundleQuota, 'giveBack'>
+  recordings: KeptRecordings
+}
+
 /** Bundles before the artifacts that they are made of. */
-export const erasers = (artifacts: KeptArtifacts, bundles: Pick<BundleQuota, 'giveBack'>): readonly Eraser[] => [
+export const erasers = ({ artifacts, bundles, recordings }: Needs): readonly Eraser[] => [
   responseEraser,
   keptAnswerEraser,
   sessionEventEraser,
   sessionEraser,
   bundleEraser(bundles),
   artifactEraser({ artifacts, giveBackBundle: bundles.giveBack }),
+  recordingEraser(recordings),
   refusedCallEraser,
   traceEraser,
   prefixEraser,

@@ -35,6 +35,7 @@ export function gatewaySettings(config: Config): GatewaySettings {
     aliases,
     fees,
     full_fidelity,
+    retention_days,
     deadlines,
     limits,
     quotas,
@@ -45,7 +46,10 @@ export function gatewaySettings(config: Config): GatewaySettings {
   } = file
   const fromEnv = !config.config_file && (config.openai.api_key || config.openai.base_url)
   return {
-    gateway: { providers: fromEnv ? [openaiFrom(config.openai)] : providers, aliases, fees, full_fidelity, deadlines },
+    gateway: {
+      providers: fromEnv ? [openaiFrom(config.openai)] : providers,
+      ...{ aliases, fees, full_fidelity, retention_days, deadlines },
+    },
     policy: { allow_private: isLocalOnly(config), allow_cidrs },
     limits,
     streams,
@@ -59,8 +63,8 @@ export function gatewaySettings(config: Config): GatewaySettings {
 
 /** No provider and no private network: what a service is built with that nobody configured. */
 export function noGateway(): GatewaySettings {
-  const { fees, full_fidelity, deadlines, limits, quotas, shares, streams, artifacts } = noConfigFile()
-  const gateway = { providers: [], aliases: [], fees, full_fidelity, deadlines }
+  const { fees, full_fidelity, retention_days, deadlines, limits, quotas, shares, streams, artifacts } = noConfigFile()
+  const gateway = { providers: [], aliases: [], fees, full_fidelity, retention_days, deadlines }
   return { gateway, policy: { allow_private: false, allow_cidrs: [] }, limits, quotas, shares, streams, artifacts }
 }
 

@@ -1,11 +1,12 @@
 // R78: what may be kept and sent for a project, put together: answers for idempotency keys, stored responses, mails,
-// artifacts.
+// artifacts, recordings.
 import type { ArtifactQuota } from '../artifacts/kept-artifact-store.ts'
 import type { BundleQuota } from '../bundles/bundle-routes.ts'
 import { keptFor } from '../idempotency/idempotency-store.ts'
 import { keptQuota } from '../limits/kept-quota.ts'
 import { beyondQuota, type QuotaKind, type Quotas } from '../limits/quota.ts'
 import { quotaStore } from '../limits/quota-store.ts'
+import type { RecordingQuota } from '../recordings/kept-recording-store.ts'
 import { storedFor } from '../responses/response-store.ts'
 import type { Db } from '../storage/db.ts'
 
@@ -27,6 +28,7 @@ export function keptQuotas(db: Db, quotas: Quotas) {
     answers,
     artifacts: artifactQuota(quotas),
     bundles: bundleQuota(quotas),
+    recordings: recordingQuota(quotas),
     async mailsPerDay(on: Db, project_id: string): Promise<number> {
       return (await quotaStore(on).own(project_id)).mails_per_day ?? quotas.mails_per_day
     },
@@ -65,6 +67,29 @@ function artifactQuota(quotas: Quotas): ArtifactQuota {
     async giveBack(tx, project_id, bytes) {
       await quotaStore(tx).giveBack(project_id, 'artifacts', 1)
       await quotaStore(tx).giveBack(project_id, 'artifacts_mib', bytes)
+    },
+  }
+}
+
+/** Nobody is refused for these: what does not fit is not recorded. */
+function recordingQuota(quotas: Quotas): RecordingQuota {
+  const [ITEMS, BYTES] = ['recordings', 'recordings_mib'] as const
+  return {
+    async take(tx, project_id, { items, bytes }) {
+      const store = quotaStore(tx)
+      if (!(await store.takeAmount(project_id, ITEMS, { amount: items, max: quotas[ITEMS], unit: 1 }))) return false
+      if (await store.takeAmount(project_id, BYTES, { amount: bytes, max: quotas[BYTES], unit: MIB })) return true
+      await store.giveBack(project_id, ITEMS, items)
+      return false
+    },
+    async giveBack(tx, project_id, { items, bytes }) {
+      await quotaStore(tx).giveBack(project_id, ITEMS, items)
+      await quotaStore(tx).giveBack(project_id, BYTES, bytes)
+    },
+    async lock(tx, project_id) {
+      const store = quotaStore(tx)
+      await store.takeAmount(project_id, ITEMS, { amount: 0, max: quotas[ITEMS], unit: 1 })
+      await store.giveBack(project_id, ITEMS, 0)
     },
   }
 }

@@ -106,6 +106,12 @@ export function metrics(clock: Clock = systemClock) {
       help: 'Refused generations that GET /v2/traces does not find: too many kinds of them within a minute.',
       registers,
     }),
+    recordingsDropped: new Counter({
+      name: 'switchyard_recordings_dropped_total',
+      help: 'Generations that were to be recorded and were not, by reason.',
+      labelNames: ['reason'] as const,
+      registers,
+    }),
     openStreams: new Gauge({
       name: 'switchyard_stream_leases',
       help: 'Streams that keys hold open here.',

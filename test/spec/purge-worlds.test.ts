@@ -31,6 +31,7 @@ const plots: fc.Arbitrary<Plot> = fc.record({
       stored: fc.boolean(),
       kept: fc.boolean(),
       worded: fc.boolean(),
+      recorded: fc.boolean(),
     }),
     { maxLength: 8 },
   ),
@@ -68,7 +69,7 @@ const filters: fc.Arbitrary<Drawn> = fc.record({
   }),
   key: fc.option(fc.nat(1)),
   range: fc.option(fc.tuple(fc.nat(3), fc.integer({ min: 4, max: 8 }))),
-  kinds: fc.option(fc.array(fc.boolean(), { minLength: 9, maxLength: 9 }), { freq: 3 }),
+  kinds: fc.option(fc.array(fc.boolean(), { minLength: 10, maxLength: 10 }), { freq: 3 }),
 })
 
 function filterFor(world: World, { lists, key, range }: Drawn): PurgeFilter {
@@ -105,7 +106,7 @@ interface Scene {
 
 const KINDS = [
   ...['responses', 'kept_answers', 'session_events', 'sessions', 'bundles', 'artifacts'],
-  ...['refused_calls', 'traces', 'prefix_memory'],
+  ...['recordings', 'refused_calls', 'traces', 'prefix_memory'],
 ]
 
 async function sceneOf(service: TestService, plot: Plot, drawn: Drawn): Promise<Scene> {
@@ -120,7 +121,7 @@ const begin = ({ project, filter, kinds }: Scene) =>
 
 const FULL: Plot = {
   sessions: [{ minutes: 3, maker: 0 }],
-  calls: [{ minutes: 3, maker: 0, session: 0, stored: true, kept: true, worded: true }],
+  calls: [{ minutes: 3, maker: 0, session: 0, stored: true, kept: true, worded: true, recorded: true }],
   refused: [{ minutes: 3, maker: 0 }],
   artifacts: [{ minutes: 3, makers: [0] }],
   bundles: [{ minutes: 3, maker: 0, artifacts: [0] }],
@@ -145,8 +146,8 @@ async function assertRight(
 }
 
 withService((service) => {
-  const erasers = (artifacts: TestService['artifacts']) =>
-    erasersOf(artifacts, keptQuotas(service().db, noGateway().quotas).bundles)
+  const erasers = ({ artifacts, recordings, db }: TestService = service()) =>
+    erasersOf({ artifacts, recordings, bundles: keptQuotas(db, noGateway().quotas).bundles })
 
   const check = (work: (plot: Plot, drawn: Drawn) => Promise<void>, numRuns = RUNS) =>
     fc.assert(fc.asyncProperty(plots, filters, work), { numRuns })
@@ -170,7 +171,7 @@ withService((service) => {
 
   test('§8.1 a session of one key stays where a turn of another key is on its line', async () => {
     const none = { session_ids: [], response_ids: [], trace_ids: [], artifact_ids: [], bundle_ids: [] }
-    const call = { minutes: 3, session: 0, stored: true, kept: true, worded: true }
+    const call = { minutes: 3, session: 0, stored: true, kept: true, worded: true, recorded: true }
     const plot = { ...FULL, calls: [0, 1].map((by) => ({ ...call, maker: by })) }
     const scene = await sceneOf(service(), plot, { lists: none, key: 0, range: null, kinds: null })
     const before = await contentsOf(service().db)
@@ -201,7 +202,7 @@ withService((service) => {
   })
 
   /** The runner as another process has it, which ends at its nth write and never comes back. */
-  function dyingRun(at: number, more: readonly Eraser[] = erasers(service().artifacts)) {
+  function dyingRun(at: number, more: readonly Eraser[] = erasers()) {
     const { db, clock } = service()
     const sign = (text: string) => hash('sha256', text, 'hex')
     let writes = 0
@@ -247,10 +248,10 @@ withService((service) => {
       const scene = await sceneOf(service(), plot, { ...drawn, kinds: null })
       const before = await contentsOf(service().db)
       const { body } = await begin(scene)
-      const { clock, db, artifacts } = service()
+      const { clock, db } = service()
       let taken = false
       // Between two batches the other one takes the lease and does all of it; the first then goes on as it was.
-      const slow: Eraser[] = erasers(artifacts).map((eraser) => ({
+      const slow: Eraser[] = erasers().map((eraser) => ({
         ...eraser,
         async count(on: Db, scope) {
           const counted = await eraser.count(on, scope)
@@ -278,9 +279,9 @@ withService((service) => {
     const scene = await sceneOf(service(), FULL, { lists: none, key: null, range: null, kinds: null })
     const before = await contentsOf(service().db)
     const { body } = await begin(scene)
-    const { clock, db, artifacts } = service()
+    const { clock, db } = service()
     // An eraser that says it is through with nothing done, and counts as if it were.
-    const forgetful = erasers(artifacts).map((eraser) =>
+    const forgetful = erasers().map((eraser) =>
       eraser.kind === kind
         ? { ...eraser, count: async () => 0, erase: async () => ({ ids: [], next: null }), eraseOutside: undefined }
         : eraser,
@@ -295,8 +296,8 @@ withService((service) => {
     const none = { session_ids: [], response_ids: [], trace_ids: [], artifact_ids: [], bundle_ids: [] }
     const scene = await sceneOf(service(), FULL, { lists: none, key: null, range: null, kinds: null })
     const { body } = await begin(scene)
-    const { clock, db, artifacts } = service()
-    const lazy = erasers(artifacts).map((eraser) =>
+    const { clock, db } = service()
+    const lazy = erasers().map((eraser) =>
       eraser.kind === 'responses' ? { ...eraser, erase: async () => ({ ids: [], next: null }) } : eraser,
     )
     await purgeRun({ db, clock, erasers: lazy, sign: () => 'planted', onFailure: () => {} }).turn(db)

@@ -23,6 +23,7 @@ export interface Call {
   stored: boolean
   kept: boolean
   worded: boolean
+  recorded: boolean
 }
 
 export interface Plot {
@@ -128,7 +129,26 @@ async function generation(tx: Db, { project_id, session_id, maker }: Where, call
       INSERT INTO idempotency (digest, project_id, state, owner, process, expires_at, sealed, bytes, trace_id, key_id)
       VALUES (${`digest of ${trace_id}`}, ${project_id}, 'kept', 'o', 'p', ${now + DAY_MS}, ${randomBytes(700)}, 700,
               ${trace_id}, ${made_by})`)
+  if (call.recorded) await recording(tx, { project_id, trace_id, now }, maker)
   return { trace_id, response_id }
+}
+
+/** In a pack of its own: nothing of it is ever opened. */
+async function recording(tx: Db, { project_id, trace_id, now }: Recorded, { made_by, made_under }: Maker) {
+  await tx.rows(sql`
+    INSERT INTO recording_pack (id, project_id, from_ms, until_ms, plain_bytes, packed_bytes, sealed)
+    VALUES (${`pack of ${trace_id}`}, ${project_id}, ${now}, ${now}, 90, 60, ${randomBytes(88)})`)
+  await tx.rows(sql`
+    INSERT INTO recording (trace_id, project_id, key_id, made_by, made_under, endpoint, status, is_stream, at_ms,
+                           request_bytes, answer_bytes, pack_id, starts_at)
+    VALUES (${trace_id}, ${project_id}, ${made_by}, ${made_by}, ${made_under}, '/v1/chat/completions', 200, 0, ${now},
+            40, 50, ${`pack of ${trace_id}`}, 0)`)
+}
+
+interface Recorded {
+  project_id: string
+  trace_id: string
+  now: number
 }
 
 async function refusedCall(tx: Db, project_id: string, { made_by }: Maker, minutes: number): Promise<string> {
@@ -176,6 +196,7 @@ async function bundle(tx: Db, project_id: string, { made_by, made_under }: Maker
 const TABLES = [
   ...['stored_response', 'idempotency', 'session_event', 'agent_session', 'usage_event', 'refused_call'],
   ...['artifact', 'artifact_maker', 'artifact_content', 'artifact_loose_content', 'bundle', 'bundle_item'],
+  ...['recording', 'recording_pack'],
 ] as const
 type Table = (typeof TABLES)[number]
 type Row = Record<string, string | number | null | Uint8Array>
@@ -252,6 +273,8 @@ export function expected(before: Contents, world: World, filter: PurgeFilter, ki
       const alone = makers.length > 0 && makers.every((one) => byKey(one.made_by, one.made_under))
       return made(row) && (filter.key_id === undefined || alone) && named(has(filter.artifact_ids, row.id))
     },
+    recordings: (row) =>
+      inTime(Number(row.at_ms)) && byKey(row.key_id, row.made_by, row.made_under) && named(traced(row)),
     refused_calls: (row) => inTime(Number(row.at_ms)) && byKey(row.key_id) && named(traced(row)),
     traces: (row) => inTime(Number(row.created_ms)) && byKey(row.key_id) && named(traced(row)),
   }
@@ -265,6 +288,7 @@ export function expected(before: Contents, world: World, filter: PurgeFilter, ki
     sessions: gone('sessions', 'agent_session', 'id'),
     bundles: gone('bundles', 'bundle', 'id'),
     artifacts: gone('artifacts', 'artifact', 'id'),
+    recordings: gone('recordings', 'recording', 'trace_id'),
     refused_calls: gone('refused_calls', 'refused_call', 'trace_id'),
     traces: gone('traces', 'usage_event', 'trace_id'),
     ...(kinds.includes('prefix_memory') && { prefix_memory: new Set([project_id]) }),
@@ -296,6 +320,8 @@ export function expected(before: Contents, world: World, filter: PurgeFilter, ki
     artifact_loose_content: before.artifact_loose_content,
     bundle: without('bundle', (row) => bundleGone(row.id)),
     bundle_item: without('bundle_item', (row) => bundleGone(row.bundle_id)),
+    recording: without('recording', isIn(erased.recordings, 'trace_id')),
+    recording_pack: without('recording_pack', (row) => erased.recordings.has(String(row.id).slice('pack of '.length))),
   }
   const lines = Object.entries(erased).flatMap(([kind, ids]) => [...ids].map((id) => `${kind} ${id}`))
   return {

@@ -1,0 +1,93 @@
+// §8.2 recordings beside slow or broken storage: calls are answered, memory is bounded, drops are told, nothing is left.
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { settingsFrom } from '../../test/support/inference-scene.ts'
+import { startService, type TestProject, type TestService } from '../../test/support/service.ts'
+import type { Contents } from '../contents/content.ts'
+import { type Db, sql } from '../storage/db.ts'
+import { WAITING_BOUNDS } from './recording.ts'
+
+const settings = () => settingsFrom({ retention: { full_fidelity: true } })
+const MIB = 2 ** 20
+
+const ask = (project: Pick<TestProject, 'post'>, noise: number) =>
+  project.post('/v1/chat/completions', {
+    ...{ model: 'gpt-4o-mini', messages: [{ role: 'user', content: randomBytes(noise).toString('base64') }] },
+  })
+
+const rowsIn = async (db: Db) => {
+  const [row] = await db.rows<Record<string, number>>(sql`
+    SELECT (SELECT COUNT(*) FROM recording) AS recordings, (SELECT COUNT(*) FROM recording_pack) AS packs,
+           (SELECT COUNT(*) FROM artifact_loose_content) AS loose,
+           (SELECT COUNT(*) FROM project_quota WHERE kind LIKE 'recordings%' AND present > 0) AS taken`)
+  return Object.values(row ?? {}).map(Number)
+}
+
+const turns = async (holds: () => boolean) => {
+  while (!holds()) await new Promise((turn) => setImmediate(turn))
+}
+
+async function recordingService(contents: Contents) {
+  const places = { place: 'files' as const, at: { files: contents } }
+  const service = await startService({ parts: { contents: places, settings: settings() } })
+  await service.post('/v2/project/recordings', { enabled: true })
+  return service
+}
+
+const stuck = (): Contents => ({
+  write: () => new Promise(() => {}),
+  async *read() {},
+  erase: async () => {},
+})
+
+test('R78 storage that never finishes: every call is answered, memory is bounded, and what is dropped is told', async () => {
+  const service = await recordingService(stuck())
+  const CALLS = 60
+  let most = 0
+  for (let n = 0; n < CALLS; n++) {
+    expect((await ask(service, 1.5 * MIB)).status).toBe(200)
+    most = Math.max(most, service.recordings.tapes.pressure().bytes)
+  }
+  await service.housekeep('write recordings')
+  expect(most).toBeLessThanOrEqual(WAITING_BOUNDS.bytes_of_one)
+  const { dropped, data } = (await service.get('/v2/recordings')).body
+  const { waiting } = service.recordings.tapes.pressure()
+  expect(dropped).toEqual([expect.objectContaining({ reason: 'memory', count: CALLS - waiting })])
+  expect(data).toEqual([])
+  expect(await service.metrics.registry.metrics()).toContain(
+    `switchyard_recordings_dropped_total{reason="memory"} ${CALLS - waiting}`,
+  )
+  // What is small lies elsewhere, and another project has its own share of the memory.
+  const neighbour = await service.newProject()
+  await neighbour.post('/v2/project/recordings', { enabled: true })
+  const small = await ask(neighbour, 100)
+  await service.housekeep('write recordings')
+  const kept = await neighbour.get(`/v2/recordings/${small.headers['agent-trace-id']}`)
+  expect(kept.body.answer.text).toBe(small.bytes.toString())
+})
+
+test('§8.2 storage that fails leaves no row, no quota and no content, and is asked again', async () => {
+  const held = new Map<string, Buffer>()
+  let fails = true
+  const contents: Contents = {
+    async write(id, content) {
+      if (fails) throw new Error('the disk is full')
+      held.set(id, Buffer.concat([...content.parts()]))
+    },
+    async *read(id) {
+      yield held.get(id) ?? Buffer.alloc(0)
+    },
+    erase: async (id) => void held.delete(id),
+  }
+  const service: TestService & TestProject = await recordingService(contents)
+  const large = await ask(service, 200_000)
+  const { tapes } = service.recordings
+  await tapes.drained()
+  expect([await rowsIn(service.db), held.size, tapes.pressure().waiting]).toEqual([[0, 0, 0, 0], 0, 1])
+  fails = false
+  await tapes.drained()
+  expect([await rowsIn(service.db), held.size, tapes.pressure().waiting]).toEqual([[1, 1, 0, 2], 1, 0])
+  const kept = await service.get(`/v2/recordings/${large.headers['agent-trace-id']}`)
+  expect(kept.body.answer.text).toBe(large.bytes.toString())
+  await turns(() => tapes.pressure().bytes === 0)
+})
