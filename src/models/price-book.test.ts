@@ -6,8 +6,11 @@ test('R53 the book is dated, and every model in it has a whole price and a lengt
   expect(PRICES_AS_OF).toMatch(/^\d{4}-\d\d-\d\d$/)
   expect(PRICE_BOOK.size).toBeGreaterThan(120)
   for (const [id, { price: listed, provider, max_output_tokens, source, as_of, ...model }] of PRICE_BOOK) {
-    const { long, ...price }: Price = listed
+    const { long, units, ...price }: Price = listed
     expect([source, as_of]).toEqual([expect.stringMatching(/^https:\/\//), expect.stringMatching(/^2026-\d\d-\d\d$/)])
+    for (const part of Object.values(units ?? {}))
+      if (typeof part === 'number') expect(Number.isSafeInteger(part) && part >= 0).toBe(true)
+    for (const { micros } of units?.images ?? []) expect(Number.isSafeInteger(micros) && micros > 0).toBe(true)
     if (long) expect(long.input).toBeGreaterThan(price.input)
     expect(model.id).toBe(id)
     expect(provider).toMatch(/^[a-z]+$/)

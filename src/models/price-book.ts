@@ -1,7 +1,9 @@
 // The price book: what models are listed at, by id. Built in from price-rows.ts; an operator's price file replaces rows
 // of it and adds others (prices-file.ts).
 import { type LongPrice, type Price, pricePerMillion } from './price.ts'
-import { PRICE_GROUPS, type PriceExtras, type PriceRow } from './price-rows.ts'
+import { PRICE_GROUPS, type PriceExtras, type PriceGroup, type PriceRow, type UnitDollars } from './price-rows.ts'
+import type { UnitPrices } from './unit-price.ts'
+import { UNIT_GROUPS } from './unit-price-rows.ts'
 
 export interface BookedModel {
   id: string
@@ -13,7 +15,9 @@ export interface BookedModel {
   as_of: string
 }
 
-const booked = PRICE_GROUPS.flatMap(({ provider, source, as_of, rows }) =>
+export const BOOKED_GROUPS: readonly PriceGroup[] = [...PRICE_GROUPS, ...UNIT_GROUPS]
+
+const booked = BOOKED_GROUPS.flatMap(({ provider, source, as_of, rows }) =>
   rows.map((row) => ({ id: row[0], provider, price: priceOf(row), max_output_tokens: row[5], source, as_of })),
 )
 
@@ -45,7 +49,8 @@ interface Dollars extends PriceExtras {
 }
 
 /** Dollars as people write them to what is counted with; throws where one is no price. */
-export function bookPrice(id: string, { input, cached, write, output, hour, searches, long }: Dollars): Price {
+export function bookPrice(id: string, dollars: Dollars): Price {
+  const { input, cached, write, output, hour, searches, long, units } = dollars
   const micros = (usd: number) => pricePerMillion(usd, `the price of '${id}'`)
   const price: Price = {
     input: micros(input),
@@ -56,7 +61,26 @@ export function bookPrice(id: string, { input, cached, write, output, hour, sear
   if (hour !== undefined) price.cache_write_1h = micros(hour)
   if (searches !== undefined) price.web_search = Math.ceil(micros(searches) / 1_000)
   if (long) price.long = longPrice(price, long)
+  if (units) price.units = unitPrices(units, micros)
   return price
+}
+
+/** `micros` throws where it is no price. */
+export function unitPrices(usd: UnitDollars, micros: (usd: number) => number): UnitPrices {
+  const { images, audio_least_s } = usd
+  const prices: UnitPrices = {}
+  if (images)
+    prices.images = images.map(([each, size, quality]) => ({
+      micros: micros(each),
+      ...(size !== undefined && { size }),
+      ...(quality !== undefined && { quality }),
+    }))
+  for (const name of ['image_input', 'audio_input', 'text_output', 'characters', 'audio_hour', 'searches'] as const) {
+    const said = usd[name]
+    if (said !== undefined) prices[name] = micros(said)
+  }
+  if (audio_least_s !== undefined) prices.audio_least_ms = audio_least_s * 1_000
+  return prices
 }
 
 function longPrice(price: Price, long: NonNullable<PriceExtras['long']>): LongPrice {

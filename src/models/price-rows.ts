@@ -10,6 +10,19 @@ export interface PriceExtras {
   searches?: number
   /** Of a prompt with more tokens than the first: how many times as much all input costs, and all output. */
   long?: readonly [above: number, input_factor: number, output_factor: number]
+  units?: UnitDollars
+}
+
+/** What is not counted in tokens of text: images each, tokens and characters per million, searches per thousand. */
+export interface UnitDollars {
+  images?: readonly (readonly [usd: number, size?: string, quality?: string])[]
+  image_input?: number
+  audio_input?: number
+  text_output?: number
+  characters?: number
+  audio_hour?: number
+  audio_least_s?: number
+  searches?: number
 }
 
 /** id, input, cached input, cache write, output, most output tokens */

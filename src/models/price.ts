@@ -1,5 +1,6 @@
 // What tokens cost (R42). Prices are whole micro-USD per million tokens: $0.0028 is 2,800. Costs are rounded up once.
 import { usdToMicros } from '../core/money.ts'
+import { dearestInput, type UnitPrices, type Units, unitParts } from './unit-price.ts'
 
 export interface Price {
   input: number
@@ -14,6 +15,8 @@ export interface Price {
   web_search?: number
   /** Of a prompt with more tokens than `above`, where the provider has another price for it: of all that it takes. */
   long?: LongPrice
+  /** Of what is not counted in tokens of text. */
+  units?: UnitPrices
 }
 
 export interface LongPrice {
@@ -38,6 +41,8 @@ export interface Tokens {
   output: number
   /** Of the web, run by the provider. */
   searches?: number
+  /** Of a call whose matter is images, sound or searches. */
+  units?: Units
 }
 
 /** R77: nobody counts more in one generation; what says so has counted nothing. */
@@ -56,6 +61,7 @@ export interface Cost {
 const PER_MILLION = 1_000_000
 
 export function costOf(listed: Price, tokens: Tokens): Cost {
+  if (tokens.units) return costWithUnits(listed, tokens, tokens.units)
   const price = rateFor(listed, tokens.input)
   const { input, cached, written, written_1h = 0, output, searches = 0 } = tokens
   const { cache_write, cache_write_1h = cache_write, web_search = 0 } = price
@@ -82,6 +88,20 @@ export function costOf(listed: Price, tokens: Tokens): Cost {
   }
 }
 
+/** Nothing of it is found in a cache for less. */
+function costWithUnits(price: Price, { input, output }: Tokens, units: Units): Cost {
+  const tokens: Part[] = [
+    [input, price.input],
+    [output, price.output],
+  ]
+  const micros = exactly([...tokens, ...unitParts(price.units ?? {}, units, price)])
+  return { actual_micros: micros, direct_micros: micros }
+}
+
+/** The same before it is known what it takes: every token of the input at its dearest. */
+export const unitsCost = (price: Price, units: Units): number =>
+  exactly(unitParts(price.units ?? {}, { ...units, image_input_tokens: 0, audio_input_tokens: 0 }, price))
+
 /** So many tokens at this price. */
 type Part = [tokens: number, price: number]
 
@@ -96,7 +116,8 @@ function exactly(parts: readonly Part[]): number {
 /** R43: the most that a call can cost: every prompt token at its dearest, every output token that is allowed. */
 export function worstCase(listed: Price, input_bound: number, output_bound: number): number {
   const price = rateFor(listed, input_bound)
-  const input_price = Math.max(price.input, price.cached_input, price.cache_write)
+  const of_text = Math.max(price.input, price.cached_input, price.cache_write)
+  const input_price = price.units ? Math.max(of_text, dearestInput(price.units)) : of_text
   const most = input_bound * input_price + output_bound * price.output
   // A client may allow any number of tokens: what is beyond counting is more than any limit.
   return Number.isSafeInteger(most) ? roundUp(most) : Number.MAX_SAFE_INTEGER

@@ -1,7 +1,9 @@
 // One entry of `providers:` in switchyard.yaml: its shape, and what it means once defaults and prices are worked out.
 import { type Static, Type } from 'typebox'
 import { type Price, pricePerMillion } from '../models/price.ts'
-import { PRICE_BOOK } from '../models/price-book.ts'
+import { PRICE_BOOK, unitPrices } from '../models/price-book.ts'
+import type { UnitPrices } from '../models/unit-price.ts'
+import { unitDollarsOf, unitFields } from '../models/unit-price-shape.ts'
 import type { Timeouts } from './provider.ts'
 
 const closed = { additionalProperties: false }
@@ -29,6 +31,7 @@ const ModelShape = Type.Object(
       'A thousand searches that the provider runs. Default: keys with a limit cannot ask for them.',
     ),
     output_usd_per_million: UsdPerMillion('List price; may be left out for a model of the price book.'),
+    ...unitFields,
     max_output_tokens: Tokens(0, 'The most it can say in one answer; what a budget is held for.'),
     context_length: Tokens(1, 'Prompt and answer together.'),
   },
@@ -164,7 +167,8 @@ function checkTimeouts(timeouts: ProviderSettings['timeouts'], wrong: Wrong): vo
 
 function modelSettings(model: ModelShape, wrong: Wrong): ModelSettings {
   const { id, upstream_id = id, context_length } = model
-  const max_output_tokens = model.max_output_tokens ?? PRICE_BOOK.get(id)?.max_output_tokens
+  const none = unitDollarsOf(model) ? 0 : undefined // images and sound have no length in tokens of text
+  const max_output_tokens = model.max_output_tokens ?? PRICE_BOOK.get(id)?.max_output_tokens ?? none
   if (max_output_tokens === undefined) wrong('', `models: '${id}' needs max_output_tokens`)
   const price = priceOf(model, wrong)
   return {
@@ -186,9 +190,22 @@ function searchPrice(usd_per_thousand: number, id: string, wrong: Wrong): number
   }
 }
 
-/** Stated wholly, or taken from the price book wholly: half a price is a mistake. */
+function unitsOf(model: ModelShape, wrong: Wrong): UnitPrices | undefined {
+  const usd = unitDollarsOf(model)
+  try {
+    return usd && unitPrices(usd, (one) => pricePerMillion(one, `models: '${model.id}': each price`))
+  } catch (error) {
+    wrong('', (error as Error).message)
+    return undefined
+  }
+}
+
+/** Stated wholly, or taken from the price book wholly: half a price is a mistake. One of units needs none of tokens. */
 function priceOf(model: ModelShape, wrong: Wrong): Price | undefined {
-  const { id, input_usd_per_million: input, output_usd_per_million: output } = model
+  const { id } = model
+  const units = unitsOf(model, wrong)
+  const none = units ? 0 : undefined
+  const { input_usd_per_million: input = none, output_usd_per_million: output = none } = model
   const { cached_input_usd_per_million: cached, cache_write_usd_per_million: write } = model
   const { cache_write_1h_usd_per_million: hour, web_search_usd_per_thousand: searches } = model
   if (input !== undefined && output !== undefined) {
@@ -208,6 +225,7 @@ function priceOf(model: ModelShape, wrong: Wrong): Price | undefined {
       output: price(output, 'output'),
       ...(hour !== undefined && { cache_write_1h: price(hour, 'cache_write_1h') }),
       ...(searches !== undefined && { web_search: searchPrice(searches, id, wrong) }),
+      ...(units && { units }),
     }
   }
   const booked = PRICE_BOOK.get(id)

@@ -41,6 +41,29 @@ const Price = Type.Object(
         { description: 'Of a prompt with more tokens than `above`, where that has another price.' },
       ),
     ),
+    units: Type.Optional(
+      Type.Object(
+        {
+          images: Type.Optional(
+            Type.Array(
+              Type.Object({
+                size: Type.Optional(Type.String()),
+                quality: Type.Optional(Type.String()),
+                micros: micros('For one image'),
+              }),
+            ),
+          ),
+          image_input: Type.Optional(Type.Integer({ description: 'Per million tokens.' })),
+          audio_input: Type.Optional(Type.Integer({ description: 'Per million tokens.' })),
+          text_output: Type.Optional(Type.Integer({ description: 'Per million tokens.' })),
+          characters: Type.Optional(Type.Integer({ description: 'Per million characters that are spoken.' })),
+          audio_hour: Type.Optional(Type.Integer({ description: 'For an hour of sound that is listened to.' })),
+          audio_least_ms: Type.Optional(ms()),
+          searches: Type.Optional(Type.Integer({ description: 'Per thousand searches.' })),
+        },
+        { description: 'Of what is not counted in tokens of text.' },
+      ),
+    ),
   },
   { description: 'Micro-USD per million tokens.' },
 )

@@ -5,8 +5,9 @@ import { type Static, Type } from 'typebox'
 import { Check, Errors } from 'typebox/value'
 import { parse, stringify } from 'yaml'
 import { describeInvalid } from '../http/validation-messages.ts'
-import { type BookedModel, BUILT_IN, bookPrice } from '../models/price-book.ts'
-import { PRICE_GROUPS, type PriceExtras, type PriceGroup } from '../models/price-rows.ts'
+import { BOOKED_GROUPS, type BookedModel, BUILT_IN, bookPrice } from '../models/price-book.ts'
+import type { PriceExtras, PriceGroup } from '../models/price-rows.ts'
+import { unitDollarsOf, unitFields, unitFieldsOf } from '../models/unit-price-shape.ts'
 import { SettingError } from './setting-text.ts'
 
 const closed = { additionalProperties: false }
@@ -23,6 +24,7 @@ const PricedModel = Type.Object(
     cache_write_1h_usd_per_million: Type.Optional(Usd),
     output_usd_per_million: Usd,
     web_search_usd_per_thousand: Type.Optional(Usd),
+    ...unitFields,
     long_context: Type.Optional(
       Type.Object({ above_tokens: Type.Integer({ minimum: 1 }), input_factor: Factor, output_factor: Factor }, closed),
     ),
@@ -79,7 +81,9 @@ function bookedFrom(model: PricedModel, file: { source: string; as_of: string },
   const { source = file.source, as_of = file.as_of, long_context: long } = model
   const { cache_write_1h_usd_per_million: hour, web_search_usd_per_thousand: searches } = model
   const { cached_input_usd_per_million: cached = input, cache_write_usd_per_million: write = input } = model
+  const units = unitDollarsOf(model)
   const extras: PriceExtras = {
+    ...(units && { units }),
     ...(hour !== undefined && { hour }),
     ...(searches !== undefined && { searches }),
     ...(long && { long: [long.above_tokens, long.input_factor, long.output_factor] }),
@@ -108,12 +112,16 @@ export function priceDifferences(models: readonly BookedModel[]): PriceDifferenc
 }
 
 function changesOf(before: BookedModel, after: BookedModel): string[] {
-  const flat = ({ provider, price: { long, ...price }, max_output_tokens }: BookedModel): Record<string, unknown> => ({
-    provider,
-    ...price,
-    ...(long && { long: JSON.stringify(long) }),
-    max_output_tokens,
-  })
+  const flat = (model: BookedModel): Record<string, unknown> => {
+    const { long, units, ...price } = model.price
+    return {
+      provider: model.provider,
+      ...price,
+      ...(long && { long: JSON.stringify(long) }),
+      ...(units && { units: JSON.stringify(units) }),
+      max_output_tokens: model.max_output_tokens,
+    }
+  }
   const [was, is] = [flat(before), flat(after)]
   return Object.keys({ ...was, ...is })
     .filter((name) => was[name] !== is[name])
@@ -124,14 +132,14 @@ const shown = (value: unknown) => (value === undefined ? 'none' : String(value))
 
 /** The built-in book as a price file, to begin with. */
 export function pricesFileText(): string {
-  const models = PRICE_GROUPS.flatMap((group) => group.rows.map((row) => fileRow(group, row)))
+  const models = BOOKED_GROUPS.flatMap((group) => group.rows.map((row) => fileRow(group, row)))
   return stringify({ source: 'the built-in price book', as_of: latest(), models })
 }
 
-const latest = () => PRICE_GROUPS.reduce((day, { as_of }) => (as_of > day ? as_of : day), '')
+const latest = () => BOOKED_GROUPS.reduce((day, { as_of }) => (as_of > day ? as_of : day), '')
 
 function fileRow({ provider, source, as_of }: PriceGroup, row: PriceGroup['rows'][number]): PricedModel {
-  const [id, input, cached, write, output, max_output_tokens, { hour, searches, long } = {}] = row
+  const [id, input, cached, write, output, max_output_tokens, { hour, searches, long, units } = {}] = row
   return {
     id,
     provider,
@@ -141,6 +149,7 @@ function fileRow({ provider, source, as_of }: PriceGroup, row: PriceGroup['rows'
     ...(hour !== undefined && { cache_write_1h_usd_per_million: hour }),
     output_usd_per_million: output,
     ...(searches !== undefined && { web_search_usd_per_thousand: searches }),
+    ...(units && unitFieldsOf(units)),
     ...(long && { long_context: { above_tokens: long[0], input_factor: long[1], output_factor: long[2] } }),
     max_output_tokens,
     source,
