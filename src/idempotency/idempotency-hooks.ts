@@ -1,6 +1,7 @@
 // §11: every POST gets this without asking. Before the body is read, a kept answer is replayed or a running request
 // reported (R24). Then the handler runs inside one transaction with the keeping of its answer (R21): both
 // happen or neither does, so a crash leaves nothing to repeat and nothing to reclaim.
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
@@ -21,7 +22,7 @@ import {
   mayKeep,
   REPLAY_HEADER,
 } from './idempotency.ts'
-import type { IdempotencyStore } from './idempotency-store.ts'
+import type { Found, IdempotencyStore } from './idempotency-store.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -36,6 +37,8 @@ declare module 'fastify' {
     idempotency?: 'outside' | 'own'
   }
 }
+
+type KeptFound = Extract<Found, { kind: 'kept' }>
 
 interface Needs {
   db: Db
@@ -74,7 +77,7 @@ function lookUpFirst({ db, clock, storeOn, quota }: Needs, running: ReadonlySet<
     if (found.kind === 'erased') throw erased()
     if (found.kind === 'kept') {
       refuseForbidden(found.response, request.caller)
-      return send(reply, found.response, true)
+      return found.large ? sendLarge(reply, found) : send(reply, found.response, true)
     }
     await quota.check(project_id, clock.now())
     request.keyed = keyed
@@ -164,6 +167,18 @@ function answer(reply: FastifyReply, result: unknown): KeptResponse {
     status: reply.statusCode,
     headers: { 'content-type': JSON_TYPE, ...(ignored !== undefined && { [IGNORED_FIELDS_HEADER]: String(ignored) }) },
     body: Buffer.from(reply.serialize(result) as string),
+  }
+}
+
+/** A replay that is too much to be held at once. */
+function sendLarge(reply: FastifyReply, { response, large, large_bytes = 0 }: KeptFound): FastifyReply {
+  const { status, headers, body } = response
+  const told = { ...headers, [REPLAY_HEADER]: 'true', 'content-length': String(large_bytes + body.length) }
+  return reply.code(status).headers(told).send(Readable.from(all(), { objectMode: false }))
+
+  async function* all(): AsyncGenerator<Buffer> {
+    if (large) yield* large
+    if (body.length > 0) yield body
   }
 }
 

@@ -25,6 +25,7 @@ import {
 
 const SWEEP_MAX = 1_000 // rows in one go: bounds how long a sweep holds the store
 const LARGE_SWEEP_MAX = 4 // of those whose parts go with them
+const HELD_MAX_BYTES = 1024 * 1024 // what is larger is replayed part by part
 const RENEW_MAX = 500 // rows in one transaction: whoever keeps one of these waits for it
 
 /** A triple that this handler has taken. `owner` tells it from a later handler of the same triple. */
@@ -35,7 +36,8 @@ export type Found =
   | { kind: 'held' }
   /** A purge job took what was kept. */
   | { kind: 'erased' }
-  | { kind: 'kept'; response: KeptResponse }
+  /** `large`: how its body begins, where that is too much to be held at once. */
+  | { kind: 'kept'; response: KeptResponse; large?: AsyncIterable<Buffer>; large_bytes?: number }
 
 /** Who reserves: one process among the replicas, and what its handlers are at work on. */
 export interface Holder {
@@ -65,6 +67,10 @@ export function idempotencyStore(db: Db, seals: Sealing, { process, running, quo
     const response = decodeResponse(open(row.sealed, key, digest))
     const large = largeBodyOf(row)
     if (!large) return { kind: 'kept', response }
+    if (large.parts_bytes > HELD_MAX_BYTES) {
+      const parts = await largeBodies(db, seals).readInTurn(large, key)
+      return parts ? { kind: 'kept', response, large: parts, large_bytes: large.parts_bytes } : find(request, now)
+    }
     const most = await largeBodies(db, seals).read(large, key)
     // Where they went meanwhile, the row says by now why.
     return most

@@ -8,7 +8,13 @@ import type { StopSignal } from '../core/stop-signal.ts'
 import type { Connection, Connections, Holder, Waiter } from './connections.ts'
 import { Handover } from './handover.ts'
 import { type AnswerEvents, type AnswerHead, AnswerParser, TOLD_PREFIX } from './http1-answer.ts'
-import { type ProviderAnswer, type Timeouts, UpstreamError, type UpstreamFailure } from './provider.ts'
+import {
+  type ProviderAnswer,
+  type StreamedBody,
+  type Timeouts,
+  UpstreamError,
+  type UpstreamFailure,
+} from './provider.ts'
 
 const COPY_MAX_BYTES = 16 * 1024
 
@@ -20,6 +26,8 @@ const KEEP_ALIVE_MAX_MS = 60_000
 export interface Outgoing {
   head: string
   body: Buffer | undefined
+  /** In its place: what is read as it is sent. */
+  source?: StreamedBody | undefined
   timeouts: Timeouts
 }
 
@@ -42,6 +50,7 @@ export class Exchange implements Waiter, Holder, AnswerEvents {
   #bytes = 0
   #has_head = false
   #is_over = false
+  #is_sending = false
 
   constructor(pool: Connections, outgoing: Outgoing, signal: StopSignal, settlers: Settlers) {
     this.#pool = pool
@@ -66,10 +75,25 @@ export class Exchange implements Waiter, Holder, AnswerEvents {
   }
 
   ready(connection: Connection): void {
-    const { head, body } = this.#outgoing
+    const { head, body, source } = this.#outgoing
     this.#connection = connection
     connection.holder = this
     write(connection.socket, head, body)
+    if (source) void this.#pump(connection.socket, source)
+  }
+
+  /** No faster than the upstream reads. An answer that comes before all was sent is one like any other. */
+  async #pump(socket: Socket, source: StreamedBody): Promise<void> {
+    this.#is_sending = true
+    try {
+      for await (const part of source.parts()) {
+        if (this.#is_over) return
+        if (!socket.write(part)) await drained(socket)
+      }
+      this.#is_sending = false
+    } catch (error) {
+      this.#break('reset', error)
+    }
   }
 
   /** No connection came about, so nothing was sent. */
@@ -184,7 +208,8 @@ export class Exchange implements Waiter, Holder, AnswerEvents {
 
   #giveBack(connection: Connection): void {
     const { socket } = connection
-    const is_clean = this.#parser.ended && this.#parser.keeps_alive && socket.writableLength === 0
+    const is_sent = !this.#is_sending && socket.writableLength === 0
+    const is_clean = this.#parser.ended && this.#parser.keeps_alive && is_sent
     this.#parser.stop()
     if (is_clean && this.#handover.is_paused) socket.resume()
     this.#pool.give(connection, is_clean ? this.#keep_alive_ms : 0)
@@ -206,6 +231,16 @@ function write(socket: Socket, head: string, body: Buffer | undefined): void {
     socket.write(body)
     socket.uncork()
   }
+}
+
+function drained(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      socket.off('drain', done).off('close', done)
+      resolve()
+    }
+    socket.once('drain', done).once('close', done)
+  })
 }
 
 async function whole(handover: Handover): Promise<Buffer> {

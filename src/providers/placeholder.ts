@@ -5,10 +5,11 @@ import { randomBase62 } from '../core/ids.ts'
 import { jsonIn } from '../core/json-bytes.ts'
 import { chatChunks, chatCompletion, completion, completionChunks, type Identity } from './placeholder-chat.ts'
 import { embeddings } from './placeholder-embeddings.ts'
+import { images, moderation, ranking, silence } from './placeholder-media.ts'
 import type { Body } from './placeholder-output.ts'
 import { response, responseEvents } from './placeholder-responses.ts'
 import { jsonAnswer, preparedAnswer } from './prepared-answer.ts'
-import type { CallKind, Provider } from './provider.ts'
+import type { CallKind, Provider, TextKind } from './provider.ts'
 
 export interface PlaceholderOptions {
   clock: Clock
@@ -18,14 +19,19 @@ export interface PlaceholderOptions {
 
 const ID_LENGTH = 24
 
-type Spoken = Exclude<CallKind, 'messages'> // which is told by way of chat
+type Spoken = Exclude<TextKind, 'messages'> // which is told by way of chat
 
-const WHOLE: Record<Spoken, (body: Body, identity: Identity) => unknown> = {
+const WHOLE: Partial<Record<CallKind, Answering>> & Record<Spoken, Answering> = {
+  images,
+  moderations: moderation,
+  rerank: ranking,
   chat: chatCompletion,
   completions: completion,
   embeddings,
   responses: response,
 }
+
+type Answering = (body: Body, identity: Identity) => unknown
 
 const STREAMED: Partial<Record<CallKind, (body: Body, identity: Identity) => Buffer[]>> = {
   chat: chatChunks,
@@ -35,15 +41,18 @@ const STREAMED: Partial<Record<CallKind, (body: Body, identity: Identity) => Buf
 
 export function placeholder({ clock, newId = randomId }: PlaceholderOptions): Provider {
   return {
-    speaks: (kind) => kind !== 'messages',
+    speaks: (kind) => kind in WHOLE || kind === 'speech',
 
     async call({ kind, body, stream }, signal) {
-      if (kind === 'messages') throw new Error('messages are translated before they get here')
       if (signal.aborted) throw signal.reason
+      if (kind === 'speech')
+        return preparedAnswer({ status: 200, content_type: 'audio/wav', parts: [silence()] }, signal)
+      const whole = WHOLE[kind]
+      if (!whole) throw new Error(`${kind} does not get here`)
       const asked = jsonIn(body) as Body
       const identity = { created: Math.floor(clock.now() / 1_000), newId }
       const streamed = stream ? STREAMED[kind] : undefined
-      if (!streamed) return jsonAnswer(200, WHOLE[kind](asked, identity), signal)
+      if (!streamed) return jsonAnswer(200, whole(asked, identity), signal)
       const content_type = 'text/event-stream; charset=utf-8'
       return preparedAnswer({ status: 200, content_type, parts: streamed(asked, identity) }, signal)
     },

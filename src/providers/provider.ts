@@ -2,13 +2,30 @@
 // Anthropic's for Messages. An adapter speaks its upstream's own and translates; nothing above it knows the difference.
 import type { StopSignal } from '../core/stop-signal.ts'
 
-export const CALL_KINDS = ['chat', 'completions', 'embeddings', 'responses', 'messages'] as const
+/** Whose matter is images, sound or searches: they are counted in units, and their bytes are never held whole. */
+export const MEDIA_KINDS = ['images', 'image_edits', 'speech', 'transcriptions', 'moderations', 'rerank'] as const
+export type MediaKind = (typeof MEDIA_KINDS)[number]
+
+export const CALL_KINDS = ['chat', 'completions', 'embeddings', 'responses', 'messages', ...MEDIA_KINDS] as const
 export type CallKind = (typeof CALL_KINDS)[number]
+/** Whose matter is text. */
+export type TextKind = Exclude<CallKind, MediaKind>
+
+export const isMediaKind = (kind: CallKind): kind is MediaKind => (MEDIA_KINDS as readonly string[]).includes(kind)
+
+/** A body that is too large to hold: read anew for each attempt. */
+export interface StreamedBody {
+  bytes: number
+  content_type: string
+  parts(): AsyncIterable<Buffer>
+}
 
 export interface ProviderCall {
   kind: CallKind
   /** The body as it goes out, already for this target's model. */
   body: Buffer
+  /** In its place, of a form. */
+  form?: StreamedBody | undefined
   stream: boolean
   /** Further headers for this target: objectives, session, trace; of the client's own, `anthropic-*` alone (R81). */
   headers: Readonly<Record<string, string>>

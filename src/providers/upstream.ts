@@ -5,7 +5,7 @@ import type { StopSignal } from '../core/stop-signal.ts'
 import type { GuardedLookup } from './address-policy.ts'
 import { connectionsTo } from './connections.ts'
 import { Exchange } from './exchange.ts'
-import type { ProviderAnswer, Timeouts } from './provider.ts'
+import type { ProviderAnswer, StreamedBody, Timeouts } from './provider.ts'
 
 const CONNECT_MS = 5_000
 
@@ -26,6 +26,8 @@ export interface UpstreamRequest {
   /** More headers, in the same object on every call: they are checked and written down once. */
   standing?: Readonly<Record<string, string>>
   body?: Buffer
+  /** In its place: what is read as it is sent. */
+  source?: StreamedBody
   timeouts: Timeouts
 }
 
@@ -49,8 +51,8 @@ export function openUpstream(base_url: string, options: UpstreamOptions): Upstre
     send: (request, signal) =>
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason)
-        const { body, timeouts } = request
-        new Exchange(pool, { head: headOf(request), body, timeouts }, signal, { resolve, reject }).begin()
+        const { body, source, timeouts } = request
+        new Exchange(pool, { head: headOf(request), body, source, timeouts }, signal, { resolve, reject }).begin()
       }),
     retire: pool.retire,
     close: pool.close,
@@ -75,11 +77,12 @@ function requestHead({ pathname, search, host }: URL): (request: UpstreamRequest
     return lines
   }
 
-  return ({ method, path, headers, standing, body }) => {
+  return ({ method, path, headers, standing, body, source }) => {
     const target = prefix + path + (path.includes('?') ? search.replace('?', '&') : search)
     if (UNSAFE_PATH.test(target)) throw new TypeError(`'${path}' is no path that can be sent`)
     const lines = headerLines(headers) + (standing ? once(standing) : '')
-    const length = body ? `content-length: ${body.length}\r\n` : ''
+    const bytes = body?.length ?? source?.bytes
+    const length = bytes === undefined ? '' : `content-length: ${bytes}\r\n`
     return `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\n${lines}${length}\r\n`
   }
 }

@@ -29,23 +29,44 @@ const ID_LENGTH = 32
 /** Whoever wrote them was taken for dead. */
 export class PartsGone extends Error {}
 
+/** Bytes that are not in memory. */
+export interface BytesElsewhere {
+  bytes: number
+  parts(from: number, to: number): AsyncIterable<Buffer>
+}
+
+export type LargeBodies = ReturnType<typeof largeBodies>
+
 export function largeBodies(db: Db, seals: Sealing) {
+  /** `ingredient` goes into the key that they are sealed with. They are on the disk once what is written later is. */
+  async function write(
+    project_id: string,
+    ingredient: string,
+    plain: Buffer | BytesElsewhere,
+    now: number,
+  ): Promise<LargeBody> {
+    const parts_id = randomBase62(ID_LENGTH)
+    const parts_bytes = Buffer.isBuffer(plain) ? plain.length : plain.bytes
+    for (let part = 0; part < partsOf(parts_bytes); part++) {
+      const piece = await pieceOf(plain, part * PART_BYTES, Math.min((part + 1) * PART_BYTES, parts_bytes))
+      const sealed = seals.seal(piece, ingredient, placeOf(parts_id, part))
+      const loose_since_ms = part === 0 ? now : null
+      const insert = sql`
+        INSERT INTO large_body_part (parts_id, part, project_id, loose_since_ms, sealed)
+        VALUES (${parts_id}, ${part}, ${project_id}, ${loose_since_ms}, ${sealed})`
+      await db.transaction((tx) => tx.rows(insert), { lasting: 'committed' })
+    }
+    return { parts_id, parts_bytes }
+  }
+
+  async function readPart({ parts_id }: LargeBody, part: number, ingredient: string): Promise<Buffer | undefined> {
+    const [row] = await db.rows<{ sealed: Uint8Array }>(sql`
+      SELECT sealed FROM large_body_part WHERE parts_id = ${parts_id} AND part = ${part}`)
+    return row && seals.open(row.sealed, ingredient, placeOf(parts_id, part))
+  }
+
   return {
-    /** `ingredient` goes into the key that they are sealed with. They are on the disk once what is written later is. */
-    async write(project_id: string, ingredient: string, plain: Buffer, now: number): Promise<LargeBody> {
-      const parts_id = randomBase62(ID_LENGTH)
-      const count = partsOf(plain.length)
-      for (let part = 0; part < count; part++) {
-        const piece = plain.subarray(part * PART_BYTES, (part + 1) * PART_BYTES)
-        const sealed = seals.seal(piece, ingredient, placeOf(parts_id, part))
-        const loose_since_ms = part === 0 ? now : null
-        const insert = sql`
-          INSERT INTO large_body_part (parts_id, part, project_id, loose_since_ms, sealed)
-          VALUES (${parts_id}, ${part}, ${project_id}, ${loose_since_ms}, ${sealed})`
-        await db.transaction((tx) => tx.rows(insert), { lasting: 'committed' })
-      }
-      return { parts_id, parts_bytes: plain.length }
-    },
+    write,
 
     /** In the transaction that gives them to a row. */
     async settle({ parts_id }: LargeBody): Promise<void> {
@@ -56,17 +77,38 @@ export function largeBodies(db: Db, seals: Sealing) {
     },
 
     /** Undefined where they went while they were read. */
-    async read({ parts_id, parts_bytes }: LargeBody, ingredient: string): Promise<Buffer | undefined> {
+    async read(large: LargeBody, ingredient: string): Promise<Buffer | undefined> {
       const plain: Buffer[] = []
-      for (let part = 0; part < partsOf(parts_bytes); part++) {
-        const [row] = await db.rows<{ sealed: Uint8Array }>(sql`
-          SELECT sealed FROM large_body_part WHERE parts_id = ${parts_id} AND part = ${part}`)
-        if (!row) return undefined
-        plain.push(seals.open(row.sealed, ingredient, placeOf(parts_id, part)))
+      for (let part = 0; part < partsOf(large.parts_bytes); part++) {
+        const piece = await readPart(large, part, ingredient)
+        if (!piece) return undefined
+        plain.push(piece)
       }
       return Buffer.concat(plain)
     },
+
+    /** Part by part, the first of them at hand; undefined where that is gone. */
+    async readInTurn(large: LargeBody, ingredient: string): Promise<AsyncIterable<Buffer> | undefined> {
+      const first = await readPart(large, 0, ingredient)
+      return first && inTurn(first)
+
+      async function* inTurn(begins: Buffer): AsyncGenerator<Buffer> {
+        yield begins
+        for (let part = 1; part < partsOf(large.parts_bytes); part++) {
+          const piece = await readPart(large, part, ingredient)
+          if (!piece) throw new PartsGone(`the parts ${large.parts_id} went while they were read`)
+          yield piece
+        }
+      }
+    },
   }
+}
+
+async function pieceOf(plain: Buffer | BytesElsewhere, from: number, to: number): Promise<Buffer> {
+  if (Buffer.isBuffer(plain)) return plain.subarray(from, to)
+  const pieces: Buffer[] = []
+  for await (const piece of plain.parts(from, to)) pieces.push(piece)
+  return Buffer.concat(pieces)
 }
 
 const partsOf = (bytes: number) => Math.ceil(bytes / PART_BYTES)

@@ -2,7 +2,7 @@
 // credential and the headers are ours. Nothing of the client's own headers is known here (T-85).
 import { messagesRequest } from '../anthropic/messages-request.ts'
 import { LISTING_TIMEOUTS, type ModelList, readModelList } from '../model-list.ts'
-import type { CallKind, Provider } from '../provider.ts'
+import { type CallKind, isMediaKind, type Provider, type ProviderCall } from '../provider.ts'
 import type { Upstream } from '../upstream.ts'
 
 export interface OpenaiOptions {
@@ -27,17 +27,26 @@ const PATHS: Record<CallKind, string> = {
   embeddings: '/embeddings',
   responses: '/responses',
   messages: '/messages',
+  images: '/images/generations',
+  image_edits: '/images/edits',
+  speech: '/audio/speech',
+  transcriptions: '/audio/transcriptions',
+  moderations: '/moderations',
+  rerank: '/rerank',
 }
 
 export function openaiCompatible({ base_url, api_key, upstream, responses, messages }: OpenaiOptions): OpenaiProvider {
   const identity = { ...credential(base_url, api_key), 'accept-encoding': 'identity', 'user-agent': 'switchyard' }
   const plain = { ...identity, 'content-type': 'application/json', accept: 'application/json' }
   const streaming = { ...plain, accept: 'text/event-stream' }
+  const media = { ...plain, accept: '*/*' }
+  const form_of = { ...identity, accept: '*/*' }
   return {
     speaks: (kind) => (kind === 'messages' ? messages === true : kind !== 'responses' || responses),
 
     call(call, signal) {
       const { kind, body, stream, headers, timeouts } = call
+      if (isMediaKind(kind)) return upstream.send({ method: 'POST', path: PATHS[kind], ...written(call) }, signal)
       const standing = stream ? streaming : plain
       if (kind === 'messages') return upstream.send({ standing, ...messagesRequest(call, headers) }, signal)
       return upstream.send({ method: 'POST', path: PATHS[kind], headers, standing, body, timeouts }, signal)
@@ -48,6 +57,12 @@ export function openaiCompatible({ base_url, api_key, upstream, responses, messa
       const request = { method: 'GET', path: '/models', headers, timeouts: LISTING_TIMEOUTS } as const
       return readModelList(await upstream.send(request, signal))
     },
+  }
+
+  /** A form says itself what it is. */
+  function written({ body, form, headers, timeouts }: ProviderCall) {
+    if (!form) return { headers, standing: media, body, timeouts }
+    return { headers: { ...headers, 'content-type': form.content_type }, standing: form_of, source: form, timeouts }
   }
 }
 
