@@ -96,6 +96,7 @@ export function benchEvent(n: number, end_ms: number, random: () => number, owne
     overage_micros: 0,
     waived_micros: 0,
     tokens_estimated: false,
+    units: null,
     admission: 'admitted',
     queue_ms: 0,
     ttft_ms,

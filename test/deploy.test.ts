@@ -16,7 +16,7 @@ const read = (path: string) => readFileSync(path, 'utf8')
 const YAML_FILES = globSync('deploy/**/*.{yaml,yml}')
 const NGINX = 'deploy/nginx/nginx.conf'
 /** Settings that are not this server's own, or that only a cluster has. */
-const OTHER_VARIABLES = ['NODE_ENV']
+const OTHER_VARIABLES = ['NODE_ENV', 'TMPDIR']
 
 interface Metric {
   name: string

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import type { Recorded, Saying } from '../../test/support/upstream.ts'
 import { answerTo } from '../../test/support/upstream-protocols.ts'
-import type { CallKind } from '../providers/provider.ts'
+import type { TextKind } from '../providers/provider.ts'
 import { answeredResponse, assistantOutput } from './assistant-output.ts'
 
-const PATHS: Record<CallKind, string> = {
+const PATHS: Record<TextKind, string> = {
   chat: '/v1/chat/completions',
   completions: '/v1/completions',
   embeddings: '/v1/embeddings',
@@ -13,13 +13,13 @@ const PATHS: Record<CallKind, string> = {
   messages: '/v1/messages',
 }
 
-function bytesOf(kind: CallKind, stream: boolean, saying: Saying = {}): Buffer {
+function bytesOf(kind: TextKind, stream: boolean, saying: Saying = {}): Buffer {
   const asked = { method: 'POST', path: PATHS[kind], body: { model: 'm', stream } } as Recorded
   const said = answerTo(asked, saying)
   return Buffer.from(said.kind === 'stream' ? said.events.join('') : JSON.stringify(said.body))
 }
 
-const output = (kind: CallKind, stream: boolean, saying?: Saying) =>
+const output = (kind: TextKind, stream: boolean, saying?: Saying) =>
   assistantOutput(kind, stream, bytesOf(kind, stream, saying))
 
 test('§11 chat', async () => {
@@ -75,7 +75,7 @@ test('§11 responses: the items, from the last event that has them', async () =>
 })
 
 test('§11 what cannot be read says nothing, and throws nothing', async () => {
-  for (const kind of Object.keys(PATHS) as CallKind[])
+  for (const kind of Object.keys(PATHS) as TextKind[])
     for (const bytes of [
       '',
       'x',

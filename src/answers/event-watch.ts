@@ -3,7 +3,7 @@
 import { AT_ONCE_BYTES } from '../core/foreign.ts'
 import { jsonOrNone } from '../core/json-bytes.ts'
 import { type MessageUsage, mergeUsage } from '../messages/message-usage.ts'
-import type { CallKind } from '../providers/provider.ts'
+import type { TextKind } from '../providers/provider.ts'
 import { addGenerated, addWithin, nothingGenerated, valueAfter } from './generated-text.ts'
 import { readLargeEvent } from './large-event.ts'
 
@@ -37,7 +37,7 @@ interface Told {
 }
 
 /** Looks at the events of one stream, in order, and remembers what they tell. */
-export function eventWatch(kind: CallKind) {
+export function eventWatch(kind: TextKind) {
   const key = CONTENT[kind]
   const generated = nothingGenerated()
   const told: Told = { data: false, done: false, usage: undefined, usage_final: false, error: undefined }

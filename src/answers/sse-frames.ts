@@ -3,12 +3,12 @@
 // stream, so an ordinary chunk is searched, never parsed, and not copied where its part holds whole events.
 import { BUDGETS } from '../core/foreign.ts'
 import { GatheredParts } from '../core/gathered-parts.ts'
-import { type CallKind, UpstreamError } from '../providers/provider.ts'
+import { type TextKind, UpstreamError } from '../providers/provider.ts'
 import { eventWatch } from './event-watch.ts'
 import { COMMENT, PING } from './stream-patience.ts'
 
 export interface FrameOptions {
-  kind: CallKind
+  kind: TextKind
   /** Takes out the chunk that has usage and no choices: we asked the upstream for it, the client did not. */
   drop_usage: boolean
 }

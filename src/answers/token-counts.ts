@@ -1,5 +1,7 @@
 // Usage as providers report it, in one form (§6.4 of their many). `cached` and `written` are parts of `input`. What
 // cannot be is not used (R77): then we count ourselves.
+import type { MediaNeeds } from '../media/media-request.ts'
+import { type MediaTold, mediaCounts } from '../media/media-usage.ts'
 import { type MessageUsage, mergeUsage, messageCounts } from '../messages/message-usage.ts'
 import { isTokenCount, type Tokens } from '../models/price.ts'
 import type { CallKind } from '../providers/provider.ts'
@@ -71,8 +73,21 @@ interface Streamed {
   quarterTokens(): number
 }
 
+interface Counted {
+  kind: CallKind
+  input_estimate: number
+  media?: { needs: MediaNeeds }
+}
+
+/** Of images, sound and the like. */
+export function mediaTokens(needs: MediaNeeds, told: MediaTold = {}): TokenCounts {
+  const { input, output, estimated, units } = mediaCounts(needs, told)
+  return { input, cached: 0, written: 0, output, reasoning: 0, estimated, units }
+}
+
 /** Of a stream: as the upstream last told it, or else by what has come. */
-export function streamedTokens(call: { kind: CallKind; input_estimate: number }, frames: Streamed): TokenCounts {
+export function streamedTokens(call: Counted, frames: Streamed): TokenCounts {
+  if (call.media) return mediaTokens(call.media.needs, frames.usage() as MediaTold | undefined)
   const told = readUsageOf(call.kind, frames.usage())
   if (!told) return estimateUsage(call.input_estimate, frames.quarterTokens())
   if (call.kind !== 'messages' || (frames.isUsageFinal?.() && told.output > 0)) return told

@@ -6,7 +6,7 @@ import { fieldFromEnd, jsonOrNone, skipSpace } from '../core/json-bytes.ts'
 import { isBeyond } from '../core/json-survey.ts'
 import type { MaybePromise } from '../core/maybe-promise.ts'
 import { inTurns } from '../core/turns.ts'
-import { type CallKind, UpstreamError } from '../providers/provider.ts'
+import { type TextKind, UpstreamError } from '../providers/provider.ts'
 import { readLargeAnswer } from './large-answer.ts'
 import { estimateUsage, generatedIn, readUsageOf, type TokenCounts } from './token-counts.ts'
 
@@ -22,7 +22,7 @@ const RESULT = {
 } as const
 
 interface Asking {
-  kind: CallKind
+  kind: TextKind
   input_estimate: number
 }
 

@@ -14,6 +14,9 @@ export const UPLOADS: Room = { bytes: 64 * MIB, bytes_of_one: 48 * MIB }
 /** Bodies with what they refer to in them: a call of a few bytes may become one of megabytes. */
 export const EXPANSIONS: Room = { bytes: 512 * MIB, bytes_of_one: 256 * MIB }
 
+/** Forms and answers of images and sound, which lie in files. */
+export const MEDIA: Room = { bytes: 1_024 * MIB, bytes_of_one: 384 * MIB }
+
 export type MemoryRoom = ReturnType<typeof memoryRoom>
 
 export function memoryRoom({ bytes: room, bytes_of_one }: Room, what: string) {

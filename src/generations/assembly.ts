@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Patience } from '../answers/stream-patience.ts'
 import type { KeptArtifacts } from '../artifacts/kept-artifact-store.ts'
-import { EXPANSIONS, memoryRoom } from '../artifacts/memory-room.ts'
+import { EXPANSIONS, MEDIA, memoryRoom } from '../artifacts/memory-room.ts'
 import { budgetState } from '../budgets/budget-state-store.ts'
 import { budgetStore } from '../budgets/budget-store.ts'
 import { slices as slicesOf } from '../budgets/slice-store.ts'
@@ -36,6 +36,7 @@ import { routingSnapshots } from '../routing/routing-snapshot.ts'
 import { type Exchange, sharedBelief } from '../routing/shared-belief.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import type { Db, OpenDb } from '../storage/db.ts'
+import { largeBodies } from '../storage/large-bodies.ts'
 import { subscriptionStore } from '../subscriptions/subscription-store.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { alikeEvents } from '../usage/alike-events.ts'
@@ -163,6 +164,8 @@ export function inferencePath(parts: PathParts) {
     chains: chainSizes(),
     isClosed: sessionStore(db, seals).isClosed,
     only,
+    media_room: memoryRoom(MEDIA, 'images and sounds'),
+    bodies: largeBodies(db, seals),
     expansion: promptExpansion({
       artifacts: parts.artifacts,
       bundles: openBundles(parts.artifacts),

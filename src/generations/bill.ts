@@ -65,7 +65,7 @@ const NOTHING_SAID: Said = {}
 export function saidIn(call: Call, body: Buffer, full_fidelity: boolean): Said | Promise<Said> {
   const { conversation, kind, stream } = call
   const is_response = isStored(call) || (conversation?.surface === 'v2' && !stream)
-  const has_output = full_fidelity && hasTurn(call)
+  const has_output = full_fidelity && !call.media && hasTurn(call)
   if (!is_response && !has_output) return NOTHING_SAID
   return readSaid()
 

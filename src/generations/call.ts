@@ -5,9 +5,10 @@ import type { JsonBody } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Hints } from '../hints/hints.ts'
 import { grownBound, type MessageContent, messageContent } from '../messages/message-content.ts'
-import type { CallKind } from '../providers/provider.ts'
+import { type CallKind, isMediaKind, type TextKind } from '../providers/provider.ts'
 import type { Conversation } from '../responses/conversation.ts'
 import type { Link } from '../reuse/prefix-chain.ts'
+import { type AskedMedia, mediaAsked } from './media-asked.ts'
 
 export interface Asked {
   kind: CallKind
@@ -29,6 +30,8 @@ export interface Asked {
   searches?: number
   /** Of Messages: where thinking stands that only its own vendor can read. */
   signed_at?: string | undefined
+  /** Of images, sound and the like. */
+  media?: AskedMedia
 }
 
 export interface Call extends Asked {
@@ -84,13 +87,13 @@ const LINKED_TOKENS_MOST = 200_000
 const LINKED_TOKENS_USUAL = 10_000
 const MODEL_MAX = 256 // R8; it also goes into a header
 
-export function readAsked(kind: CallKind, { bytes, json }: JsonBody): Asked {
+export function readAsked(kind: CallKind, body: JsonBody): Asked {
+  const { bytes, json } = body
   if (typeof json !== 'object' || json === null || Array.isArray(json)) throw invalid('The body must be a JSON object')
   const fields = json as Record<string, unknown>
-  const { model, stream, stream_options } = fields
-  if (typeof model !== 'string' || model === '') throw invalid("'model' must be a non-empty string")
-  if (model.length > MODEL_MAX || model.includes('\0'))
-    throw invalid("'model' must be a name of at most 256 characters")
+  if (isMediaKind(kind)) return mediaAsked(kind, body, fields, checkedModel)
+  const { stream, stream_options } = fields
+  const model = checkedModel(fields.model)
   checkPrompt(kind, fields)
   const choices = choicesOf(kind, fields)
   const limit = outputLimit(kind, fields)
@@ -117,7 +120,14 @@ export function readAsked(kind: CallKind, { bytes, json }: JsonBody): Asked {
   }
 }
 
-function checkPrompt(kind: CallKind, fields: Record<string, unknown>): void {
+function checkedModel(model: unknown): string {
+  if (typeof model !== 'string' || model === '') throw invalid("'model' must be a non-empty string")
+  if (model.length > MODEL_MAX || model.includes('\0'))
+    throw invalid("'model' must be a name of at most 256 characters")
+  return model
+}
+
+function checkPrompt(kind: TextKind, fields: Record<string, unknown>): void {
   if ((kind === 'chat' || kind === 'messages') && !(Array.isArray(fields.messages) && fields.messages.length > 0))
     throw invalid("'messages' must be a non-empty array")
   if (kind === 'messages' && typeof fields.max_tokens !== 'number') throw invalid("'max_tokens' is required")
@@ -126,7 +136,7 @@ function checkPrompt(kind: CallKind, fields: Record<string, unknown>): void {
     throw invalid("'input' is required")
 }
 
-function outputLimit(kind: CallKind, fields: Record<string, unknown>): number | undefined {
+function outputLimit(kind: TextKind, fields: Record<string, unknown>): number | undefined {
   if (kind === 'embeddings') return 0
   if (kind === 'messages') return fields.max_tokens as number
   const own = LIMIT_NAMES[kind].some((name) => typeof fields[name] === 'number')

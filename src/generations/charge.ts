@@ -1,7 +1,7 @@
 // R42, R43: what a call may cost before it runs, and what it did cost afterwards, by the pricing of its target. Pure.
 
 import type { TokenCounts } from '../answers/token-counts.ts'
-import { costOf, outputFor, type Price, worstCase } from '../models/price.ts'
+import { costOf, outputFor, type Price, unitsCost, worstCase } from '../models/price.ts'
 import type { Target } from '../routing/target.ts'
 import type { Asked } from './call.ts'
 import { leastOutput } from './lowered-limit.ts'
@@ -17,7 +17,8 @@ export function worstCost(asked: Asked, { pricing, max_output_tokens }: Target):
   if (pricing.kind === 'fee') return pricing.micros
   if (pricing.kind === 'unpriced') return 0
   const price = dearest(asked, pricing.price)
-  const micros = worstCase(price, asked.input_bound, outputBound(asked, max_output_tokens)) + searchCost(asked, price)
+  const of_tokens = worstCase(price, asked.input_bound, outputBound(asked, max_output_tokens))
+  const micros = of_tokens + (asked.media ? unitsCost(price, asked.media.needs.units) : searchCost(asked, price))
   return Math.min(micros, Number.MAX_SAFE_INTEGER)
 }
 
@@ -50,7 +51,7 @@ export function clampedTo(
 ): Estimate | undefined {
   const { pricing, max_output_tokens } = target
   const { output_limit, choices } = asked
-  if (pricing.kind !== 'tokens' || asked.kind === 'embeddings') return undefined
+  if (pricing.kind !== 'tokens' || asked.kind === 'embeddings' || asked.media) return undefined
   if (output_limit !== undefined && !may_lower) return undefined
   const price = dearest(asked, pricing.price)
   const searched = searchCost(asked, price)

@@ -27,6 +27,8 @@ const STREAM_HEADERS = {
   'x-accel-buffering': 'no', // a proxy in front must not hold tokens back
 }
 
+const EVENTS = /^text\/event-stream\b/i
+
 /** Whoever must know that the client has left. */
 interface Leaving {
   clientLeft(): void
@@ -43,6 +45,8 @@ export class Client {
   readonly #kind: CallKind
   /** Whoever asks again gets what this client does not wait for. */
   readonly #is_kept: boolean
+  /** What is sent is events, behind which one may tell of a failure. */
+  #has_events = true
 
   constructor(reply: FastifyReply, kind: CallKind, told: Leaving | undefined) {
     const { raw } = reply
@@ -71,7 +75,24 @@ export class Client {
     this.#reply.hijack()
     if (this.left) return
     const trailer = raw.useChunkedEncodingByDefault && { trailer: trailers } // HTTP/1.0 has none
-    raw.writeHead(200, { ...trailer, ...(this.#reply.getHeaders() as Headers), ...headers, ...STREAM_HEADERS })
+    raw.writeHead(200, { ...trailer, ...(this.#reply.getHeaders() as Headers), ...STREAM_HEADERS, ...headers })
+    this.#has_events = headers['content-type'] === undefined || EVENTS.test(headers['content-type'])
+  }
+
+  /** A whole answer that is not in memory. */
+  async sendParts(status: number, headers: Headers, body: { bytes: number; parts(): AsyncIterable<Buffer> }) {
+    const { raw } = this.#reply
+    this.has_begun = true
+    this.#has_events = false
+    this.#reply.hijack()
+    if (this.left) return
+    const length = { 'content-length': String(body.bytes) }
+    raw.writeHead(status, { ...(this.#reply.getHeaders() as Headers), ...headers, ...length })
+    for await (const part of body.parts()) {
+      if (this.left) return
+      await this.write(part)
+    }
+    if (!this.left) raw.end()
   }
 
   /** The client is gone: there is nobody to answer. */
@@ -100,6 +121,7 @@ export class Client {
   fail(refusal: Refusal, trailers: Headers = {}): void {
     if (this.left) return
     const { raw } = this.#reply
+    if (!this.#has_events) return void raw.destroy()
     const event = errorEvent(this.#kind, refusal, this.#reply.request.id)
     if (this.tape) this.#record(Buffer.from(event))
     raw.addTrailers(trailers)

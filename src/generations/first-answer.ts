@@ -13,19 +13,21 @@ import { Refusal } from '../core/refusal.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
 import { isRefusal } from '../credentials/credential.ts'
 import { upTo } from '../providers/first-bytes.ts'
-import { type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
+import { type ProviderAnswer, type TextKind, UpstreamError } from '../providers/provider.ts'
 import { leftBehind } from '../routing/own-capacity.ts'
 import { type Attempt, isCustomers, type Target } from '../routing/target.ts'
 import type { Call } from './call.ts'
 import { aboutOf, cleared, noteFailed, saidOfFailure } from './failed-attempt.ts'
 import type { Generation } from './generation.ts'
 import { holdFor } from './hold.ts'
+import { type MediaAnswered, mediaAnswer } from './media-answer.ts'
 import { providerFor } from './spoken-protocol.ts'
 import { bodyFor, headersFor } from './upstream-request.ts'
 
 export type Answered =
   | { kind: 'stream'; stream: OpenedStream }
   | { kind: 'whole'; content_type: string; body: Buffer; tokens: TokenCounts }
+  | MediaAnswered
   /** An upstream's own 4xx: the client's to read, never charged. */
   | { kind: 'client_error'; status: number; body: Buffer; said: string | undefined }
 
@@ -43,6 +45,8 @@ interface Trial {
   told: ProviderAnswer['told']
   prefill?: Generation['prefill']
 }
+
+type TextCall = Call & { kind: TextKind }
 
 interface Failure {
   kind: 'failure'
@@ -159,9 +163,11 @@ async function dial(trial: Trial): Promise<ProviderAnswer> {
   generation.left_out = []
   trial.prefill = path.placing.sent(generation.route, target)
   attempt.times.dialled_ms = generation.elapsedMs()
+  const form = call.media?.formFor(target.model)
   const asked = {
     kind: call.kind,
-    body: bodyFor(call, target, clamped_to),
+    body: form ? call.body : bodyFor(call, target, clamped_to),
+    form,
     stream: call.stream,
     headers: headersFor(call, target),
     timeouts: target.dialling.timeouts,
@@ -190,8 +196,9 @@ async function answerOf({ generation, target }: Trial, upstream: ProviderAnswer,
     const said = await cleared(generation, target, (secret) => wordsOf(body, secret))
     return { kind: 'client_error', status, body, said }
   }
+  if (call.media) return mediaAnswer(generation, call.media, upstream)
   if (call.stream) {
-    const frames = sseFrames({ kind: call.kind, drop_usage: !call.wants_usage })
+    const frames = sseFrames({ kind: call.kind as TextKind, drop_usage: !call.wants_usage })
     try {
       return { kind: 'stream', stream: await openStream(upstream, frames, path.opening) }
     } catch (error) {
@@ -201,7 +208,7 @@ async function answerOf({ generation, target }: Trial, upstream: ProviderAnswer,
   }
   const body = await upstream.whole()
   try {
-    return { kind: 'whole', content_type, body, tokens: await tokensOf(call, body) }
+    return { kind: 'whole', content_type, body, tokens: await tokensOf(call as TextCall, body) }
   } catch (error) {
     if (error instanceof UpstreamError) error.said = (secret) => wordsOfAnswer(body, secret)
     throw error

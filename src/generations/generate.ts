@@ -21,6 +21,7 @@ import type { Path } from './path.ts'
 import { targetMetSoFar } from './qos.ts'
 import { beginRecording, endRecording } from './recorded.ts'
 import { routeFor } from './route-for.ts'
+import { sendSpooled } from './send-spooled.ts'
 import { sendStream } from './send-stream.ts'
 import { sendUpstreamRefusal, sendWhole } from './send-whole.ts'
 import { keptToVendor } from './signed-thinking.ts'
@@ -32,6 +33,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream: call.stream })
   const generation = new Generation(path, call, { request, reply, allowance })
   if (call.caller.records) beginRecording(generation)
+  call.media?.begin()
   reply.headers({ 'agent-trace-id': call.trace_id, ...ignoredHeaders(call.ignored_fields) })
   try {
     generation.route = await routeFor(path, call) //              R40: alias, own clusters, own keys, managed
@@ -48,6 +50,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
     path.placing.ended(generation.prefill)
     generation.timer.clear()
     if (generation.client.tape) endRecording(generation)
+    call.media?.close()
     await allowance.end()
   }
 }
@@ -98,6 +101,7 @@ async function answer(generation: Generation): Promise<void> {
     generation.reuse = path.prompts.believe(call, target, is_affine, standing?.held_tokens)
   }
   if (answered.kind === 'whole') return sendWhole(generation, answered)
+  if (answered.kind === 'spooled') return sendSpooled(generation, answered)
   generation.is_target_open = targetMetSoFar(call.hints, generation) === 'unknown'
   return sendStream(generation, answered.stream)
 }

@@ -42,6 +42,8 @@ export class Generation {
   told: Readonly<Record<string, string>> | undefined = undefined
   /** R81: fields that the target was not told of, because its protocol has no words for them. */
   left_out: readonly string[] = []
+  /** What a stream is, where it is not one of events of text. */
+  stream_type: string | undefined = undefined
   /** When it had answered: of a stream, when its headers could leave. */
   answered_ms = 0
   /** Null until the first content is there: headers may leave before it (R82). */

@@ -4,6 +4,8 @@
 import { type Hold, quotaExceeded } from '../budgets/budget.ts'
 import { Refusal } from '../core/refusal.ts'
 import { invalidKey } from '../http/auth-hooks.ts'
+import { PRICED_BY, pricesMatter } from '../media/media-price.ts'
+import { isMediaKind } from '../providers/provider.ts'
 import type { Target } from '../routing/target.ts'
 import type { Call } from './call.ts'
 import { clampedTo, worstCost } from './charge.ts'
@@ -59,13 +61,15 @@ const shorterFor = (call: Call, target: Target, available_micros: number) =>
 /** R43, R76: what nobody can price, nobody can hold for. */
 function refuseUnpriced(call: Call, { pricing, model, dialling }: Target): void {
   if (pricing.kind === 'fee') return
-  const field = pricing.kind === 'unpriced' ? undefined : pricedApart(call, pricing.price, dialling.responses_native)
-  if (pricing.kind === 'tokens' && field === undefined) return
+  const is_priced = pricing.kind === 'tokens' && (!isMediaKind(call.kind) || pricesMatter(call.kind, pricing.price))
+  const field = is_priced ? pricedApart(call, pricing.price, dialling.responses_native) : undefined
+  if (is_priced && field === undefined) return
   const what = field === undefined ? `'model' ${model} has no price here` : `What '${field}' asks for has no price here`
-  const how = field === undefined ? HOW_TO_PRICE : '.'
+  const how = field === undefined ? howToPrice(call) : '.'
   throw new Refusal('invalid_request', `${what}, so a key or project with a limit cannot use it${how}`)
 }
 
-const HOW_TO_PRICE =
-  ": list it under its provider's 'models' in switchyard.yaml with 'input_usd_per_million', 'output_usd_per_million' " +
-  "and 'max_output_tokens'."
+const howToPrice = ({ kind }: Call) =>
+  `: list it under its provider's 'models' in switchyard.yaml with ${isMediaKind(kind) ? PRICED_BY[kind] : TOKENS}.`
+
+const TOKENS = "'input_usd_per_million', 'output_usd_per_million' and 'max_output_tokens'"

@@ -2,9 +2,9 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Routes } from '../http/routes.ts'
+import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './byte-bodies.ts'
 import { MESSAGE_EVENTS, Message, TokenCount, whole, wholeOrStreamed } from './message-shapes.ts'
 import type { Generations } from './running.ts'
-import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './v1-routes.ts'
 
 const tags = ['Messages (Anthropic-compatible)']
 const generating = { scope: 'inference', class: 'inference', idempotency: 'own', x_api_key: true } as const

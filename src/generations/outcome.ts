@@ -15,7 +15,7 @@ import { isFallback } from '../routing/own-capacity.ts'
 import type { Attempt, Route, Target } from '../routing/target.ts'
 import type { TraceFacts } from '../usage/trace.ts'
 import type { TracedPlacing } from '../usage/traced-placing.ts'
-import type { Ending, UsageEvent } from '../usage/usage-event.ts'
+import { type Ending, toldUnits, type UsageEvent } from '../usage/usage-event.ts'
 import type { Call } from './call.ts'
 import { hintsHonored, type ReuseBelief, targetMet } from './qos.ts'
 
@@ -183,6 +183,7 @@ export function eventOf(outcome: Outcome, figures: Figures, now: number): UsageE
     overage_micros,
     waived_micros: outcome.waived_micros,
     tokens_estimated: tokens.estimated,
+    units: tokens.units ? toldUnits(tokens.units) : null,
     admission: outcome.admission,
     queue_ms: outcome.queue_ms,
     ttft_ms: outcome.ttft_ms,

@@ -1,6 +1,7 @@
 // What every generation of this process goes through: built once (assembly.ts), used by each.
 
 import type { Opening } from '../answers/answer-stream.ts'
+import type { MemoryRoom } from '../artifacts/memory-room.ts'
 import type { Limit } from '../budgets/budget.ts'
 import type { Slices } from '../budgets/slice-store.ts'
 import type { Waivers } from '../budgets/waiver-store.ts'
@@ -16,6 +17,7 @@ import type { Departures } from '../routing/departures.ts'
 import type { Dialer } from '../routing/dialer.ts'
 import type { Gateway } from '../routing/gateway.ts'
 import type { Snapshots } from '../routing/routing-snapshot.ts'
+import type { LargeBodies } from '../storage/large-bodies.ts'
 import type { GenerationCounts } from '../telemetry/generation-counts.ts'
 import type { UsageStore } from '../usage/usage-store.ts'
 import type { ChainSizes } from './chain-sizes.ts'
@@ -53,6 +55,10 @@ export interface Path {
   isClosed(project_id: string, session_id: string): Promise<boolean>
   /** Calls that this process makes itself. */
   only: OnlyCalls
+  /** Bytes of images and sound that are on their way. */
+  media_room: MemoryRoom
+  /** What is too large to be held, on its way into the store. */
+  bodies: Pick<LargeBodies, 'write'>
   /** Contents that prompts refer to. */
   expansion: PromptExpansion
   /** What recorded calls are gathered on. */

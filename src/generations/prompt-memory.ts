@@ -15,7 +15,7 @@ export interface PromptReuse extends ReuseBelief {
   chain: readonly Link[]
 }
 
-type Prompted = Pick<Call, 'kind' | 'caller' | 'chain'> & Partial<Pick<Call, 'json' | 'body'>>
+type Prompted = Pick<Call, 'kind' | 'caller' | 'chain'> & Partial<Pick<Call, 'json' | 'body' | 'media'>>
 
 export type PromptMemory = ReturnType<typeof promptMemory>
 
@@ -53,7 +53,7 @@ export function promptMemory(clock: Clock, seals: Sealing) {
   function chainOf(call: Prompted, model: string): readonly Link[] {
     const { kind, caller, json, body } = call
     if (call.chain?.model === model) return call.chain.links
-    if (kind === 'embeddings' || !json) return []
+    if (kind === 'embeddings' || !json || call.media) return []
     const links = prefixChain(rootOf(memoryOf(caller), model), json, body?.length ?? 0)
     call.chain = { model, links }
     return links

@@ -11,9 +11,9 @@ import { readItemsPage } from '../responses/response-items.ts'
 import { inputItems, responseStore } from '../responses/response-store.ts'
 import type { Gateway } from '../routing/gateway.ts'
 import type { Db } from '../storage/db.ts'
+import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './byte-bodies.ts'
 import { NativeResponse, RESPONSE_EVENTS, Response, wholeOrStreamed } from './generation-shapes.ts'
 import type { Generations } from './running.ts'
-import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './v1-routes.ts'
 
 const Params = Type.Object({ response_id: Type.String({ description: 'Begins `resp_`.' }) })
 const generating = { scope: 'inference', class: 'inference', idempotency: 'own' } as const

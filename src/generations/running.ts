@@ -33,6 +33,9 @@ export function running(path: Path) {
             onIdle = resolve
           }),
 
+    /** What bytes of images and sound are counted by. */
+    media_room: path.media_room,
+
     /** R81: nothing is generated. */
     countTokens: (request: FastifyRequest) => countTokens(path, request),
 

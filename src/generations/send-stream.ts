@@ -8,6 +8,7 @@ import { brokenOff } from '../answers/upstream-verdict.ts'
 import { KEPT_STREAM_MAX_BYTES } from '../core/foreign.ts'
 import { GatheredParts } from '../core/gathered-parts.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { Spool } from '../core/spool.ts'
 import {
   type Headers,
   HONORED,
@@ -27,6 +28,7 @@ import type { Generation } from './generation.ts'
 import { LateStream } from './late-stream.ts'
 import { headersOf, type Outcome, outcomeOf, withoutQos } from './outcome.ts'
 import { targetMet } from './qos.ts'
+import { keptOf } from './send-spooled.ts'
 import { billFor } from './send-whole.ts'
 import type { Settled } from './settle.ts'
 
@@ -63,6 +65,8 @@ class Forwarding {
   readonly headers: Headers
   /** The last word, which is sent once all is settled. */
   last: Buffer | undefined = undefined
+  /** Of sound and images: what is to be kept of it. */
+  readonly spool: Spool | undefined
   readonly #parts: GatheredParts | undefined
   #left_bytes = 0
 
@@ -74,8 +78,10 @@ class Forwarding {
     this.outcome = outcomeOf(generation)
     if (!this.late.is_promised) this.outcome.hints_honored = withoutQos(this.outcome.hints_honored)
     this.headers = Object.assign(headersOf(this.outcome), generation.told)
+    if (generation.stream_type !== undefined) this.headers['content-type'] = generation.stream_type
     const is_kept = reservation || isStored(call) || (path.gateway.full_fidelity && hasTurn(call))
-    this.#parts = is_kept ? new GatheredParts() : undefined
+    this.#parts = is_kept && !call.media ? new GatheredParts() : undefined
+    if (reservation) this.spool = call.media?.spool(path.media_room.place(call.caller.project_id))
   }
 
   async run(): Promise<void> {
@@ -86,6 +92,7 @@ class Forwarding {
     if (generation.isAbandoned()) throw new ClientLeft('the client left')
     if (late.isWaived) throw generation.stop.reason
     if (this.last) this.#parts?.add(this.last)
+    if (this.last) await this.spool?.add(this.last)
   }
 
   #write(part: Buffer): void | Promise<void> {
@@ -93,6 +100,13 @@ class Forwarding {
     if (client.left && this.generation.isAbandoned()) this.#left_bytes += part.length
     if (this.#left_bytes > LEFT_MAX_BYTES) throw new ClientLeft('the client left')
     this.#keep(part)
+    const spooled = this.spool?.add(part)
+    if (spooled) return spooled.then(() => this.#forward(part))
+    return this.#forward(part)
+  }
+
+  #forward(part: Buffer): void | Promise<void> {
+    const { client } = this.generation
     const { asking } = this.late
     return asking ? asking.then(() => (this.late.isWaived ? undefined : client.write(part))) : client.write(part)
   }
@@ -137,8 +151,22 @@ async function endWell(forwarding: Forwarding): Promise<void> {
   const body = forwarding.body()
   const said = await saidIn(call, body, path.gateway.full_fidelity)
   const bill = billFor(generation, outcome, { headers: told, body, is_native: false, said })
+  if (forwarding.spool) await keepSpool(generation, bill, forwarding.spool)
   const settled = await settleSurely(generation, bill)
   client.end(Object.assign(settled ? moneyHeaders(settled) : {}, trailers), last)
+}
+
+/** Where the store is away, its charge is written later, and its answer is kept by nobody: a retry is served anew. */
+async function keepSpool(generation: Generation, bill: Bill, spool: Spool): Promise<void> {
+  try {
+    const { body, ahead } = await keptOf(generation, spool)
+    if (bill.answer) bill.answer.body = body
+    bill.ahead = ahead
+  } catch (error) {
+    if (!isAway(error)) throw error
+    bill.reservation = undefined
+    await generation.giveBackKey()
+  }
 }
 
 /** R26, R47, R71: a client that left pays for what was produced; nobody pays for what we or the upstream broke off. */

@@ -46,7 +46,7 @@ export function billFor(generation: Generation, outcome: Outcome, answer: Bill['
 }
 
 /** Where the store is away, nobody is charged and the client is told so. */
-async function settleNow({ path, allowance }: Generation, bill: Bill): Promise<Settled> {
+export async function settleNow({ path, allowance }: Generation, bill: Bill): Promise<Settled> {
   const { input, output } = bill.outcome.tokens
   allowance.used(input + output)
   try {

@@ -14,7 +14,8 @@ export function bodyFor(call: Call, target: Target, clamp_output_to: number | un
   if (clamp_output_to !== undefined) Object.assign(fields, loweredLimit(call, limitName(call, target), clamp_output_to))
   // Without it a stream would not say what it cost. What only we asked for is taken out again.
   const { stream_options = null } = call.json
-  const isAsked = call.stream && call.kind !== 'responses' && call.kind !== 'messages' && !call.wants_usage
+  const has_option = call.kind !== 'responses' && call.kind !== 'messages' && !call.media
+  const isAsked = call.stream && has_option && !call.wants_usage
   if (isAsked && typeof stream_options === 'object' && !Array.isArray(stream_options))
     fields.stream_options = { ...stream_options, include_usage: true }
   if (!call.bundle) return spliceFields({ bytes: call.body, json: call.json }, fields)

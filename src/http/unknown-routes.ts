@@ -38,12 +38,11 @@ const isNoId = (method: string, path: string) =>
 /** What clients of `/v1` know from elsewhere, and would look for here. */
 const ELSEWHERE: readonly [RegExp, string][] = [
   [/^\/v1\/messages\b/, "Messages are Anthropic's protocol, and have a base URL of their own: /anthropic"],
-  [/^\/v1\/(moderations|images|audio|videos|realtime|fine_tuning|fine-tuning|evals)\b/, 'There is none of that here'],
+  [/^\/v1\/(images|audio|videos|realtime|fine_tuning|fine-tuning|evals)\b/, 'There is none of that here'],
   [/^\/v1\/(files|uploads|batches|vector_stores|containers)\b/, 'Nothing is uploaded or run in batches here'],
   [/^\/v1\/(assistants|threads|conversations)\b/, 'Use /v1/responses with previous_response_id, or /v2/sessions'],
   [/^\/v1\/responses\/input_tokens$/, 'Tokens are counted by the upstream with the answer, and not ahead of it'],
   [/^\/v1\/responses\/compact$/, 'Conversations are not compacted here: send a shorter `input` of your own'],
-  [/^\/v1\/rerank\b/, 'Nothing is ranked here'],
   [/^\/openai\/deployments\//, 'Use /v1 as the base URL, with the model in the body'],
 ]
 

@@ -174,7 +174,10 @@ function answer(reply: FastifyReply, result: unknown): KeptResponse {
 function sendLarge(reply: FastifyReply, { response, large, large_bytes = 0 }: KeptFound): FastifyReply {
   const { status, headers, body } = response
   const told = { ...headers, [REPLAY_HEADER]: 'true', 'content-length': String(large_bytes + body.length) }
-  return reply.code(status).headers(told).send(Readable.from(all(), { objectMode: false }))
+  return reply
+    .code(status)
+    .headers(told)
+    .send(Readable.from(all(), { objectMode: false }))
 
   async function* all(): AsyncGenerator<Buffer> {
     if (large) yield* large

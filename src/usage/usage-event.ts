@@ -1,6 +1,7 @@
 // §8.2: what a generation used and cost, one immutable record each, under its trace id.
 import { type Static, Type } from 'typebox'
 import { orNull, time } from '../core/shapes.ts'
+import type { Units } from '../models/unit-price.ts'
 
 /** How a generation ended. */
 export const ENDINGS = ['completed', 'client_left', 'upstream_failed', 'deadline_exceeded', 'failed'] as const
@@ -79,6 +80,35 @@ export const amounts = {
   waived_micros: micros(),
 }
 
+/** What it took beside tokens of text, where its matter is images, sound or searches. */
+const UsageUnits = Type.Object(
+  {
+    images: Type.Optional(Type.Integer()),
+    size: Type.Optional(Type.String()),
+    quality: Type.Optional(Type.String()),
+    image_input_tokens: Type.Optional(Type.Integer()),
+    audio_input_tokens: Type.Optional(Type.Integer()),
+    text_output_tokens: Type.Optional(Type.Integer()),
+    characters: Type.Optional(Type.Integer()),
+    audio_seconds: Type.Optional(Type.Number()),
+    searches: Type.Optional(Type.Integer()),
+  },
+  { title: 'UsageUnits' },
+)
+export type UsageUnits = Static<typeof UsageUnits>
+
+const LABEL_MAX = 64
+
+/** Sound is told in seconds. */
+export function toldUnits({ audio_ms, size, quality, ...units }: Units): UsageUnits {
+  return {
+    ...units,
+    ...(size !== undefined && { size: size.slice(0, LABEL_MAX) }),
+    ...(quality !== undefined && { quality: quality.slice(0, LABEL_MAX) }),
+    ...(audio_ms !== undefined && { audio_seconds: audio_ms / 1_000 }),
+  }
+}
+
 export const UsageEvent = Type.Object(
   {
     id: Type.String({ description: 'The trace id.' }),
@@ -103,6 +133,7 @@ export const UsageEvent = Type.Object(
     bundle_id: orNull(Type.String()),
     ...amounts,
     tokens_estimated: Type.Boolean({ description: 'Counted here: the upstream told no tokens, or none that can be.' }),
+    units: orNull(UsageUnits),
     admission: Type.String(),
     queue_ms: Type.Integer(),
     ttft_ms: orNull(Type.Integer()),

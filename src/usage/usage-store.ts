@@ -29,8 +29,9 @@ import {
   within,
 } from './usage-sums-store.ts'
 
-type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts' | 'tokens_estimated'> & {
+type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts' | 'tokens_estimated' | 'units'> & {
   tokens_estimated: number
+  units: string | null
   attempts: string
   trace: string | null
   created_ms: number
@@ -78,7 +79,7 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
           reasoning_tokens,
           repeated_tokens_est, missed_reuse_tokens, charged_micros, direct_cost_micros, savings_micros,
           written_off_micros, overage_micros, waived_micros, tokens_estimated, admission, queue_ms, ttft_ms,
-          duration_ms, attempts, sequence, trace)
+          duration_ms, attempts, sequence, trace, units)
         VALUES (${e.trace_id}, ${e.project_id}, ${e.key_id}, ${e.created_at}, ${created_ms},
           ${e.created_at.slice(0, 10)}, ${e.endpoint}, ${e.status}, ${e.requested_model}, ${e.resolved_model},
           ${e.provider}, ${e.profile}, ${e.mode}, ${e.region}, ${e.alias_release_id}, ${e.cluster_id},
@@ -88,7 +89,8 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
           ${e.missed_reuse_tokens}, ${e.charged_micros}, ${e.direct_cost_micros}, ${e.savings_micros},
           ${e.written_off_micros}, ${e.overage_micros}, ${e.waived_micros}, ${e.tokens_estimated ? 1 : 0},
           ${e.admission}, ${e.queue_ms}, ${e.ttft_ms}, ${e.duration_ms}, ${JSON.stringify(e.attempts)},
-          ${nextSequence(created_ms)}, ${facts ? JSON.stringify(facts) : null})`)
+          ${nextSequence(created_ms)}, ${facts ? JSON.stringify(facts) : null},
+          ${e.units ? JSON.stringify(e.units) : null})`)
       written?.add(e, placeOf(e), created_ms)
     },
 
@@ -245,12 +247,13 @@ function grouping(group_by: readonly Group[], parts: Sql, limit: number): Sql {
 
 function fromRow(read: Row): UsageEvent {
   const { created_ms: _created_ms, day: _day, sequence: _sequence, trace: _trace, attempts, ...more } = read
-  const { tokens_estimated, ...row } = more
+  const { tokens_estimated, units, ...row } = more
   return {
     id: row.trace_id,
     object: 'usage_event',
     attempts: JSON.parse(attempts),
     tokens_estimated: tokens_estimated === 1,
+    units: units === null ? null : JSON.parse(units),
     ...row,
   }
 }

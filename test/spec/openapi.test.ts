@@ -89,8 +89,12 @@ withService((service) => {
       .map(([path]) => path)
     expect(streamed.sort()).toEqual([
       '/anthropic/v1/messages',
+      '/v1/audio/speech',
+      '/v1/audio/transcriptions',
       '/v1/chat/completions',
       '/v1/completions',
+      '/v1/images/edits',
+      '/v1/images/generations',
       '/v1/responses',
       '/v2/responses',
     ])

@@ -41,6 +41,7 @@ export function usageEvent(project_id: string, more: Partial<UsageEvent> = {}): 
     overage_micros: 0,
     waived_micros: 0,
     tokens_estimated: false,
+    units: null,
     admission: 'admitted',
     queue_ms: 0,
     ttft_ms: 210,
