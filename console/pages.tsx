@@ -42,6 +42,8 @@ export const PROJECT_PAGES: readonly Page[] = [
   { path: '/cache-planner', Page: lazy(() => import('./pages/cache-planner/cache-planner-page.tsx')) },
   { path: '/routing', Page: lazy(() => import('./pages/routing/routing-page.tsx')) },
   { path: '/routing/:name', Page: lazy(() => import('./pages/routing/alias-page.tsx')) as Page['Page'] },
+  { path: '/alerts', Page: lazy(() => import('./pages/alerts/alerts-page.tsx')) },
+  { path: '/alerts/:id', Page: lazy(() => import('./pages/alerts/channel-page.tsx')) as Page['Page'] },
   { path: '/playground', Page: lazy(() => import('./pages/playground/playground-page.tsx')) },
   { path: '/operator', Page: lazy(() => import('./pages/operator/operator-page.tsx')) },
   { path: '/operator/:id', Page: lazy(() => import('./pages/operator/tenant-page.tsx')) as Page['Page'] },
@@ -57,6 +59,8 @@ interface Entry {
   also?: string
   /** R79: listed for whoever runs the service. */
   operator?: true
+  /** How many things need attention stands beside it. */
+  counts_attention?: true
 }
 
 /** What the side lists, in this order, and the keys that go there. Only pages that exist. */
@@ -70,6 +74,7 @@ export const NAVIGATION: readonly Entry[] = [
   { to: '/clusters', label: 'Clusters', keys: 'g c' },
   { to: '/cache-planner', label: 'Cache planner', keys: 'g h' },
   { to: '/routing', label: 'Routing', keys: 'g r' },
+  { to: '/alerts', label: 'Alerts', keys: 'g l', counts_attention: true },
   { to: '/playground', label: 'Playground', keys: 'g p' },
   { to: '/settings', label: 'Settings', keys: 'g ,' },
   { to: '/operator', label: 'Operator', keys: 'g a', operator: true },

@@ -1,12 +1,14 @@
 // The frame around every page of a project: where one can go, which project it is, who is signed in.
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { createPortal } from 'react-dom'
+import { attention } from './api/insight-calls.ts'
 import { NAVIGATION } from './pages.tsx'
 import { Brand } from './parts/brand.tsx'
 import { ShortcutsHelp } from './parts/shortcuts-help.tsx'
 import { ThemeSwitch } from './parts/theme-switch.tsx'
 import { useToast } from './parts/toasts.tsx'
 import { Link, navigate, usePath } from './state/navigation.tsx'
+import { useResource } from './state/resource.ts'
 import { useIsOperator, useMe, useSession } from './state/session.tsx'
 import { useShortcut } from './state/shortcuts.ts'
 import { useSubmission } from './state/submission.ts'
@@ -39,14 +41,17 @@ export function Shell({ children }: { children: ReactNode }) {
         <SearchEverything />
         <nav aria-label="Project">
           <ul>
-            {NAVIGATION.filter(({ operator }) => !operator || is_operator).map(({ to, label, keys, also = to }) => (
-              <NavigationEntry
-                key={to}
-                {...{ to, label, keys }}
-                current={[to, also].some((at) => path === at || path.startsWith(`${at}/`))}
-                onFollow={() => setOpen(false)}
-              />
-            ))}
+            {NAVIGATION.filter(({ operator }) => !operator || is_operator).map(
+              ({ to, label, keys, also = to, ...more }) => (
+                <NavigationEntry
+                  key={to}
+                  {...{ to, label, keys }}
+                  beside={more.counts_attention && <AttentionCount />}
+                  current={[to, also].some((at) => path === at || path.startsWith(`${at}/`))}
+                  onFollow={() => setOpen(false)}
+                />
+              ),
+            )}
           </ul>
         </nav>
         <div className="side-foot">
@@ -101,17 +106,34 @@ interface EntryProps {
   label: string
   keys: string
   current: boolean
+  beside?: ReactNode
   onFollow(): void
 }
 
-function NavigationEntry({ to, label, keys, current, onFollow }: EntryProps) {
+function NavigationEntry({ to, label, keys, current, beside, onFollow }: EntryProps) {
   useShortcut(keys, `Go to ${label}`, () => navigate(to))
   return (
     <li>
       <Link to={to} aria-current={current ? 'page' : undefined} className="side-link" onClickCapture={onFollow}>
         {label}
+        {beside}
       </Link>
     </li>
+  )
+}
+
+const ATTENTION_POLL_MS = 60_000
+
+/** How many things somebody should look at; nothing where there are none, or it is not known. */
+function AttentionCount() {
+  const { state } = useResource(attention, { poll_ms: ATTENTION_POLL_MS })
+  const urgent = state.kind === 'ready' ? state.value.filter(({ severity }) => severity !== 'info').length : 0
+  if (urgent === 0) return null
+  return (
+    <span className="side-count">
+      {urgent}
+      <span className="visually-hidden"> need attention</span>
+    </span>
   )
 }
 

@@ -5,6 +5,7 @@ import { type AttentionFacts, type ClusterState, NEAR_PCT, type SubscriptionStat
 
 const KEYS_MAX = 100 // the nearest to their limit
 const ROWS_MAX = 1_000
+const FAILING = 3 // attempts in a row
 
 interface ProjectRow {
   name: string
@@ -63,6 +64,12 @@ export function attentionStore(db: Db) {
       SELECT id, plan, provider, status, allowance_tokens, used_tokens, period_end, overage_enabled FROM subscription
       WHERE project_id = ${project_id} AND status <> 'canceled' ORDER BY sequence DESC LIMIT ${ROWS_MAX}`)
 
+  const channelsOf = (project_id: string) =>
+    db.rows<AttentionFacts['channels'][number]>(sql`
+      SELECT id, name, status, failures FROM notification_channel
+      WHERE project_id = ${project_id} AND (status = 'disabled' OR (status = 'active' AND failures >= ${FAILING}))
+      ORDER BY sequence DESC LIMIT ${ROWS_MAX}`)
+
   const setAsideOf = async (project_id: string) => {
     const [row] = await db.rows<AttentionFacts['set_aside']>(sql`
       SELECT COUNT(*) AS events, CAST(COALESCE(SUM(charged_micros), 0) AS BIGINT) AS charged_micros
@@ -80,6 +87,7 @@ export function attentionStore(db: Db) {
         keys: await keysOf(project_id),
         clusters: (await clustersOf(project_id)).map(clusterFrom),
         credentials: await credentialsOf(project_id),
+        channels: await channelsOf(project_id),
         set_aside: await setAsideOf(project_id),
         subscriptions: (await subscriptionsOf(project_id)).map(subscriptionFrom),
       }

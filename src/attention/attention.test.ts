@@ -11,6 +11,7 @@ const QUIET: AttentionFacts = {
   clusters: [],
   credentials: [],
   subscriptions: [],
+  channels: [],
   left_alone: [],
   set_aside: { events: 0, charged_micros: 0 },
   departures: [],
@@ -39,6 +40,15 @@ test('R6 a limit of 0 was meant to block, and the cap of the project counts like
   expect(told({ keys: [{ id: 'key_1', name: 'ci', limit_micros: 0, used_micros: 0 }] })).toEqual([])
   const cap = { id: 'prj_1', name: 'home', limit_micros: 100, used_micros: 96, ...WITHOUT_OVERAGE }
   expect(told({ project: { ...QUIET.project, caps: [cap] } })).toEqual(['critical project_cap prj_1'])
+})
+
+test('§notifications a channel that fails, or that its receiver ended, is told of', () => {
+  const failing = { id: 'nch_1', name: 'ops', status: 'active', failures: 3 }
+  const ended = { id: 'nch_2', name: 'old', status: 'disabled', failures: 0 }
+  expect(told({ channels: [failing, ended] })).toEqual([
+    'warning channel_failing nch_1',
+    'warning channel_failing nch_2',
+  ])
 })
 
 function cluster(more: Partial<ClusterState>): ClusterState {

@@ -27,6 +27,7 @@ const KINDS = [
   'subscription_past_due',
   'subscription_used_up',
   'subscription_ending',
+  'channel_failing',
   'usage_set_aside',
   'owner_unverified',
 ] as const
@@ -40,7 +41,15 @@ export const AttentionItem = Type.Object(
     severity: Type.Enum(SEVERITIES),
     kind: Type.Enum(KINDS),
     about: Type.Object({
-      type: Type.Enum(['api_key', 'project', 'byoc_cluster', 'provider', 'provider_credential', 'subscription']),
+      type: Type.Enum([
+        'api_key',
+        'project',
+        'byoc_cluster',
+        'provider',
+        'provider_credential',
+        'subscription',
+        'notification_channel',
+      ]),
       id: Type.String(),
       name: orNull(Type.String()),
     }),
@@ -77,6 +86,8 @@ export interface AttentionFacts {
   clusters: readonly ClusterState[]
   credentials: readonly { id: string; name: string; provider: string; status: string }[]
   subscriptions: readonly SubscriptionState[]
+  /** Those that are disabled, or fail. */
+  channels: readonly { id: string; name: string; status: string; failures: number }[]
   /** R78: events that no report has in it. */
   set_aside: { events: number; charged_micros: number }
   /** As this process sees them; another may see others. */
@@ -116,6 +127,7 @@ export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[]
     ...facts.departures.flatMap((departure) => ofDeparture(departure, facts)),
     ...credentials.flatMap(ofCredential),
     ...subscriptions.flatMap((subscription) => ofSubscription(subscription, now)),
+    ...facts.channels.map(ofChannel),
     ...setAside(facts.set_aside, { type: 'project', ...named(project) }),
     ...(project.owner_verified ? [] : [unverified({ type: 'project', ...named(project) })]),
   ]
@@ -267,6 +279,15 @@ function ofSubscription(subscription: SubscriptionState, now: number): Attention
       : []),
     ...(period_end_ms - now <= ENDING_MS ? [item('info', 'subscription_ending', about, ending)] : []),
   ]
+}
+
+function ofChannel({ id, name, status, failures }: AttentionFacts['channels'][number]): AttentionItem {
+  const about: About = { type: 'notification_channel', id, name }
+  const what =
+    status === 'disabled'
+      ? 'is disabled: its receiver answered 410. Nobody is told there.'
+      : `does not arrive: ${failures} attempts failed in a row.`
+  return item('warning', 'channel_failing', about, `The notification channel ${name} ${what}`)
 }
 
 function setAside({ events, charged_micros }: AttentionFacts['set_aside'], about: About): AttentionItem[] {

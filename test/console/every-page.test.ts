@@ -39,6 +39,8 @@ const PAGES: [path: string, whose: Whose, ...dialogs: string[]][] = [
   ['/traces/:trace_id', 'full'],
   ['/traces/trc_nowhere', 'full'],
   ['/keys/:id', 'full', 'Spending limit', 'Rate limits', 'Revoke', 'Edit', 'Rotate', 'Child key'],
+  ['/alerts', 'full', 'Add channel'],
+  ['/alerts/nch_nowhere', 'full'],
   ['/playground', 'full'],
   ['/settings', 'full'],
   ['/settings/members', 'full', 'Invite'],

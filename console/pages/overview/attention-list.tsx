@@ -20,6 +20,7 @@ const PAGES: Partial<Record<AttentionItem['about']['type'], (id: string) => stri
   byoc_cluster: (id) => `/clusters/${id}`,
   provider_credential: () => '/settings/credentials',
   subscription: () => '/settings/subscriptions',
+  notification_channel: (id) => `/alerts/${id}`,
 }
 
 export function AttentionList() {

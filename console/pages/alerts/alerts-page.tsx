@@ -1,0 +1,92 @@
+// Who is told of what happens to the project: webhooks, Slack, mail.
+import { useState } from 'react'
+import { type Channel, listChannels } from '../../api/notification-calls.ts'
+import { Badge, type Tone } from '../../parts/badge.tsx'
+import { Button } from '../../parts/button.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { PageHeader } from '../../parts/page-header.tsx'
+import { TimeAgo } from '../../parts/time-ago.tsx'
+import { Link } from '../../state/navigation.tsx'
+import { useResource } from '../../state/resource.ts'
+import { useMay } from '../../state/session.tsx'
+import { MakeChannelDialog } from './channel-dialogs.tsx'
+
+const POLL_MS = 15_000
+
+export default function AlertsPage() {
+  const may_manage = useMay('admin')
+  return (
+    <>
+      {may_manage ? (
+        <Channels />
+      ) : (
+        <>
+          <PageHeader title="Alerts" lead={LEAD} />
+          <p className="empty">Only owners of the project see who is told.</p>
+        </>
+      )}
+    </>
+  )
+}
+
+const LEAD = 'Who is told when a budget runs out, a key expires, a cluster goes down or spending is unusual.'
+
+function Channels() {
+  const channels = useResource(listChannels, { poll_ms: POLL_MS })
+  const [making, setMaking] = useState(false)
+  const make = (
+    <Button look="primary" onClick={() => setMaking(true)}>
+      Add channel
+    </Button>
+  )
+  return (
+    <>
+      <PageHeader title="Alerts" lead={LEAD} actions={make} />
+      <DataTable
+        what="Channels"
+        resource={channels}
+        columns={COLUMNS}
+        rowId={({ id }) => id}
+        empty={
+          <>
+            <p>Nobody is told yet. Add a webhook, a Slack channel or your own mailbox.</p>
+            <p className="muted">Events are kept until they are delivered, for a day, and arrive in order.</p>
+          </>
+        }
+      />
+      {making && <MakeChannelDialog onClose={() => setMaking(false)} onChanged={channels.reload} />}
+    </>
+  )
+}
+
+/** What is the matter with a channel, in a word. */
+export function stateOf({ status, failures }: Channel): { tone: Tone; word: string } {
+  if (status === 'disabled') return { tone: 'bad', word: 'disabled' }
+  if (status === 'paused') return { tone: 'calm', word: 'paused' }
+  return failures > 0 ? { tone: 'warn', word: 'failing' } : { tone: 'good', word: 'active' }
+}
+
+const COLUMNS: readonly Column<Channel>[] = [
+  {
+    id: 'name',
+    header: 'Name',
+    sortBy: ({ name }) => name.toLowerCase(),
+    cell: ({ id, name, target }) => (
+      <span className="two-lines">
+        <Link to={`/alerts/${id}`}>{name}</Link>
+        <code className="muted">{target}</code>
+      </span>
+    ),
+  },
+  { id: 'kind', header: 'Kind', sortBy: ({ kind }) => kind, cell: ({ kind }) => kind },
+  {
+    id: 'state',
+    header: 'State',
+    cell: (channel) => {
+      const { tone, word } = stateOf(channel)
+      return <Badge tone={tone}>{word}</Badge>
+    },
+  },
+  { id: 'events', header: 'Events', minor: true, cell: ({ events }) => events?.join(', ') ?? 'all' },
+  { id: 'created', header: 'Added', minor: true, cell: ({ created_at }) => <TimeAgo at={created_at} /> },
+]

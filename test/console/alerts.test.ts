@@ -1,0 +1,49 @@
+// Alerts: nobody is told, a webhook is added, a test arrives, its log tells so, and it ends.
+import { afterAll, expect, test } from 'vitest'
+import { type Receiver, webhookReceiver } from '../support/webhook-receiver.ts'
+import { faults, seriousViolations, withConsole } from './checks.ts'
+import { seedOwner } from './seed.ts'
+import { seedFleet } from './seed-fleet.ts'
+
+withConsole((scene) => {
+  let receiver: Receiver | undefined
+  afterAll(() => receiver?.close())
+
+  test('§notifications from nobody to a test that arrived, and to its end', async () => {
+    receiver = await webhookReceiver()
+    const { cookie } = await seedOwner(scene().db())
+    const visit = await scene().visit('/alerts', { cookie })
+    const { page } = visit
+    await page.getByText('Nobody is told yet.').waitFor()
+    await page.getByRole('button', { name: 'Add channel' }).click()
+    await page.getByLabel('Name').fill('ops')
+    await page.getByLabel('Address').fill('ftp://nowhere')
+    await page.getByRole('dialog').getByRole('button', { name: 'Add channel' }).click()
+    await page.getByText(/be an absolute http or https address/i).waitFor()
+    await page.getByLabel('Address').fill(receiver.url)
+    await page.getByRole('dialog').getByRole('button', { name: 'Add channel' }).click()
+    await page.getByText(/^whsec_/).waitFor()
+    await page.getByRole('button', { name: 'I have stored it' }).click()
+    await page.getByRole('link', { name: 'ops' }).click()
+    await page.getByText('Nothing was sent yet.').waitFor()
+    await page.getByRole('button', { name: 'Send test' }).click()
+    await page.getByText('delivered', { exact: true }).waitFor()
+    expect(receiver.received.map(({ body }) => JSON.parse(body).type)).toEqual(['test'])
+    await page.getByRole('button', { name: 'Send again test' }).click()
+    await expect.poll(() => receiver?.received.length).toBe(2)
+    expect(await seriousViolations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByRole('button', { name: 'Delete channel' }).click()
+    await page.getByText('Nobody is told yet.').waitFor()
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
+  test('§notifications the menu says how many things need attention', async () => {
+    const owner = await seedOwner(scene().db())
+    await seedFleet(scene().db(), owner.project_id)
+    const visit = await scene().visit('/keys', { cookie: owner.cookie })
+    await visit.page.getByRole('link', { name: /^Alerts\s*\d+ need attention$/ }).waitFor()
+    await visit.close()
+  })
+})
