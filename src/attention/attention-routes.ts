@@ -25,8 +25,8 @@ export const attentionRoutes: Routes<Needs> = async (app, { clock, leftAlone, de
           'Limits that are used up to 80 % (a warning) or 95 % (critical), of at most 100 keys; clusters that are ' +
           'down, silent or degraded; targets that keep failing, and calls that left own clusters or credentials ' +
           'within the last hour, as the answering process sees them; a project above its cap; credentials that ' +
-          'were refused; subscriptions that run out; notification channels that fail; usage that cannot be added up; an owner who has not verified ' +
-          'the e-mail address.',
+          'were refused; subscriptions that run out; notification channels that fail; usage that cannot be ' +
+          'added up; an owner who has not verified the e-mail address.',
         response: { 200: listOf(AttentionItem) },
       },
     },

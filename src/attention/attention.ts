@@ -5,6 +5,7 @@ import { type Autoscaling, type Cluster, SUSPECT_MS } from '../clusters/cluster.
 import type { Telemetry } from '../clusters/cluster-telemetry.ts'
 import { HOUR_MS, rfc3339 } from '../core/clock.ts'
 import { orNull } from '../core/shapes.ts'
+import { ago, span } from './spoken-time.ts'
 
 export const NEAR_PCT = 80
 const URGENT_PCT = 95
@@ -282,12 +283,10 @@ function ofSubscription(subscription: SubscriptionState, now: number): Attention
 }
 
 function ofChannel({ id, name, status, failures }: AttentionFacts['channels'][number]): AttentionItem {
-  const about: About = { type: 'notification_channel', id, name }
-  const what =
-    status === 'disabled'
-      ? 'is disabled: its receiver answered 410. Nobody is told there.'
-      : `does not arrive: ${failures} attempts failed in a row.`
-  return item('warning', 'channel_failing', about, `The notification channel ${name} ${what}`)
+  const failed = `does not arrive: ${failures} attempts failed in a row.`
+  const what = status === 'disabled' ? 'is disabled: its receiver answered 410.' : failed
+  const sentence = `The notification channel ${name} ${what}`
+  return item('warning', 'channel_failing', { type: 'notification_channel', id, name }, sentence)
 }
 
 function setAside({ events, charged_micros }: AttentionFacts['set_aside'], about: About): AttentionItem[] {
@@ -299,15 +298,3 @@ function setAside({ events, charged_micros }: AttentionFacts['set_aside'], about
 
 const unverified = (about: About) =>
   item('warning', 'owner_unverified', about, 'The owner’s e-mail address is not verified: no keys can be made.')
-
-const ago = (ms: number) => `${span(ms)} ago`
-
-function span(ms: number): string {
-  const units: [number, string][] = [
-    [24 * HOUR_MS, 'days'],
-    [HOUR_MS, 'hours'],
-    [HOUR_MS / 60, 'minutes'],
-  ]
-  const [unit_ms, unit] = units.find(([size]) => ms >= 2 * size) ?? [1_000, 'seconds']
-  return `${Math.floor(ms / unit_ms)} ${unit}`
-}
