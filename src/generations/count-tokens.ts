@@ -1,14 +1,18 @@
 // R81: how many tokens a prompt has, as its upstream counts them. Nothing is generated, charged or kept.
 import type { FastifyRequest } from 'fastify'
+import { whatWasRefused } from '../answers/upstream-reason.ts'
+import { verdictOn } from '../answers/upstream-verdict.ts'
 import { BUDGETS } from '../core/foreign.ts'
 import { traceIdOf } from '../core/ids.ts'
 import type { JsonBody } from '../core/json-bytes.ts'
 import { spliceFields } from '../core/json-splice.ts'
+import { type Maker, maySee } from '../core/maker.ts'
 import { type InItsWords, Refusal } from '../core/refusal.ts'
 import { Stop } from '../core/stop-signal.ts'
 import { inItsWords } from '../messages/upstream-words.ts'
 import { upTo } from '../providers/first-bytes.ts'
-import { UpstreamError } from '../providers/provider.ts'
+import { type ProviderCall, UpstreamError } from '../providers/provider.ts'
+import { readConversation, selfContained } from '../responses/conversation.ts'
 import { speaksMessages, type Target } from '../routing/target.ts'
 import { askedOfMessages } from './messages-asked.ts'
 import type { Path } from './path.ts'
@@ -33,7 +37,35 @@ export async function countTokens(path: Path, request: FastifyRequest): Promise<
   const target = candidates.find(speaksMessages)
   if (!target) throw new Refusal('not_found', `The upstream of '${fields.model}' counts no tokens ahead of an answer.`)
   const spliced = target.model === fields.model ? bytes : spliceFields({ bytes, json: fields }, { model: target.model })
-  return ask(path, request, target, spliced)
+  const { headers, query } = askedOfMessages(request)
+  return ask(path, request, target, { kind: 'messages', body: spliced, headers, query, counts_only: true })
+}
+
+/** The same of a Responses request: what it continues lies here, so an upstream gets all of it at once. */
+export async function countResponseTokens(path: Path, request: FastifyRequest): Promise<InItsWords> {
+  const { caller, body } = request
+  const came = (body as JsonBody | undefined) ?? { bytes: Buffer.alloc(0), json: undefined }
+  const { model } = fieldsOf(came.json)
+  const trace_id = traceIdOf(request.id)
+  const asking = { kind: 'responses', model, trace_id, session_id: undefined, caller, hints: undefined } as const
+  const { candidates } = await routeFor(path, asking)
+  const target = candidates.find(({ dialling }) => dialling.responses_native)
+  if (!target)
+    throw new Refusal(
+      'not_found',
+      `The upstream of '${model}' counts no tokens ahead of an answer: it speaks chat alone.`,
+    )
+  const { project_id } = caller
+  const now = path.clock.now()
+  const mayUse = (maker: Maker) => maySee(caller, maker)
+  const unstored = { ...(came.json as object), store: false, stream: false, stream_options: null }
+  const conversation = await readConversation(unstored, path.responses, { surface: 'v1', project_id, now, mayUse })
+  const whole = await selfContained(came, conversation)
+  const fields = whole.json as Record<string, unknown>
+  const spliced =
+    target.model === model ? whole.bytes : spliceFields({ ...whole, json: fields }, { model: target.model })
+  const headers = { 'x-request-id': trace_id }
+  return ask(path, request, target, { kind: 'responses', body: spliced, headers, below: 'input_tokens' })
 }
 
 function fieldsOf(json: unknown): Record<string, unknown> & { model: string } {
@@ -47,10 +79,11 @@ function fieldsOf(json: unknown): Record<string, unknown> & { model: string } {
   return fields as Record<string, unknown> & { model: string }
 }
 
+type Count = Omit<ProviderCall, 'stream' | 'timeouts'>
+
 /** It takes a slot of the target like any call, since it takes a connection. */
-async function ask(path: Path, request: FastifyRequest, target: Target, body: Buffer): Promise<InItsWords> {
+async function ask(path: Path, request: FastifyRequest, target: Target, count: Count): Promise<InItsWords> {
   const { caller, received_at } = request
-  const { headers, query } = askedOfMessages(request)
   const stop = new Stop()
   const slot = await path.slots.admit({
     target_id: target.id,
@@ -61,27 +94,21 @@ async function ask(path: Path, request: FastifyRequest, target: Target, body: Bu
     share: caller.share,
     key_id: caller.key_id,
     input_tokens_est: 0,
-    body_bytes: body.length,
+    body_bytes: count.body.length,
     arrived_at: received_at,
     signal: stop,
   })
   try {
     const provider = await path.dialer.providerFor(target, caller.project_id)
-    const asked = {
-      kind: 'messages',
-      body,
-      stream: false,
-      headers,
-      timeouts: TIMEOUTS,
-      query,
-      counts_only: true,
-    } as const
-    const answer = await provider.call(asked, stop)
+    const answer = await provider.call({ stream: false, timeouts: TIMEOUTS, ...count }, stop)
     const { bytes } = await upTo(BUDGETS.envelope.bytes, answer)
     const { status, content_type, told } = answer
     if (status === 200) return { status, headers: { ...told, 'content-type': content_type }, body: bytes }
     const words = inItsWords(answer, bytes, await path.dialer.secretFor(target, caller.project_id))
     if (words) return words
+    const { envelope, reason } = whatWasRefused(bytes)
+    if (count.kind === 'responses' && envelope && verdictOn(status, undefined).kind === 'hand_on')
+      throw new Refusal('invalid_request', `The upstream refused this request with status ${status}: ${reason}`)
     if (status === 404 || status === 405)
       throw new Refusal('not_found', `The upstream '${target.provider}' counts no tokens.`)
     throw failed(target, new Error(`upstream: status ${status}`))

@@ -46,8 +46,6 @@ interface Trial {
   prefill?: Generation['prefill']
 }
 
-type TextCall = Call & { kind: TextKind }
-
 interface Failure {
   kind: 'failure'
   reason: unknown
@@ -172,6 +170,7 @@ async function dial(trial: Trial): Promise<ProviderAnswer> {
     headers: headersFor(call, target),
     timeouts: target.dialling.timeouts,
     query: call.messages?.query ?? '',
+    below: call.conversation?.compacts ? ('compact' as const) : undefined,
   }
   return provider.call(asked, stop)
 }
@@ -208,7 +207,7 @@ async function answerOf({ generation, target }: Trial, upstream: ProviderAnswer,
   }
   const body = await upstream.whole()
   try {
-    return { kind: 'whole', content_type, body, tokens: await tokensOf(call as TextCall, body) }
+    return { kind: 'whole', content_type, body, tokens: await tokensOf(call as Call & { kind: TextKind }, body) }
   } catch (error) {
     if (error instanceof UpstreamError) error.said = (secret) => wordsOfAnswer(body, secret)
     throw error

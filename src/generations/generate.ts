@@ -55,6 +55,8 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   }
 }
 
+export const COMPACT = '/v1/responses/compact'
+
 function keepToVendor(generation: Generation): void {
   const { path, call, route } = generation
   generation.route = keptToVendor(route, call, path.affinity.targetOf(call.caller.project_id, call.session_id))
@@ -74,6 +76,7 @@ async function callIn(path: Path, kind: CallKind, request: FastifyRequest, reply
         project_id: caller.project_id,
         now: path.clock.now(),
         mayUse: (maker) => maySee(caller, maker),
+        compacts: route.url === COMPACT,
       }),
   })
   if (kind === 'responses') path.chains.note(call, request)

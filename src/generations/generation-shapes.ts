@@ -94,6 +94,21 @@ export const Response = Open(
   { title: 'Response' },
 )
 
+export const Compaction = Open(
+  {
+    id: Type.String(),
+    object: Type.Literal('response.compaction'),
+    output: Type.Array(Open({ type: Type.String() })),
+    usage: maybe(orNull(Open({ input_tokens: count(), output_tokens: count(), total_tokens: count() }))),
+  },
+  { title: 'Compaction' },
+)
+
+export const InputTokens = Open(
+  { object: Type.Literal('response.input_tokens'), input_tokens: count() },
+  { title: 'InputTokens' },
+)
+
 /** On the native surface, how it came about stands in the body; of a stored one that is older than that, not. */
 export const NativeResponse = Open(
   { ...Response.properties, ...Type.Partial(NativeBlocks).properties },

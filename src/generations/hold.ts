@@ -56,7 +56,9 @@ async function hold({ slices, clock, onBudgetRefused }: Path, call: Call, target
 
 /** R76: a key may say that its own limits may be lowered too. */
 const shorterFor = (call: Call, target: Target, available_micros: number) =>
-  clampedTo(call, target, available_micros, call.caller.clamp_output)
+  call.conversation?.compacts // it takes no limit
+    ? undefined
+    : clampedTo(call, target, available_micros, call.caller.clamp_output)
 
 /** R43, R76: what nobody can price, nobody can hold for. */
 function refuseUnpriced(call: Call, { pricing, model, dialling }: Target): void {

@@ -1,4 +1,5 @@
 // /v1/responses and its native form /v2/responses: generate, read back, delete.
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Caller } from '../core/caller.ts'
 import { madeByAnother, maySee } from '../core/maker.ts'
@@ -12,11 +13,22 @@ import { inputItems, responseStore } from '../responses/response-store.ts'
 import type { Gateway } from '../routing/gateway.ts'
 import type { Db } from '../storage/db.ts'
 import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './byte-bodies.ts'
-import { NativeResponse, RESPONSE_EVENTS, Response, wholeOrStreamed } from './generation-shapes.ts'
+import { COMPACT } from './generate.ts'
+import {
+  Compaction,
+  InputTokens,
+  NativeResponse,
+  RESPONSE_EVENTS,
+  Response,
+  whole,
+  wholeOrStreamed,
+} from './generation-shapes.ts'
 import type { Generations } from './running.ts'
 
 const Params = Type.Object({ response_id: Type.String({ description: 'Begins `resp_`.' }) })
 const generating = { scope: 'inference', class: 'inference', idempotency: 'own' } as const
+/** Free, and the same however often it is asked: there is nothing to keep. */
+const counting = { scope: 'inference', class: 'read', idempotency: 'own' } as const
 const manage = { scope: 'inference', class: 'read' } as const
 const watch = { scope: 'read', class: 'read' } as const
 const tags = ['Responses']
@@ -89,6 +101,41 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, gateway 
         },
         (request, reply) => path.run('responses', request, reply),
       )
+
+    generate.post(
+      COMPACT,
+      {
+        config: generating,
+        bodyLimit: GENERATION_MAX_BYTES,
+        schema: {
+          tags,
+          summary: 'Compact a conversation',
+          description: 'By an upstream that has a Responses API of its own; 400 where that of the model has none.',
+          body: ResponseRequest,
+          response: { 200: whole(Compaction) },
+        },
+      },
+      (request, reply) => path.run('responses', request, reply),
+    )
+
+    generate.post(
+      '/v1/responses/input_tokens',
+      {
+        config: counting,
+        bodyLimit: GENERATION_MAX_BYTES,
+        schema: {
+          tags,
+          summary: 'Count the tokens of a request',
+          description: 'By the upstream, at no charge; 404 where the upstream of the model counts none.',
+          body: ResponseRequest,
+          response: { 200: whole(InputTokens) },
+        },
+      },
+      async (request: FastifyRequest, reply) => {
+        const { status, headers, body } = await path.countResponseTokens(request)
+        return reply.code(status).headers(headers).send(body)
+      },
+    )
   })
 
   app.get(

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CallKind } from '../providers/provider.ts'
 import type { Answer } from '../routing/choose-route.ts'
 import type { Asking } from './asking.ts'
-import { countTokens } from './count-tokens.ts'
+import { countResponseTokens, countTokens } from './count-tokens.ts'
 import { generate } from './generate.ts'
 import type { Path } from './path.ts'
 import { routeAnswer } from './route-for.ts'
@@ -38,6 +38,7 @@ export function running(path: Path) {
 
     /** R81: nothing is generated. */
     countTokens: (request: FastifyRequest) => countTokens(path, request),
+    countResponseTokens: (request: FastifyRequest) => countResponseTokens(path, request),
 
     /** What would happen, without calling anyone. */
     explain: (asking: Asking): Promise<Answer> => routeAnswer(path, asking),

@@ -15,12 +15,13 @@ export async function providerFor(generation: Generation, target: Target): Promi
   const known = path.dialer.providerFor(target, caller.project_id)
   const provider = known instanceof Promise ? await known : known
   if (!provider.speaks(kind)) {
-    if (conversation) return responsesOverChat(provider, sentTo(target, conversation), chatLimitName(target))
+    if (conversation && !conversation.compacts)
+      return responsesOverChat(provider, sentTo(target, conversation), chatLimitName(target))
     if (kind === 'messages') return messagesOverChat(provider, generation, target)
     throw notSpoken(call, target)
   }
   const continued = conversation?.request.previous_response_id ?? null
-  return continued === null ? provider : chainedAnswer(provider, continued)
+  return continued === null || conversation?.compacts ? provider : chainedAnswer(provider, continued)
 }
 
 /** Said before anything is sent: the upstream would only complain of fields that its own protocol wants. */

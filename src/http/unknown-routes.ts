@@ -16,7 +16,7 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
     const path = decodedPath(url)
     const allowed = known.filter((one) => one.path.test(path)).flatMap((one) => one.route.method)
     const headers = { allow: [...new Set(allowed)].join(', ') }
-    if (allowed.length === 0 || isNoId(method, path)) return new Refusal('not_found', unknownPath(method, path))
+    if (allowed.length === 0) return new Refusal('not_found', unknownPath(method, path))
     return new Refusal('method_not_allowed', `This address takes ${headers.allow}, not ${method}.`, { headers })
   }
 
@@ -31,18 +31,12 @@ function assertDeclared({ method, url, config }: RouteOptions): void {
   throw new Error(`${String(method)} ${url} declares no scope and class, and is not public`)
 }
 
-/** What would be taken for the id of a response. */
-const isNoId = (method: string, path: string) =>
-  method === 'POST' && /^\/v1\/responses\/(input_tokens|compact)$/.test(path)
-
 /** What clients of `/v1` know from elsewhere, and would look for here. */
 const ELSEWHERE: readonly [RegExp, string][] = [
   [/^\/v1\/messages\b/, "Messages are Anthropic's protocol, and have a base URL of their own: /anthropic"],
   [/^\/v1\/(images|audio|videos|realtime|fine_tuning|fine-tuning|evals)\b/, 'There is none of that here'],
   [/^\/v1\/(files|uploads|batches|vector_stores|containers)\b/, 'Nothing is uploaded or run in batches here'],
   [/^\/v1\/(assistants|threads|conversations)\b/, 'Use /v1/responses with previous_response_id, or /v2/sessions'],
-  [/^\/v1\/responses\/input_tokens$/, 'Tokens are counted by the upstream with the answer, and not ahead of it'],
-  [/^\/v1\/responses\/compact$/, 'Conversations are not compacted here: send a shorter `input` of your own'],
   [/^\/openai\/deployments\//, 'Use /v1 as the base URL, with the model in the body'],
 ]
 

@@ -14,6 +14,18 @@ export function response(body: Body, identity: Identity) {
   return responseObject(body, answer(body, identity))
 }
 
+export const inputTokens = (body: Body, identity: Identity) => ({
+  object: 'response.input_tokens',
+  input_tokens: response(body, identity).usage?.input_tokens ?? 0,
+})
+
+/** Nothing of a conversation is in it. */
+export function compaction(body: Body, identity: Identity) {
+  const { id, created_at, usage } = response(body, identity)
+  const output = [{ id: identity.newId('cmp_'), type: 'compaction', encrypted_content: '' }]
+  return { id, object: 'response.compaction', created_at, output, usage }
+}
+
 function answer(body: Body, { created, newId }: Identity): Answered {
   const tool = toolToCall(body)
   const format = (body.text as { format?: unknown } | null | undefined)?.format

@@ -7,7 +7,7 @@ import { chatChunks, chatCompletion, completion, completionChunks, type Identity
 import { embeddings } from './placeholder-embeddings.ts'
 import { images, moderation, ranking, silence } from './placeholder-media.ts'
 import type { Body } from './placeholder-output.ts'
-import { response, responseEvents } from './placeholder-responses.ts'
+import { compaction, inputTokens, response, responseEvents } from './placeholder-responses.ts'
 import { jsonAnswer, preparedAnswer } from './prepared-answer.ts'
 import type { CallKind, Provider, TextKind } from './provider.ts'
 
@@ -43,7 +43,7 @@ export function placeholder({ clock, newId = randomId }: PlaceholderOptions): Pr
   return {
     speaks: (kind) => kind in WHOLE || kind === 'speech',
 
-    async call({ kind, body, stream }, signal) {
+    async call({ kind, body, stream, below }, signal) {
       if (signal.aborted) throw signal.reason
       if (kind === 'speech')
         return preparedAnswer({ status: 200, content_type: 'audio/wav', parts: [silence()] }, signal)
@@ -51,6 +51,8 @@ export function placeholder({ clock, newId = randomId }: PlaceholderOptions): Pr
       if (!whole) throw new Error(`${kind} does not get here`)
       const asked = jsonIn(body) as Body
       const identity = { created: Math.floor(clock.now() / 1_000), newId }
+      if (below === 'input_tokens') return jsonAnswer(200, inputTokens(asked, identity), signal)
+      if (below === 'compact') return jsonAnswer(200, compaction(asked, identity), signal)
       const streamed = stream ? STREAMED[kind] : undefined
       if (!streamed) return jsonAnswer(200, whole(asked, identity), signal)
       const content_type = 'text/event-stream; charset=utf-8'

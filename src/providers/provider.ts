@@ -32,6 +32,8 @@ export interface ProviderCall {
   timeouts: Timeouts
   /** Of Messages: what stands behind the path, such as `?beta=true`. */
   query?: string
+  /** Of Responses: what stands below them, where it is not a response that is wanted. */
+  below?: 'input_tokens' | 'compact' | undefined
   /** Of Messages: only the prompt's tokens are wanted. */
   counts_only?: true
 }

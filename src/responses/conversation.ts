@@ -4,7 +4,7 @@ import type { JsonBody } from '../core/json-bytes.ts'
 import { jsonBytes } from '../core/json-writing.ts'
 import { keptInput } from './response-items.ts'
 import type { ResponseIds, ResponseObject } from './response-object.ts'
-import { type Item, isObject, type ResponseRequest, readResponseRequest } from './response-request.ts'
+import { type Item, isObject, type ResponseRequest, readResponseRequest, wrong } from './response-request.ts'
 import type { MayUse, ResponseStore } from './response-store.ts'
 
 export interface Conversation {
@@ -13,6 +13,8 @@ export interface Conversation {
   /** What previous_response_id leads to, oldest first. */
   history: readonly Item[]
   ids: ResponseIds
+  /** It is to be made shorter, and not to be answered. */
+  compacts?: boolean
   /** What goes out instead, where the request refers to what is kept elsewhere: it is not stored. */
   sent?: Sent & { marked?: Sent }
 }
@@ -32,16 +34,24 @@ interface Asking {
   now: number
   /** R74: what another key made is no conversation of the caller's to go on with. */
   mayUse: MayUse
+  compacts?: boolean
 }
 
 export async function readConversation(json: unknown, chains: Chains, asking: Asking): Promise<Conversation> {
-  const { surface, project_id, now, mayUse } = asking
-  const asked = readResponseRequest(json, surface)
+  const { surface, project_id, now, mayUse, compacts = false } = asking
+  const asked = compacts ? compactionOf(readResponseRequest(json, surface)) : readResponseRequest(json, surface)
   if (asked.store) await chains.mayStore(project_id, now)
   const { previous_response_id } = asked
   const history = previous_response_id === null ? [] : await chains.history(project_id, previous_response_id, mayUse)
   const request = { ...asked, input: await chains.resolved(project_id, asked.input, mayUse) }
-  return { surface, request, history, ids: { response_id: newId('resp'), created_at_s: Math.floor(now / 1_000) } }
+  const ids = { response_id: newId('resp'), created_at_s: Math.floor(now / 1_000) }
+  return compacts ? { surface, request, history, ids, compacts } : { surface, request, history, ids }
+}
+
+/** Nothing of it is stored, and it comes whole. */
+function compactionOf(request: ResponseRequest): ResponseRequest {
+  if (request.stream) throw wrong('stream', 'not be true here: a compaction comes whole')
+  return { ...request, store: false }
 }
 
 /** The chain lives with us, so an upstream gets all of it at once. Without one, the bytes go on as they came. */

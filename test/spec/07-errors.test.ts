@@ -132,8 +132,6 @@ withService(
         ['/v1/batches', 'batches'],
         ['/v1/vector_stores', 'uploaded'],
         ['/v1/conversations', 'previous_response_id'],
-        ['/v1/responses/input_tokens', 'counted by the upstream'],
-        ['/v1/responses/compact', 'compacted'],
         ['/openai/deployments/x/chat/completions', '/v1 as the base URL'],
       ])('§4.11 404 on POST %s says that it is not here, whatever its size', async (url, told) => {
         for (const size of [10, 100_000]) {

@@ -49,7 +49,8 @@ export function openaiCompatible({ base_url, api_key, upstream, responses, messa
       if (isMediaKind(kind)) return upstream.send({ method: 'POST', path: PATHS[kind], ...written(call) }, signal)
       const standing = stream ? streaming : plain
       if (kind === 'messages') return upstream.send({ standing, ...messagesRequest(call, headers) }, signal)
-      return upstream.send({ method: 'POST', path: PATHS[kind], headers, standing, body, timeouts }, signal)
+      const path = call.below === undefined ? PATHS[kind] : `${PATHS[kind]}/${call.below}`
+      return upstream.send({ method: 'POST', path, headers, standing, body, timeouts }, signal)
     },
 
     async listModels(signal) {
