@@ -16,6 +16,7 @@ import { addPlan } from './commands/plan.ts'
 import { addPrices } from './commands/price-files.ts'
 import { addProject } from './commands/projects.ts'
 import { addPurge, addReceipt } from './commands/purge.ts'
+import { addReplay } from './commands/replay.ts'
 import { addServe } from './commands/serve.ts'
 import { addUpkeep } from './commands/upkeep.ts'
 import { addUsage } from './commands/usage.ts'
@@ -30,7 +31,18 @@ DATABASE_URL and the like.`
 
 const COMMANDS = [
   ...[addServe, addOwnerLink, addProject, addKey, addAlias, addCredential, addLimits, addUsage, addCluster, addPlan],
-  ...[addArtifact, addBundle, addChannel, addPurge, addReceipt, addOperator, addConfig, addPrices, addUpkeep],
+  ...[
+    addArtifact,
+    addBundle,
+    addChannel,
+    addPurge,
+    addReceipt,
+    addReplay,
+    addOperator,
+    addConfig,
+    addPrices,
+    addUpkeep,
+  ],
 ]
 
 /** `complain` is told of wrong usage, in one line; parsing then rejects with a CommanderError. */

@@ -3,8 +3,6 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { SignUpMode } from './accounts/account.ts'
 import { accountRoutes } from './accounts/account-routes.ts'
 import { memberRoutes } from './accounts/member-routes.ts'
-import { projectsMustExist } from './accounts/operator-hooks.ts'
-import { operatorProjectRoutes } from './accounts/operator-project-routes.ts'
 import { operatorProject } from './accounts/operator-store.ts'
 import type { PasswordHashing } from './accounts/password.ts'
 import { projectRoutes } from './accounts/project-routes.ts'
@@ -48,14 +46,10 @@ import { keyStore, watchHolders } from './keys/key-store.ts'
 import { keyUse } from './keys/key-use.ts'
 import { arrivalOf, wholeAddresses } from './limits/client-address.ts'
 import { keyLimitsRoutes } from './limits/key-limits-routes.ts'
-import { operatorQuotaRoutes } from './limits/operator-quota-routes.ts'
 import { keepQuotas } from './limits/quota-hooks.ts'
 import type { Deliver } from './mail/delivery.ts'
 import { aliasRoutes } from './models/alias-routes.ts'
 import { notificationRoutes } from './notifications/notification-routes.ts'
-import { RECEIPT_PURPOSE } from './purges/purge-receipt.ts'
-import { purgeRoutes } from './purges/purge-routes.ts'
-import { purgeRun } from './purges/purge-run-store.ts'
 import { recordingRoutes } from './recordings/recording-routes.ts'
 import { recordRefusals } from './refusals/refusal-hooks.ts'
 import { refusalRoutes } from './refusals/refusal-routes.ts'
@@ -69,23 +63,23 @@ import { gatewayRoutes } from './routing/gateway-routes.ts'
 import { modelRoutes, modelsOfCaller } from './routing/model-routes.ts'
 import { servedPlaces } from './routing/served-places.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
-import { foundProject } from './start/bootstrap.ts'
 import { type GatewaySettings, noGateway } from './start/gateway-settings.ts'
 import { keptContents } from './start/kept-contents.ts'
 import { keptQuotas } from './start/kept-quotas.ts'
 import { notificationsOf } from './start/notifications.ts'
 import { openable } from './start/open-contents.ts'
+import { operatorRoutes } from './start/operator-routes.ts'
 import { peopleOf } from './start/people.ts'
+import { purging } from './start/purge-parts.ts'
 import { rateLimits } from './start/rate-limits.ts'
 import { replaceSettings } from './start/reload.ts'
+import { replayEvidence, replaying } from './start/replay-parts.ts'
 import type { Db, OpenDb } from './storage/db.ts'
-import { operatorSubscriptionRoutes } from './subscriptions/operator-subscription-routes.ts'
 import { subscriptionRoutes } from './subscriptions/subscription-routes.ts'
 import { metrics } from './telemetry/metrics.ts'
 import { measureRequests } from './telemetry/metrics-hooks.ts'
 import { readinessOf } from './telemetry/readiness.ts'
 import { telemetryRoutes } from './telemetry/telemetry-routes.ts'
-import { operatorUsageRoutes } from './usage/operator-usage-routes.ts'
 import { requestRoutes } from './usage/request-routes.ts'
 import { reuseRoutes } from './usage/reuse-routes.ts'
 import { traceRoutes } from './usage/trace-routes.ts'
@@ -160,7 +154,7 @@ export async function buildService(parts: Parts) {
   const { contents, artifacts, recordings, erasers } = keptContents({
     ...{ db, clock, logger, seals, places: parts.contents, quotas: kept, gateway, metrics: counts },
   })
-  const signReceipt = (text: string) => seals.sign(RECEIPT_PURPOSE, text)
+  const purges = purging({ db, clock, logger, seals, erasers })
   const inference = inferencePath({
     ...{ db, clock, logger, seals, process_id, gateway, policy, proxy, idempotencyOn, artifacts, metrics: counts },
     patience: settings.streams,
@@ -172,6 +166,9 @@ export async function buildService(parts: Parts) {
   })
   const { path, snapshots } = inference
   const served = servedPlaces(gateway)
+  const replays = replaying({
+    ...{ db, clock, logger, seals, gateway, inference, idempotencyOn, recordings, quota: kept.replays },
+  })
 
   const app = buildFastify(logger, { trusted_proxies: settings.trusted_proxies, clock, arrival: parts.arrival })
   measureRequests(app, counts)
@@ -222,7 +219,7 @@ export async function buildService(parts: Parts) {
     await api.register(projectRoutes, { clock, places: served, gateway })
     await api.register(memberRoutes, { ...people.needs, clock, mailsPerDay: kept.mailsPerDay })
     await api.register(auditRoutes)
-    await api.register(aliasRoutes, { clock, providerProblem: served.providerProblem })
+    await api.register(aliasRoutes, { clock, providerProblem: served.providerProblem, evidenceFor: replayEvidence })
     const verify = parts.verifyCredential ?? inference.verifyCredential
     await api.register(credentialRoutes, { clock, seals, verify, hasAddress: served.hasAddress })
     await api.register(subscriptionRoutes, { clock })
@@ -230,8 +227,9 @@ export async function buildService(parts: Parts) {
     await api.register(artifactRoutes, { clock, artifacts, room: uploads, limits: settings.artifacts })
     await api.register(bundleRoutes, { clock, artifacts: openable(artifacts), quota: kept.bundles })
     await api.register(recordingRoutes, { clock, recordings, gateway })
-    await api.register(purgeRoutes, { clock, erasers, sign: signReceipt })
+    await api.register(purges.routes)
     await api.register(notificationRoutes, { clock, seals })
+    await api.register(replays.routes)
     await api.register(usageRoutes)
     await api.register(reuseRoutes, {
       clock,
@@ -249,13 +247,7 @@ export async function buildService(parts: Parts) {
     await api.register(explainRoutes, { path })
     const { only, usageOf } = inference
     await api.register(warmRoutes, { path, clock, only, usageOf: ({ caller }, id) => usageOf(caller, id) })
-    await api.register(async (operator) => {
-      projectsMustExist(operator)
-      await operator.register(operatorProjectRoutes, { clock, foundProject })
-      await operator.register(operatorQuotaRoutes, { quotas: settings.quotas })
-      await operator.register(operatorSubscriptionRoutes, { clock })
-      await operator.register(operatorUsageRoutes)
-    })
+    await api.register(operatorRoutes, { clock, quotas: settings.quotas })
     await api.register(v1Routes, { path })
     await api.register(messagesRoutes, { path })
     await api.register(responseRoutes, { path, seals, gateway })
@@ -275,10 +267,8 @@ export async function buildService(parts: Parts) {
     artifacts,
     recordings,
     uploads,
-    purges: purgeRun({
-      ...{ db, clock, erasers, sign: signReceipt },
-      onFailure: (err, purge_job_id) => logger.error({ err, purge_job_id }, 'a step of a purge job failed'),
-    }),
+    purges: purges.runner,
+    replays: replays.runner,
     counters,
     idempotency: idempotencyOn(db),
     idempotencyOn,

@@ -53,7 +53,7 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
 }
 
 function sharedTasks(
-  { idempotencyOn, inference, artifacts, contents, recordings, purges, metrics, app: { log } }: Service,
+  { idempotencyOn, inference, artifacts, contents, recordings, purges, replays, metrics, app: { log } }: Service,
   clock: Clock,
 ): SharedTask[] {
   return [
@@ -97,6 +97,8 @@ function sharedTasks(
     { name: 'sweep contents', every_ms: MINUTE_MS, run: (db) => contents.sweep(db) },
     { name: 'run purge jobs', every_ms: SECOND_MS, isDue: purges.isDue, run: purges.turn },
     { name: 'sweep purge jobs', every_ms: MINUTE_MS, run: purges.sweep },
+    { name: 'run replay runs', every_ms: SECOND_MS, isDue: replays.isDue, run: replays.turn },
+    { name: 'sweep replay runs', every_ms: MINUTE_MS, run: replays.sweep },
     {
       name: 'sweep silent clusters',
       every_ms: 5 * SECOND_MS,

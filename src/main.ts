@@ -104,7 +104,7 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
       if (is_replaced) readiness.partWithConnections()
       else readiness.drain()
       await sleep(drain_ms)
-      await app.close()
+      await Promise.all([app.close(), service.replays.stop()])
       await service.inference.close() // what lives on here is renewed until it has ended
       await stopHousekeeping()
       await flushAndDeregister(service, leases).catch((err) => logger.warn({ err }, 'the store was away at the stop'))

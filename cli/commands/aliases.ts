@@ -31,6 +31,7 @@ export function addAlias(program: Command): void {
     .description('add a release to an alias; requests go there once it is activated')
     .argument('<name>', 'the alias')
     .requiredOption(`--target ${TARGET}`, TARGET_HELP, targetIn)
+    .option('--replay-run <run>', 'a completed replay run of one of the targets, as evidence', idOf('rpl'))
     .option('--activate', 'activate it at once')
     .action(release)
   withExample(
@@ -85,9 +86,12 @@ async function create(name: string, { target, json }: Targeted): Promise<void> {
   print(json ? text : describe(body))
 }
 
-async function release(name: string, { target, json, activate }: Targeted & { activate?: true }): Promise<void> {
+type Releasing = Targeted & { activate?: true; replayRun?: string }
+
+async function release(name: string, { target, json, activate, replayRun }: Releasing): Promise<void> {
   const client = service()
-  const made = await client.post<AliasRelease>(`${pathOf(name)}/releases`, { targets: target })
+  const asked = { targets: target, replay_run_id: replayRun }
+  const made = await client.post<AliasRelease>(`${pathOf(name)}/releases`, asked)
   if (!activate) return print(json ? made.text : describeRelease(made.body))
   const { body, text } = await client.post<Alias>(`/v2/alias-releases/${made.body.id}/activate`, {})
   print(json ? text : describe(body))
@@ -127,5 +131,11 @@ const describeRelease = (release: AliasRelease) =>
     Alias: release.alias_name,
     Version: String(release.version),
     Targets: targetsOf(release),
+    ...(release.evidence && { Evidence: evidenceText(release.evidence) }),
     Created: when(release.created_at),
   })
+
+function evidenceText({ replay_run_id, compared, differences }: NonNullable<AliasRelease['evidence']>): string {
+  const found = differences.length === 0 ? 'nothing differs' : `${differences.join(', ')} differ`
+  return `${replay_run_id}: ${compared} calls, ${found}`
+}

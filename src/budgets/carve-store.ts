@@ -61,6 +61,12 @@ export function carveStore(db: Db) {
       throw quotaExceeded(limit, key.window_period === null ? undefined : windowEnd(key.window_period, now))
     },
 
+    /** The same for somebody who signed in, and so has no key: only the project holds it. */
+    async carveOfProject(project_id: string, micros: number, now: number): Promise<void> {
+      await this.returnDue(now, project_id)
+      await raiseProject(db, project_id, micros).catch(refuse)
+    },
+
     /** Revokes a key that is a parent or a child: whatever hangs on it ends in the same instant. */
     async revokeFamily(project_id: string, key_id: string, now: number): Promise<void> {
       await db.transaction(async (tx) => {

@@ -23,6 +23,7 @@ export type IdPrefix =
   | 'art'
   | 'bnd'
   | 'prg'
+  | 'rpl'
   | 'nch'
   | 'evt'
   | 'dlv'

@@ -40,7 +40,8 @@ export async function readCall({ kind, request, readConversation, isClosed, expa
   const ignored: string[] = []
   const hints =
     reference === undefined ? inlineHints(request, ignored) : await referredHints(request, reference, ignored)
-  const session = sessionOf(request, asked.json, hints)
+  const is_replay = request.is_replay === true
+  const session = is_replay ? undefined : sessionOf(request, asked.json, hints)
   const is_closed = session !== undefined && isOpenedHere(session.id) && (await isClosed(session.id))
   if (is_closed) ignored.push(session.field)
   return {
@@ -53,6 +54,7 @@ export async function readCall({ kind, request, readConversation, isClosed, expa
     session_id: is_closed ? undefined : session?.id,
     ignored_fields: ignored,
     deadline_at: deadlineAt(hints, received_at),
+    is_replay,
     conversation: expanded?.conversation ?? conversation,
     messages: kind === 'messages' ? askedOfMessages(request) : undefined,
     bundle: expanded?.bundle,

@@ -47,6 +47,8 @@ export interface Call extends Asked {
   ignored_fields: readonly string[]
   /** R44: from arrival. */
   deadline_at: number | undefined
+  /** A call that a replay run makes: it enters no session, no affinity, no figure of repeated work and no recording. */
+  is_replay: boolean
   /** Of a Messages request (R81). */
   messages: AskedOfMessages | undefined
   /** Its prompt by hashes, once somebody has asked for that. */

@@ -5,9 +5,11 @@ import { newId } from '../core/ids.ts'
 import { Label, orNull } from '../core/shapes.ts'
 import type { Routes } from '../http/routes.ts'
 import { unknownModel } from '../keys/key-terms.ts'
+import { aliasStore } from '../models/alias-store.ts'
 import { CALL_KINDS } from '../providers/provider.ts'
 import type { Placing } from '../routing/placement.ts'
 import type { Target } from '../routing/target.ts'
+import type { Db } from '../storage/db.ts'
 import { candidateShape } from '../usage/traced-placing.ts'
 import type { Asking } from './asking.ts'
 import { candidateOf } from './placing.ts'
@@ -60,6 +62,7 @@ const Explanation = Type.Object(
     candidates: Type.Array(Candidate, { description: 'Best first; the rest are where to go when it fails.' }),
     dropped: Type.Array(Type.Object({ target: Type.String(), reason: Type.String() })),
     alias_release_id: Type.Optional(Type.String()),
+    replay_run_id: Type.Optional(Type.String({ description: 'The run that the release shows as its evidence.' })),
   },
   { title: 'RouteExplanation' },
 )
@@ -73,23 +76,28 @@ export const explainRoutes: Routes<{ path: Generations }> = async (app, { path }
       config: { scope: 'read', class: 'read', idempotency: 'outside' },
       schema: { tags: ['Routing'], summary: 'Explain a route', body: Question, response: { 200: Explanation } },
     },
-    async ({ caller, body }) => {
+    async ({ caller, body, db }) => {
       const answer = await path.explain(askingOf(caller, body))
       const object = 'route_explanation' as const
       if (answer.kind === 'unknown_model') throw unknownModel(body.model, caller)
       if (answer.kind === 'none_fit')
         return { object, decision: 'none_fit' as const, candidates: [], dropped: [...answer.dropped] }
       const { candidates, dropped, alias_release_id, placing } = answer.route
+      const release = await releaseOf(db, caller.project_id, alias_release_id)
       return {
         object,
         decision: 'route' as const,
         candidates: candidates.map((target) => shown(target, placing)),
         dropped: [...dropped],
         ...(alias_release_id && { alias_release_id }),
+        ...(release?.evidence && { replay_run_id: release.evidence.replay_run_id }),
       }
     },
   )
 }
+
+const releaseOf = async (db: Db, project_id: string, id: string | undefined) =>
+  id === undefined ? undefined : aliasStore(db).findRelease(project_id, id)
 
 /** As a call would ask. Its size is that of the request as JSON. */
 function askingOf(caller: Caller, body: RouteQuestion): Asking {

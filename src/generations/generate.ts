@@ -18,6 +18,7 @@ import { aboutOf } from './failed-attempt.ts'
 import { firstAnswer } from './first-answer.ts'
 import { Generation } from './generation.ts'
 import type { Path } from './path.ts'
+import { endAtRoute } from './planned-call.ts'
 import { targetMetSoFar } from './qos.ts'
 import { beginRecording, endRecording } from './recorded.ts'
 import { routeFor } from './route-for.ts'
@@ -36,10 +37,11 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   call.media?.begin()
   reply.headers({ 'agent-trace-id': call.trace_id, ...ignoredHeaders(call.ignored_fields) })
   try {
-    generation.route = await routeFor(path, call) //              R40: alias, own clusters, own keys, managed
-    if (call.signed_at !== undefined) keepToVendor(generation) // R81: nobody else can read it
     generation.only = path.only.of(request)
+    generation.route = await routeFor(path, call, generation.only?.release) // R40: alias, own, managed
+    if (call.signed_at !== undefined) keepToVendor(generation) // R81: nobody else can read it
     if (generation.only) generation.route = generation.only.narrowed(generation.route)
+    if (generation.only?.onRouted) return endAtRoute(generation)
     await reserve(generation) //                                  §11: durable before anything is dialled; else 409
     await answer(generation) //                                   R43, R47, R41, R42: charged once, told truly
   } catch (error) {

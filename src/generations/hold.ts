@@ -10,7 +10,6 @@ import type { Target } from '../routing/target.ts'
 import type { Call } from './call.ts'
 import { clampedTo, worstCost } from './charge.ts'
 import type { Generation } from './generation.ts'
-import type { Path } from './path.ts'
 import { pricedApart } from './priced-apart.ts'
 
 const CLAMP_TRIES = 3 // others take from the same limit meanwhile
@@ -24,7 +23,8 @@ export interface Held {
 const NOTHING: Held = { hold: undefined, clamp_output_to: undefined }
 
 /** At once where no limit applies. */
-export function holdFor({ path, call, only }: Generation, target: Target): Held | Promise<Held> {
+export function holdFor(generation: Generation, target: Target): Held | Promise<Held> {
+  const { path, call, only } = generation
   const { budget_micros, window_limit_micros, project_cap_micros } = call.caller
   if (budget_micros === 0) throw quotaExceeded('key') // R6: 0 blocks every call, free ones included
   if (window_limit_micros === 0) throw quotaExceeded('window')
@@ -36,18 +36,21 @@ export function holdFor({ path, call, only }: Generation, target: Target): Held 
   }
   if ((budget_micros ?? window_limit_micros ?? project_cap_micros) === undefined) return NOTHING
   refuseUnpriced(call, target)
-  return hold(path, call, target)
+  return hold(generation, target)
 }
 
-async function hold({ slices, clock, onBudgetRefused }: Path, call: Call, target: Target): Promise<Held> {
+async function hold({ path, call, only }: Generation, target: Target): Promise<Held> {
+  const { slices, clock, onBudgetRefused } = path
   let wanted = { micros: worstCost(call, target), clamp_output_to: undefined as number | undefined }
   for (let tries = 0; ; tries++) {
     const outcome = await slices.hold(call.caller, wanted.micros, clock.now())
     if (outcome.kind === 'held') return { hold: outcome.hold, clamp_output_to: wanted.clamp_output_to }
     if (outcome.kind === 'ended') throw invalidKey() // R64: between its request and this moment
-    const shorter = tries < CLAMP_TRIES ? shorterFor(call, target, outcome.available_micros) : undefined
+    // A call of ours is asked whole or not at all: a shorter answer would not be the one that is compared.
+    const shorter = tries < CLAMP_TRIES && !only ? shorterFor(call, target, outcome.available_micros) : undefined
     if (!shorter) {
-      onBudgetRefused({ project_id: call.caller.project_id, key_id: call.caller.key_id, limit: outcome.limit })
+      const { project_id, key_id } = call.caller
+      if (!call.is_replay) onBudgetRefused({ project_id, key_id, limit: outcome.limit })
       throw quotaExceeded(outcome.limit, outcome.resets_at)
     }
     wanted = { micros: shorter.micros, clamp_output_to: shorter.clamp_output_to }
@@ -61,7 +64,7 @@ const shorterFor = (call: Call, target: Target, available_micros: number) =>
     : clampedTo(call, target, available_micros, call.caller.clamp_output)
 
 /** R43, R76: what nobody can price, nobody can hold for. */
-function refuseUnpriced(call: Call, { pricing, model, dialling }: Target): void {
+export function refuseUnpriced(call: Call, { pricing, model, dialling }: Target): void {
   if (pricing.kind === 'fee') return
   const is_priced = pricing.kind === 'tokens' && (!isMediaKind(call.kind) || pricesMatter(call.kind, pricing.price))
   const field = is_priced ? pricedApart(call, pricing.price, dialling.responses_native) : undefined

@@ -72,7 +72,9 @@ export function promptMemory(clock: Clock, seals: Sealing) {
     },
 
     /** How much of the prompt was sent before. `chain` is that of `believe`, where it was asked. */
-    note(call: Call, target: Target, chain: readonly Link[] = chainOf(call, target.model)): number {
+    note(call: Call, target: Target, given?: readonly Link[]): number {
+      if (call.is_replay) return 0
+      const chain = given ?? chainOf(call, target.model)
       return seen.note({ project_id: memoryOf(call.caller), target_id: target.id, chain }, clock.now())
     },
   }

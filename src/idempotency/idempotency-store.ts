@@ -201,6 +201,13 @@ export function idempotencyStore(db: Db, seals: Sealing, { process, running, quo
         DELETE FROM idempotency WHERE digest = ${digest} AND owner = ${owner} AND state = 'held'`)
     },
 
+    /** An answer that nobody asks for again, because what came of it is kept elsewhere. The sweep takes it. */
+    async expire({ project_id, digest }: Pick<KeyedRequest, 'project_id' | 'digest'>, now: number): Promise<void> {
+      await db.rows(sql`
+        UPDATE idempotency SET expires_at = ${now}
+        WHERE digest = ${digest} AND project_id = ${project_id} AND state = 'kept'`)
+    },
+
     /** Forgets what nobody can ask for any more; true while there may be more of it. */
     async sweep(now: number): Promise<boolean> {
       const large = await db.rows<{ digest: string }>(sql`

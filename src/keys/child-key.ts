@@ -56,6 +56,21 @@ export function createChild(parent: ApiKey, asked: NewChild, now: number): Minte
   return { ...minted, api_key }
 }
 
+interface RunKey {
+  project_id: string
+  parent_id: string
+  name: string
+  budget_micros: number
+  expires_ms: number
+}
+
+/** A child for what this service does itself in a parent's name: nobody gets its secret. */
+export function createRunKey({ project_id, parent_id, name, budget_micros, expires_ms }: RunKey, now: number) {
+  const minted = createKey(project_id, { name, scopes: ['inference'] }, now)
+  const api_key: ApiKey = { ...minted.api_key, parent_id, budget_micros, expires_at: rfc3339(expires_ms) }
+  return { ...minted, api_key } satisfies MintedKey
+}
+
 /** What a child may spend was carved out of its parent when it was made. */
 export function refuseChild({ parent_id }: ApiKey): void {
   if (parent_id !== undefined) throw new Refusal('invalid_request', 'The budget of a child key cannot be changed.')

@@ -201,6 +201,10 @@ export function keyStore(db: Db) {
       return previous && holderOf(previous, 'previous_hash')
     },
 
+    /** Of a key that nobody has the secret of: this service calls with it. */
+    findHolderById: async (project_id: string, id: string, now: number): Promise<Caller | undefined> =>
+      (await db.rows<HolderRow>({ text: BY_ID, values: [id, project_id, now] })).map((row) => holderOf(row, 'hash'))[0],
+
     /** The few keys whose form the operator chose; everything else must carry our checksum (R5). */
     async operatorHashes(): Promise<Set<string>> {
       const rows = await db.rows<{ hash: string; previous_hash: string | null }>(sql`
@@ -236,6 +240,7 @@ const HOLDER = `
   WHERE `
 const AND_LIVES = [' AND (k.expires_at IS NULL OR k.expires_at > ', ") AND k.status = 'active'"]
 const BY_HASH = [`${HOLDER}k.hash = `, ...AND_LIVES]
+const BY_ID = [`${HOLDER}k.id = `, ' AND k.project_id = ', ...AND_LIVES]
 const BY_PREVIOUS = [`${HOLDER}k.previous_hash = `, ' AND k.previous_expires_at > ', ...AND_LIVES]
 
 /** Undefined where the store cannot tell of changes. */

@@ -23,6 +23,7 @@ const quotas = {
   bundles: MAX,
   recordings: 100,
   recordings_mib: 100,
+  replay_runs: 1_000,
   purge_jobs: 1_000,
   notification_channels: 20,
   mails_per_day: 100,

@@ -28,6 +28,7 @@ export const QuotasShape = Type.Object(
     recordings: Most(1_000_000, 'Recordings, which are kept for `retention.days`. Beyond it, calls are not recorded.'),
     recordings_mib: Most(4_096, 'The same in MiB, compressed.'),
     purge_jobs: Most(1_000, 'Purge jobs, those that have ended included.'),
+    replay_runs: Most(1_000, 'Replay runs, those that have ended included.'),
     notification_channels: Most(20, 'Notification channels.'),
     mails_per_day: Most(
       100,

@@ -18,6 +18,7 @@ import {
   releaseOf,
 } from './alias.ts'
 import { aliasesPresent, aliasStore, releasesPresent } from './alias-store.ts'
+import type { ReleaseEvidence } from './release-evidence.ts'
 
 const ByName = Type.Object({ name: Type.String({ description: 'The alias; `/` is written `%2F`.' }) })
 const ByRelease = Type.Object({ release_id: Type.String({ description: 'Begins `alr_`.' }) })
@@ -29,9 +30,16 @@ interface Needs {
   clock: Clock
   /** What is wrong with a target that names a provider, if anything is. */
   providerProblem(target: AliasTarget): ProviderProblem | undefined
+  /** What a replay run says of these targets; refuses a run that says nothing of them. */
+  evidenceFor(
+    db: Db,
+    project_id: string,
+    replay_run_id: string,
+    targets: readonly AliasTarget[],
+  ): Promise<ReleaseEvidence>
 }
 
-export const aliasRoutes: Routes<Needs> = async (app, { clock, providerProblem }) => {
+export const aliasRoutes: Routes<Needs> = async (app, { clock, providerProblem, evidenceFor }) => {
   app.post(
     '/v2/aliases',
     {
@@ -103,10 +111,10 @@ export const aliasRoutes: Routes<Needs> = async (app, { clock, providerProblem }
     },
   )
 
-  await app.register(releaseRoutes, { clock, providerProblem })
+  await app.register(releaseRoutes, { clock, providerProblem, evidenceFor })
 }
 
-const releaseRoutes: Routes<Needs> = async (app, { clock, providerProblem }) => {
+const releaseRoutes: Routes<Needs> = async (app, { clock, providerProblem, evidenceFor }) => {
   app.post(
     '/v2/aliases/:name/releases',
     {
@@ -114,7 +122,8 @@ const releaseRoutes: Routes<Needs> = async (app, { clock, providerProblem }) => 
       schema: {
         tags,
         summary: 'Add a release',
-        description: 'Requests go to it once it is activated.',
+        description:
+          'Requests go to it once it is activated. With `replay_run_id` it shows, for good, what that run found.',
         params: ByName,
         body: NewAliasRelease,
         response: { 200: AliasRelease },
@@ -124,6 +133,8 @@ const releaseRoutes: Routes<Needs> = async (app, { clock, providerProblem }) => 
       const release = releaseOf(await aliasNamed(db, caller.project_id, params.name), body, clock.now())
       assertServed(release.targets, providerProblem)
       await assertKnown(db, caller.project_id, release.targets)
+      const { replay_run_id: run_id } = body
+      if (run_id !== undefined) release.evidence = await evidenceFor(db, caller.project_id, run_id, release.targets)
       return found(await aliasStore(db).addRelease(release, clock.now()), 'alias', params.name)
     },
   )

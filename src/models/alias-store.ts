@@ -8,7 +8,7 @@ import type { Alias, AliasRelease, AliasTarget, FoundedAlias, UnnumberedRelease 
 import type { Boundary } from './boundary.ts'
 
 type AliasRow = Omit<Alias, 'object' | 'boundary'> & { boundary: Boundary | null }
-type ReleaseRow = Omit<AliasRelease, 'object' | 'targets'> & { targets: string }
+type ReleaseRow = Omit<AliasRelease, 'object' | 'targets' | 'evidence'> & { targets: string; evidence: string | null }
 
 export type AliasStore = ReturnType<typeof aliasStore>
 
@@ -71,7 +71,7 @@ export function aliasStore(db: Db) {
 
     async listReleases({ id, project_id, name }: Alias): Promise<AliasRelease[]> {
       const rows = await db.rows<ReleaseRow>(sql`
-        SELECT id, project_id, alias_id, alias_name, version, targets, created_at
+        SELECT id, project_id, alias_id, alias_name, version, targets, evidence, created_at
         FROM alias_release WHERE project_id = ${project_id} AND alias_name = ${name} AND alias_id = ${id}
         ORDER BY version DESC`)
       return rows.map(releaseFrom)
@@ -79,7 +79,7 @@ export function aliasStore(db: Db) {
 
     async findRelease(project_id: string, id: string): Promise<AliasRelease | undefined> {
       const [row] = await db.rows<ReleaseRow>(sql`
-        SELECT id, project_id, alias_id, alias_name, version, targets, created_at
+        SELECT id, project_id, alias_id, alias_name, version, targets, evidence, created_at
         FROM alias_release WHERE project_id = ${project_id} AND id = ${id}`)
       return row && releaseFrom(row)
     },
@@ -116,7 +116,7 @@ export function aliasStore(db: Db) {
     /** For whoever routes: of each alias, the release that it points at, and its boundary. */
     async currentReleases(project_id: string): Promise<(AliasRelease & { boundary?: Boundary })[]> {
       const rows = await db.rows<ReleaseRow & { boundary: Boundary | null }>(sql`
-        SELECT r.id, r.project_id, r.alias_id, r.alias_name, r.version, r.targets, r.created_at, a.boundary
+        SELECT r.id, r.project_id, r.alias_id, r.alias_name, r.version, r.targets, r.evidence, r.created_at, a.boundary
         FROM model_alias a JOIN alias_release r ON r.id = a.current_release_id
         WHERE a.project_id = ${project_id}`)
       return rows.map(({ boundary, ...row }) => Object.assign(releaseFrom(row), boundary && { boundary }))
@@ -137,9 +137,9 @@ export function aliasStore(db: Db) {
 
 async function insertRelease(tx: Db, r: AliasRelease, now: number): Promise<void> {
   await tx.rows(sql`
-    INSERT INTO alias_release (id, project_id, alias_id, alias_name, version, targets, created_at, sequence)
+    INSERT INTO alias_release (id, project_id, alias_id, alias_name, version, targets, evidence, created_at, sequence)
     VALUES (${r.id}, ${r.project_id}, ${r.alias_id}, ${r.alias_name}, ${r.version}, ${JSON.stringify(r.targets)},
-            ${r.created_at}, ${nextSequence(now)})`)
+            ${r.evidence ? JSON.stringify(r.evidence) : null}, ${r.created_at}, ${nextSequence(now)})`)
 }
 
 async function hasCluster(db: Db, project_id: string, id: string): Promise<boolean> {
@@ -160,10 +160,11 @@ const aliasFrom = ({ boundary, ...row }: AliasRow): Alias => ({
   ...(boundary !== null && { boundary }),
 })
 
-const releaseFrom = ({ targets, ...row }: ReleaseRow): AliasRelease => ({
+const releaseFrom = ({ targets, evidence, ...row }: ReleaseRow): AliasRelease => ({
   ...row,
   object: 'alias_release',
   targets: JSON.parse(targets),
+  ...(evidence !== null && { evidence: JSON.parse(evidence) }),
 })
 
 /** R70: how many a project has. */

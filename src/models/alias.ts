@@ -7,6 +7,7 @@ import { newId } from '../core/ids.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Label, label, orNull, storable, time } from '../core/shapes.ts'
 import { Boundary } from './boundary.ts'
+import { ReleaseEvidence } from './release-evidence.ts'
 
 const NAME_MAX = 64
 const TARGETS_MAX = 32
@@ -55,6 +56,7 @@ export const AliasRelease = Type.Object(
     alias_name: Type.String(),
     version: Type.Integer({ description: 'Counts up from 1 within an alias.' }),
     targets: Type.Array(AliasTarget),
+    evidence: Type.Optional(ReleaseEvidence),
     created_at: time(),
   },
   { title: 'AliasRelease' },
@@ -82,7 +84,18 @@ const boundary = orNull(Boundary)
 export const NewAlias = Type.Object({ name, targets, boundary: Type.Optional(boundary) }, { title: 'NewAlias' })
 export type NewAlias = Static<typeof NewAlias>
 
-export const NewAliasRelease = Type.Object({ targets }, { title: 'NewAliasRelease' })
+export const NewAliasRelease = Type.Object(
+  {
+    targets,
+    replay_run_id: Type.Optional(
+      Type.String({
+        maxLength: ID_MAX,
+        description: 'A completed run of one of the targets; the release shows what it found.',
+      }),
+    ),
+  },
+  { title: 'NewAliasRelease' },
+)
 export type NewAliasRelease = Static<typeof NewAliasRelease>
 
 export const AliasBoundary = Type.Object({ boundary }, { title: 'AliasBoundary' })
@@ -120,7 +133,11 @@ export function foundAlias(project_id: string, asked: NewAlias, now: number): Fo
 
 type AliasIdentity = Pick<Alias, 'id' | 'project_id' | 'name'>
 
-export function releaseOf(alias: AliasIdentity, asked: NewAliasRelease, now: number): UnnumberedRelease {
+export function releaseOf(
+  alias: AliasIdentity,
+  asked: Pick<NewAliasRelease, 'targets'>,
+  now: number,
+): UnnumberedRelease {
   return {
     id: newId('alr'),
     object: 'alias_release',

@@ -7,6 +7,7 @@ import { keptAnswerEraser } from '../idempotency/kept-answer-eraser-store.ts'
 import type { KeptRecordings } from '../recordings/kept-recording-store.ts'
 import { recordingEraser } from '../recordings/recording-eraser-store.ts'
 import { refusedCallEraser } from '../refusals/refused-call-eraser-store.ts'
+import { replayOutputEraser } from '../replays/replay-output-eraser-store.ts'
 import { responseEraser } from '../responses/response-eraser-store.ts'
 import { prefixEraser } from '../reuse/prefix-eraser-store.ts'
 import { sessionEraser, sessionEventEraser } from '../sessions/session-eraser-store.ts'
@@ -28,6 +29,7 @@ export const erasers = ({ artifacts, bundles, recordings }: Needs): readonly Era
   bundleEraser(bundles),
   artifactEraser({ artifacts, giveBackBundle: bundles.giveBack }),
   recordingEraser(recordings),
+  replayOutputEraser,
   refusedCallEraser,
   traceEraser,
   prefixEraser,

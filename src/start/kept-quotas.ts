@@ -7,6 +7,7 @@ import { keptQuota } from '../limits/kept-quota.ts'
 import { beyondQuota, type QuotaKind, type Quotas } from '../limits/quota.ts'
 import { quotaStore } from '../limits/quota-store.ts'
 import type { RecordingQuota } from '../recordings/kept-recording-store.ts'
+import type { ReplayQuota } from '../replays/replay-routes.ts'
 import { storedFor } from '../responses/response-store.ts'
 import type { Db } from '../storage/db.ts'
 
@@ -27,7 +28,8 @@ export function keptQuotas(db: Db, quotas: Quotas) {
   return {
     answers,
     artifacts: artifactQuota(quotas),
-    bundles: bundleQuota(quotas),
+    bundles: quotaOfOne(quotas, 'bundles'),
+    replays: quotaOfOne(quotas, 'replay_runs'),
     recordings: recordingQuota(quotas),
     async mailsPerDay(on: Db, project_id: string): Promise<number> {
       return (await quotaStore(on).own(project_id)).mails_per_day ?? quotas.mails_per_day
@@ -52,9 +54,9 @@ const taking =
 
 const ONE = { amount: 1, unit: 1 }
 
-const bundleQuota = (quotas: Quotas): BundleQuota => ({
-  take: (tx, project_id) => taking(quotas)(tx, project_id, 'bundles', ONE),
-  giveBack: (tx, project_id) => quotaStore(tx).giveBack(project_id, 'bundles', 1),
+const quotaOfOne = (quotas: Quotas, kind: QuotaKind): BundleQuota & ReplayQuota => ({
+  take: (tx, project_id) => taking(quotas)(tx, project_id, kind, ONE),
+  giveBack: (tx, project_id) => quotaStore(tx).giveBack(project_id, kind, 1),
 })
 
 function artifactQuota(quotas: Quotas): ArtifactQuota {

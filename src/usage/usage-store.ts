@@ -104,6 +104,14 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
         )
     },
 
+    /** The newest that fit, and at most so many. */
+    async traceIds(project_id: string, filter: UsageFilter, most: number): Promise<string[]> {
+      const fitting = joined(sql`SELECT e.trace_id FROM usage_event e WHERE `, eventsWhere(project_id, filter))
+      const newest = sql` ORDER BY e.created_ms DESC, e.trace_id DESC LIMIT ${most}`
+      const rows = await db.rows<{ trace_id: string }>(joined(fitting, within(filter.from_ms, filter.to_ms), newest))
+      return rows.map(({ trace_id }) => trace_id)
+    },
+
     /** Newest first: the page after or before a place, or the newest one. */
     async list(project_id: string, asked: Paged, from: From = {}): Promise<UsagePage<UsageEvent>> {
       const { filter, limit = LIMIT_MAX } = asked

@@ -22,6 +22,7 @@ import { useMay } from '../../state/session.tsx'
 import { ActivateDialog, DeleteAliasDialog } from './alias-deeds.tsx'
 import { ExplainCard } from './explain-card.tsx'
 import { NewReleaseDialog } from './release-dialog.tsx'
+import { ReleaseEvidenceCell } from './release-evidence-cell.tsx'
 import { TargetList } from './target-list.tsx'
 import { sharesOf } from './target-shares.ts'
 
@@ -174,6 +175,7 @@ function Releases({ releases, current, destinations, onActivate }: ReleasesProps
       header: 'Goes to',
       cell: ({ targets }) => <TargetList targets={targets} destinations={destinations} />,
     },
+    { id: 'evidence', header: 'Replay found', cell: ({ evidence }) => <ReleaseEvidenceCell evidence={evidence} /> },
     { id: 'made', header: 'Made', cell: ({ created_at }) => <TimeAgo at={created_at} /> },
     {
       id: 'state',

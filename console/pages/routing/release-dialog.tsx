@@ -66,9 +66,11 @@ interface NewReleaseProps extends DialogProps {
 
 export function NewReleaseDialog({ alias_name, current, onClose, onAdded }: NewReleaseProps) {
   const [first] = useState(() => draftsOf(current))
-  const sending = useSubmission(async (targets: readonly TargetDraft[], key) =>
-    onAdded(await addRelease(alias_name, { targets: readTargets(targets) }, key)),
-  )
+  const [run, setRun] = useState('')
+  const sending = useSubmission(async (drafts: { targets: readonly TargetDraft[]; run: string }, key) => {
+    const evidence = drafts.run.trim() === '' ? {} : { replay_run_id: drafts.run.trim() }
+    onAdded(await addRelease(alias_name, { targets: readTargets(drafts.targets), ...evidence }, key))
+  })
   return (
     <Dialog title={`New release of ${alias_name}`} onClose={onClose}>
       <WithDestinations>
@@ -78,10 +80,19 @@ export function NewReleaseDialog({ alias_name, current, onClose, onAdded }: NewR
             first={first}
             action="Add release"
             sending={sending}
-            onSubmit={(targets) => void sending.submit(targets)}
+            onSubmit={(targets) => void sending.submit({ targets, run })}
             onClose={onClose}
           >
             <p className="muted">Nothing moves yet: requests go to it once it is activated. A release never changes.</p>
+            <Field
+              label="Replay run"
+              name="replay_run_id"
+              autoComplete="off"
+              value={run}
+              onChange={setRun}
+              error={sending.error}
+              hint="A completed run of one of the targets. The release shows what it found."
+            />
           </ReleaseForm>
         )}
       </WithDestinations>
@@ -116,7 +127,7 @@ function ReleaseForm<Body>({ known, first, action, sending, onSubmit, onClose, c
     <form className="stack" noValidate onSubmit={submit}>
       {children}
       <TargetEditor targets={targets} onChange={setTargets} known={known} error={sending.error} />
-      <FormError error={sending.error} fields={['name', ...fieldsOf(targets)]} />
+      <FormError error={sending.error} fields={['name', 'replay_run_id', ...fieldsOf(targets)]} />
       <div className="dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
         <Button look="primary" type="submit" busy={sending.busy}>

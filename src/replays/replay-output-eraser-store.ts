@@ -1,0 +1,27 @@
+// What replay runs were answered, for purge jobs. The items stay: they have figures, and nothing that anybody said.
+import { joined, sql } from '../storage/db.ts'
+import { countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
+
+const where = (scope: PurgeScope) =>
+  joined(
+    sql` WHERE project_id = ${scope.project_id}`,
+    matching.madeAtMs(scope, 'created_ms'),
+    matching.madeBy(scope, 'key_id', 'made_under'),
+    matching.named(scope, { trace: 'trace_id' }),
+  )
+
+export const replayOutputEraser: Eraser = {
+  kind: 'replay_outputs',
+
+  count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM replay_output`, where(scope))),
+
+  async erase(tx, scope, from, most) {
+    const walked = { table: 'replay_output', order: 'sequence', id: 'id', bytes: 'bytes', where: where(scope) }
+    const batch = await nextBatch(tx, walked, from, most)
+    if (batch.ids.length > 0)
+      await tx.rows(
+        joined(sql`DELETE FROM replay_output WHERE project_id = ${scope.project_id} AND `, isOneOf('id', batch.ids)),
+      )
+    return batch
+  },
+}
