@@ -17,6 +17,7 @@ import { reuse } from './reuse.ts'
 import { routing } from './routing.ts'
 import { routingCost } from './routing-cost.ts'
 import { soak } from './soak.ts'
+import { tracingCost } from './tracing-cost.ts'
 import { usage } from './usage.ts'
 import { writes } from './writes.ts'
 
@@ -53,6 +54,7 @@ const SCENARIOS: Record<string, Scenario> = {
   reuse: () => reuse({ calls: Number(values.calls), seed: Number(values.seed) }),
   'routing-cost': async () => routingCost(),
   metrics: async () => metricsCost(),
+  tracing: tracingCost,
   latency,
   compare,
   growth,

@@ -80,6 +80,7 @@ import { metrics } from './telemetry/metrics.ts'
 import { measureRequests } from './telemetry/metrics-hooks.ts'
 import { readinessOf } from './telemetry/readiness.ts'
 import { telemetryRoutes } from './telemetry/telemetry-routes.ts'
+import type { Tracing } from './telemetry/traced-call.ts'
 import { requestRoutes } from './usage/request-routes.ts'
 import { reuseRoutes } from './usage/reuse-routes.ts'
 import { traceRoutes } from './usage/trace-routes.ts'
@@ -118,6 +119,8 @@ export interface Parts {
   console?: ConsoleFiles | undefined
   /** What several processes behind one port count together; without it, what this one counts. */
   metricsOfAll?: () => Promise<string>
+  /** What puts spans around requests; without it, nothing does. */
+  tracing?: Tracing | undefined
 }
 
 export type Service = Awaited<ReturnType<typeof buildService>>
@@ -125,7 +128,7 @@ export type Service = Awaited<ReturnType<typeof buildService>>
 export async function buildService(parts: Parts) {
   const { db, clock, logger, secret, process_id, version, settings = noGateway(), sign_up = 'open' } = parts
   const counts = metrics(clock)
-  const { counters } = parts
+  const { counters, tracing } = parts
   const readiness = readinessOf([{ name: 'store', ping: db.ping }], () =>
     counters && isShared(counters) && counters.isAway() ? ['Redis is away: rates are kept by share'] : [],
   )
@@ -172,6 +175,7 @@ export async function buildService(parts: Parts) {
 
   const app = buildFastify(logger, { trusted_proxies: settings.trusted_proxies, clock, arrival: parts.arrival })
   measureRequests(app, counts)
+  tracing?.watch(app)
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (readiness.isParting()) reply.header('connection', 'close')
     done(null, payload)
@@ -203,7 +207,9 @@ export async function buildService(parts: Parts) {
     })
     api.addHook('onRequest', authenticate(holders, people.signIns, whereFrom)) // §5 → 401
     api.addHook('onRequest', authorize(operatorProject(db))) // R3, R79 → 403
+    tracing?.stageEnds(api, 'auth')
     api.addHook('onRequest', limits.requests) //             §8.1.2, §8.1.3 → 429
+    tracing?.stageEnds(api, 'limits')
     api.addHook('onSend', limits.tellUncounted)
     keepQuotas(api, { clock, quotas: settings.quotas }) //   R70 → 429
     auditChanges(api, clock) // what follows keeps a kept answer, its effect and its entry together

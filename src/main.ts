@@ -18,6 +18,7 @@ import { type HousekeepingLeases, housekeepingLeases } from './start/housekeepin
 import { openContents } from './start/open-contents.ts'
 import { openCounters } from './start/open-counters.ts'
 import { openStore, type Store } from './start/open-store.ts'
+import { openTracing } from './start/open-tracing.ts'
 import { settingsChanges } from './start/reload.ts'
 import { stopSignal } from './start/stop-signals.ts'
 import { showing, usageTasks } from './start/usage-tasks.ts'
@@ -27,6 +28,7 @@ import type { Counted } from './start/worker-messages.ts'
 import { checkIntegrity, lockFolder, openDataFolder, runningMark, storeFile } from './storage/data-folder.ts'
 import type { OpenDb } from './storage/db.ts'
 import { watchEventLoop } from './telemetry/event-loop-delay.ts'
+import type { Metrics } from './telemetry/metrics.ts'
 
 export interface Running {
   address: string
@@ -78,8 +80,9 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     const outward = { public_url: config.public_url, deliverMail: mailDelivery(config, clock, logger) }
     const contents = openContents(db, config.data_dir, settings.artifacts.s3)
     const [sign_up, local_only] = [signUpMode(config), isLocalOnly(config)]
+    const tracing = await openTracing(settings.tracing, { ...identity, clock, logger })
     const service = await buildService({
-      ...{ db, clock, logger, secret, settings, contents, sign_up, local_only, ...identity, ...outward },
+      ...{ db, clock, logger, secret, settings, contents, sign_up, local_only, tracing, ...identity, ...outward },
       ...(counters && { counters }),
       ...(shared && { metricsOfAll: shared.metrics }),
     })
@@ -108,12 +111,11 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
       await service.inference.close() // what lives on here is renewed until it has ended
       await stopHousekeeping()
       await flushAndDeregister(service, leases).catch((err) => logger.warn({ err }, 'the store was away at the stop'))
-      await counters?.close()
+      await Promise.all([tracing?.stop(), counters?.close()])
       await db.close()
       letGo()
     }
-    const counted = () => metrics.registry.getMetricsAsJSON() as unknown as Promise<Counted>
-    return { address, reload: () => reload(config, settings, service, logger), stop, counted }
+    return { address, reload: () => reload(config, settings, service, logger), stop, counted: () => countedBy(metrics) }
   } catch (error) {
     await counters?.close()
     await store?.db.close()
@@ -121,6 +123,8 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     throw error
   }
 }
+
+const countedBy = ({ registry }: Metrics) => registry.getMetricsAsJSON() as unknown as Promise<Counted>
 
 interface Begun {
   config: Config

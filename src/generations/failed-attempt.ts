@@ -94,6 +94,7 @@ export async function noteFailed(
   const now = path.clock.now()
   const event = eventOf(outcome, NO_MONEY, now)
   path.counts.ended(target, outcome, NO_MONEY, now)
+  generation.request.traced?.answered(outcome)
   await path.deferred.surely(() => path.usage.insert(event, failedTrace(outcome, reason)))
 }
 

@@ -7,15 +7,15 @@ import { wordsIn, wordsOf, wordsOfAnswer } from '../answers/upstream-reason.ts'
 import { type Elsewhere, refusalOf, type Verdict, verdictOn, verdictOnFailure } from '../answers/upstream-verdict.ts'
 import { tokensOf } from '../answers/whole-answer.ts'
 import type { Hold } from '../budgets/budget.ts'
-import type { AdmissionRequest, Slot } from '../capacity/admission.ts'
+import type { Slot } from '../capacity/admission.ts'
 import { BUDGETS } from '../core/foreign.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { StopSignal } from '../core/stop-signal.ts'
 import { isRefusal } from '../credentials/credential.ts'
 import { upTo } from '../providers/first-bytes.ts'
 import { type ProviderAnswer, type TextKind, UpstreamError } from '../providers/provider.ts'
 import { leftBehind } from '../routing/own-capacity.ts'
 import { type Attempt, isCustomers, type Target } from '../routing/target.ts'
+import { admissionOf } from './admission-request.ts'
 import type { Call } from './call.ts'
 import { aboutOf, cleared, noteFailed, saidOfFailure } from './failed-attempt.ts'
 import type { Generation } from './generation.ts'
@@ -55,7 +55,7 @@ interface Failure {
 
 /** The first target that answers. What was taken for it is the generation's from then on. */
 export async function firstAnswer(generation: Generation): Promise<Answered> {
-  const { path, call, route, attempts, stop } = generation
+  const { path, call, route, attempts, stop, request } = generation
   let last: Trial | undefined
   let reason: unknown
   let is_customers = true // whose business it is where nobody answers
@@ -63,6 +63,7 @@ export async function firstAnswer(generation: Generation): Promise<Answered> {
     const trial = trialOf(generation, target)
     const tried = await tryTarget(trial)
     trial.attempt.times.ended_ms = generation.elapsedMs()
+    request.traced?.attempted(trial.attempt)
     if (trial.is_dialled) {
       attempts.push(trial.attempt)
       path.counts.attempted(target, trial.attempt, call.caller.project_id)
@@ -101,9 +102,12 @@ function trialOf(generation: Generation, target: Target): Trial {
 
 async function tryTarget(trial: Trial): Promise<Answered | Failure> {
   try {
+    const { traced } = trial.generation.request
     await takeSlot(trial)
+    traced?.stage('slot')
     const held = holdFor(trial.generation, trial.target)
     const { hold, clamp_output_to } = held instanceof Promise ? await held : held
+    if (hold) traced?.stage('hold')
     trial.hold = hold
     trial.clamped_to = clamp_output_to
     const upstream = await dial(trial)
@@ -131,29 +135,9 @@ async function takeSlot(trial: Trial): Promise<void> {
   trial.attempt.times.queue_ms = trial.slot.queue_ms
 }
 
-function admissionOf(call: Call, target: Target, signal: StopSignal): AdmissionRequest {
-  const { hints, caller, received_at, deadline_at } = call
-  const target_ttft_ms = hints?.qos?.target_ttft_ms
-  return {
-    target_id: target.id,
-    max_concurrency: target.dialling.max_concurrency,
-    is_shared: !isCustomers(target),
-    class: hints?.qos?.class ?? 'standard',
-    project_id: caller.project_id,
-    share: caller.share,
-    key_id: caller.key_id,
-    input_tokens_est: call.input_estimate,
-    body_bytes: call.body.length,
-    arrived_at: received_at,
-    ...(target_ttft_ms !== undefined && { start_by: received_at + target_ttft_ms }),
-    ...(deadline_at !== undefined && { deadline_at }),
-    signal,
-  }
-}
-
 async function dial(trial: Trial): Promise<ProviderAnswer> {
   const { generation, target, attempt, clamped_to } = trial
-  const { path, call, stop } = generation
+  const { path, call, stop, request } = generation
   const provider = await providerFor(generation, target)
   // The one probe of a target that failed is taken here, where it is dialled, and nowhere before.
   if (!path.breakers.allows(target.id, call)) throw new Refusal('unavailable', 'The target is left alone for a while.')
@@ -167,7 +151,7 @@ async function dial(trial: Trial): Promise<ProviderAnswer> {
     body: form ? call.body : bodyFor(call, target, clamped_to),
     form,
     stream: call.stream,
-    headers: headersFor(call, target),
+    headers: headersFor(call, target, request.traced?.dialling(target, attempt.n, call.kind)),
     timeouts: target.dialling.timeouts,
     query: call.messages?.query ?? '',
     below: call.conversation?.compacts ? ('compact' as const) : undefined,

@@ -29,9 +29,13 @@ import { keptToVendor } from './signed-thinking.ts'
 
 /** An upstream's whole answer, or its stream, or a refusal in the envelope: something always answers. */
 export async function generate(path: Path, kind: CallKind, request: FastifyRequest, reply: FastifyReply) {
+  const { traced } = request
+  traced?.stage('body')
   const call = await callIn(path, kind, request, reply) //        §10.1: hints, session, deadline
+  traced?.stage('read')
   // §8.1.2, R24: a replay was given before this, so it costs no tokens and no stream.
   const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream: call.stream })
+  traced?.stage('allow')
   const generation = new Generation(path, call, { request, reply, allowance })
   if (call.caller.records) beginRecording(generation)
   call.media?.begin()
@@ -39,6 +43,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   try {
     generation.only = path.only.of(request)
     generation.route = await routeFor(path, call, generation.only?.release) // R40: alias, own, managed
+    traced?.stage('route')
     if (call.signed_at !== undefined) keepToVendor(generation) // R81: nobody else can read it
     if (generation.only) generation.route = generation.only.narrowed(generation.route)
     if (generation.only?.onRouted) return endAtRoute(generation)
@@ -95,6 +100,7 @@ async function reserve(generation: Generation): Promise<void> {
   const outcome = await path.idempotency.reserve({ ...keyed, asked }, path.clock.now())
   if (outcome.kind !== 'taken') throw outcome.kind === 'erased' ? erased() : conflict()
   generation.reservation = outcome.reservation
+  request.traced?.stage('reserve')
 }
 
 async function answer(generation: Generation): Promise<void> {

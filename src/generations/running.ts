@@ -18,9 +18,11 @@ export function running(path: Path) {
   return {
     async run(kind: CallKind, request: FastifyRequest, reply: FastifyReply): Promise<void> {
       under_way++
+      request.traced?.begin(kind)
       try {
         await generate(path, kind, request, reply)
       } finally {
+        request.traced?.finished()
         if (--under_way === 0) onIdle?.()
       }
     },

@@ -200,12 +200,15 @@ async function endEarly(forwarding: Forwarding, reason: unknown): Promise<void> 
 }
 
 /** The client already has these tokens: written later where the store is away, and then without a result. */
-async function settleSurely({ path, allowance }: Generation, bill: Bill): Promise<Settled | undefined> {
+async function settleSurely({ path, allowance, request }: Generation, bill: Bill): Promise<Settled | undefined> {
   const { input, output } = bill.outcome.tokens
   allowance.used(input + output)
+  request.traced?.answered(bill.outcome)
   // What has to wait keeps no answer in memory that nobody needs.
   if (!bill.reservation) bill.answer = undefined
-  return path.deferred.surely(() => settleOrLetGo(path, bill))
+  const settled = await path.deferred.surely(() => settleOrLetGo(path, bill))
+  request.traced?.settled(settled)
+  return settled
 }
 
 /** What can never be written, because another process has taken over meanwhile, must not stay held either. */

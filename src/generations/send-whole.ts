@@ -46,11 +46,14 @@ export function billFor(generation: Generation, outcome: Outcome, answer: Bill['
 }
 
 /** Where the store is away, nobody is charged and the client is told so. */
-export async function settleNow({ path, allowance }: Generation, bill: Bill): Promise<Settled> {
+export async function settleNow({ path, allowance, request }: Generation, bill: Bill): Promise<Settled> {
   const { input, output } = bill.outcome.tokens
   allowance.used(input + output)
+  request.traced?.answered(bill.outcome)
   try {
-    return await path.charges.settle(bill)
+    const settled = await path.charges.settle(bill)
+    request.traced?.settled(settled)
+    return settled
   } catch (error) {
     path.deferred.noteRefused(error)
     throw error

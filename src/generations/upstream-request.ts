@@ -73,8 +73,14 @@ export function chatLimitName({ model, dialling }: Target): 'max_tokens' | 'max_
   return output_limit_field ?? (responses_native || REASONING.test(model) ? 'max_completion_tokens' : 'max_tokens')
 }
 
-export function headersFor(call: Call, target: Target): Record<string, string> {
+/** `context`: of its trace, where one is made and the target takes it. */
+export function headersFor(
+  call: Call,
+  target: Target,
+  context?: Readonly<Record<string, string>>,
+): Record<string, string> {
   const headers: Record<string, string> = { 'x-request-id': call.trace_id, ...call.messages?.headers }
+  if (context) Object.assign(headers, context)
   if (target.profile !== 'byoc_epp' && target.profile !== 'byoc_native') return headers
   if (call.session_id) headers['x-session-id'] = sendable(call.session_id)
   if (target.profile === 'byoc_native') return headers

@@ -45,6 +45,12 @@ export class RequestLog implements FastifyBaseLogger {
 
   silent(): void {}
 
+  /** For its lines to come. */
+  bind(more: Bindings): void {
+    Object.assign(this.#bindings, more)
+    if (this.#bound) this.#bound = this.#bound.child(more)
+  }
+
   child(...further: Parameters<FastifyBaseLogger['child']>): FastifyBaseLogger {
     return this.#mine().child(...further)
   }

@@ -17,6 +17,7 @@ import { type OperatorAlias, OperatorAliasShape, operatorAlias } from '../models
 import { type BookedModel, PRICE_BOOK, usePrices } from '../models/price-book.ts'
 import { type ProviderSettings, ProviderShape, providerSettings } from '../providers/provider-config.ts'
 import { DAYS } from '../recordings/recording.ts'
+import { type TracingFile, TracingShape } from '../telemetry/tracing-settings.ts'
 import { SettingError, secretOf } from './config.ts'
 import { readPricesFile } from './prices-file.ts'
 
@@ -59,6 +60,7 @@ const FileShape = Type.Object(
       closed,
     ),
     prices_file: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
+    tracing: TracingShape,
     networks: Type.Object({ allow: Type.Array(Type.String(), { default: [], maxItems: 100 }) }, closed),
   },
   closed,
@@ -87,6 +89,8 @@ export interface FileSettings {
   deadlines: FileShape['deadlines']
   /** How large an artifact may be, and where contents lie that are to lie in object storage. */
   artifacts: FileShape['artifacts']
+  /** Where traces go, and which are made. */
+  tracing: TracingFile
   /** R12: private networks in which customers' clusters may be dialled. */
   allow_cidrs: readonly string[]
 }
@@ -212,6 +216,9 @@ function settingsOf(file: FileShape, wrong: Wrong): FileSettings | undefined {
   const { endpoint } = file.artifacts?.s3 ?? {}
   if (typeof endpoint === 'string' && !/^https?:$/.test(URL.canParse(endpoint) ? new URL(endpoint).protocol : ''))
     wrong('/artifacts/s3/endpoint', "'artifacts.s3.endpoint' must be an http or https address")
+  const { endpoint: collector } = file.tracing ?? {}
+  if (typeof collector === 'string' && !/^https?:$/.test(URL.canParse(collector) ? new URL(collector).protocol : ''))
+    wrong('/tracing/endpoint', "'tracing.endpoint' must be an http or https address")
   if (!Check(FileShape, file)) return undefined
   return {
     providers: settings,
@@ -225,6 +232,7 @@ function settingsOf(file: FileShape, wrong: Wrong): FileSettings | undefined {
     streams,
     deadlines,
     artifacts: file.artifacts,
+    tracing: file.tracing,
     allow_cidrs: networks.allow,
   }
 }

@@ -103,6 +103,21 @@ const BAD: [keyof typeof SETTINGS, string][] = [
   ['SWITCHYARD_WORKERS', '65'],
   ['LOG_LEVEL', 'loud'],
   ['LOG_LEVEL', 'INFO'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', '/v1/traces'],
+  ['OTEL_EXPORTER_OTLP_HEADERS', 'abc'],
+  ['OTEL_EXPORTER_OTLP_HEADERS', 'a=%zz'],
+  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
+  ['OTEL_EXPORTER_OTLP_TIMEOUT', '10s'],
+  ['OTEL_TRACES_SAMPLER', 'jaeger_remote'],
+  ['OTEL_TRACES_SAMPLER_ARG', '2'],
+  ['OTEL_TRACES_SAMPLER_ARG', 'half'],
+  ['OTEL_RESOURCE_ATTRIBUTES', 'team'],
+  ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
+  ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '-1'],
+  ['OTEL_BSP_SCHEDULE_DELAY', '5s'],
+  ['OTEL_TRACES_EXPORTER', 'zipkin'],
+  ['OTEL_SDK_DISABLED', 'yes'],
 ]
 
 test.each(BAD)('§settings %s=%s: one line that names it and what it must be', (name, value) => {
@@ -112,13 +127,13 @@ test.each(BAD)('§settings %s=%s: one line that names it and what it must be', (
 })
 
 test('§settings every setting that can be wrong is wrong above', () => {
-  const anyText = ['HOST', 'SWITCHYARD_DATA_DIR', 'OPENAI_API_KEY', 'NO_PROXY']
+  const anyText = ['HOST', 'SWITCHYARD_DATA_DIR', 'OPENAI_API_KEY', 'NO_PROXY', 'OTEL_SERVICE_NAME']
   const refused = new Set<string>(BAD.map(([name]) => name))
   expect(Object.keys(SETTINGS).filter((name) => !refused.has(name))).toEqual(anyText)
 })
 
 // A secret that is printed when it is refused ends up in a log.
-test.each(['SWITCHYARD_SECRET', 'SWITCHYARD_BOOTSTRAP_KEY', 'DATABASE_URL', 'SMTP_URL'])(
+test.each(['SWITCHYARD_SECRET', 'SWITCHYARD_BOOTSTRAP_KEY', 'DATABASE_URL', 'SMTP_URL', 'OTEL_EXPORTER_OTLP_HEADERS'])(
   '§settings %s is not repeated',
   (name) => {
     expect(catching(() => readConfig({ [name]: 'hunter2' }))?.message).not.toContain('hunter2')
@@ -132,6 +147,7 @@ const SECRETS: [name: string, value: string, taken: object][] = [
   ['SWITCHYARD_BOOTSTRAP_KEY', `svc_live_${'k'.repeat(40)}`, { bootstrap_key: `svc_live_${'k'.repeat(40)}` }],
   ['OPENAI_API_KEY', 'sk-hunter2', { openai: { api_key: 'sk-hunter2' } }],
   ['SMTP_URL', 'smtps://u:hunter2@mail', { smtp_url: 'smtps://u:hunter2@mail' }],
+  ['OTEL_EXPORTER_OTLP_HEADERS', 'api-key=hunter2', { otel: { headers: { 'api-key': 'hunter2' } } }],
 ]
 
 test.each(SECRETS)(

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { Cidr } from '../core/ip-address.ts'
 import { isOperatorForm } from '../keys/key.ts'
 import { parseNoProxy } from '../providers/outbound-proxy.ts'
+import { OTEL_SETTINGS, otelVariables } from './otel-variables.ts'
 import { cidrs, integer, isRedisUrl, mustBe, SettingError } from './setting-text.ts'
 
 export { SettingError } from './setting-text.ts'
@@ -184,6 +185,7 @@ export const SETTINGS = {
       return level
     },
   },
+  ...OTEL_SETTINGS,
 } satisfies Record<string, Setting<unknown>>
 
 export interface Config {
@@ -210,6 +212,8 @@ export interface Config {
   stop_ms: number
   /** Processes behind the one port. */
   workers: number
+  /** OpenTelemetry's own variables. */
+  otel: ReturnType<typeof otelVariables>
   /** What ${NAME} in the file stands for. */
   variables: Readonly<Record<string, string | undefined>>
   log_level: (typeof LOG_LEVELS)[number]
@@ -236,6 +240,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     drain_ms: read(env, 'SWITCHYARD_DRAIN_MS'),
     stop_ms: read(env, 'SWITCHYARD_STOP_MS'),
     workers: read(env, 'SWITCHYARD_WORKERS'),
+    otel: otelVariables((name) => read(env, name) as never),
     variables: env,
     log_level: read(env, 'LOG_LEVEL'),
   }

@@ -7,6 +7,7 @@ import type { AddressPolicy } from '../providers/address-policy.ts'
 import type { ProxySettings } from '../providers/outbound-proxy.ts'
 import { type ProviderSettings, providerSettings } from '../providers/provider-config.ts'
 import type { Gateway } from '../routing/gateway.ts'
+import { type TracingSettings, tracingSettings } from '../telemetry/tracing-settings.ts'
 import { type Config, SettingError } from './config.ts'
 import { type FileSettings, noConfigFile, readConfigFile } from './config-file.ts'
 
@@ -24,6 +25,8 @@ export interface GatewaySettings {
   artifacts: FileSettings['artifacts']
   /** §8.1: whose X-Forwarded-For is believed. */
   trusted_proxies?: readonly Cidr[]
+  /** Undefined where nobody said where traces go. Decided at the start. */
+  tracing?: TracingSettings | undefined
   /** What upstreams over https are reached through. */
   proxy?: ProxySettings | undefined
 }
@@ -43,6 +46,7 @@ export function gatewaySettings(config: Config): GatewaySettings {
     allow_cidrs,
     streams,
     artifacts,
+    tracing,
   } = file
   const fromEnv = !config.config_file && (config.openai.api_key || config.openai.base_url)
   return {
@@ -56,6 +60,7 @@ export function gatewaySettings(config: Config): GatewaySettings {
     quotas,
     shares,
     artifacts,
+    tracing: tracingSettings(config.otel, tracing),
     trusted_proxies: config.trusted_proxies,
     proxy: config.https_proxy && { url: config.https_proxy, except: config.no_proxy },
   }

@@ -7,6 +7,7 @@ import { digest } from '../../src/idempotency/idempotency.ts'
 import { parseConfig } from '../../src/start/config-file.ts'
 import { type GatewaySettings, noGateway } from '../../src/start/gateway-settings.ts'
 import { type OpenDb, sql } from '../../src/storage/db.ts'
+import type { Tracing } from '../../src/telemetry/traced-call.ts'
 import type { UsageAttempt } from '../../src/usage/usage-event.ts'
 import { ENGINE } from './databases.ts'
 import { type Asking, type Heard, type OpenCall, openCall } from './inference-client.ts'
@@ -42,6 +43,8 @@ export interface SceneOptions {
   config?: object | ((one: TestUpstream, two: TestUpstream) => object)
   /** False: no provider at all, so that the placeholder answers. */
   gateway?: boolean
+  /** What else the service is built from. */
+  parts?: { tracing?: Tracing }
 }
 
 export type Scene = Awaited<ReturnType<typeof startScene>>
@@ -59,7 +62,7 @@ export function withScene(suite: (scene: () => Scene) => void, options: SceneOpt
   })
 }
 
-export async function startScene({ stages = 60, config = {}, gateway = true }: SceneOptions = {}) {
+export async function startScene({ stages = 60, config = {}, gateway = true, parts = {} }: SceneOptions = {}) {
   const [one, two] = [await startUpstream(), await startUpstream()]
   const tampering: Tampering = {}
   const log: string[] = []
@@ -69,7 +72,7 @@ export async function startScene({ stages = 60, config = {}, gateway = true }: S
     settingsFrom({ providers: providersOf(n, one, two) }),
   )
   settings.gateway.providers = [...staging.flatMap(({ gateway }) => gateway.providers), ...settings.gateway.providers]
-  const service = await buildTestService({ tampering, log, parts: { settings } })
+  const service = await buildTestService({ tampering, log, parts: { settings, ...parts } })
   const { port } = await service.listen()
   const origin = `http://127.0.0.1:${port}`
   let staged = 0
