@@ -4,6 +4,7 @@
 import type { Service } from './app.ts'
 import { carveStore } from './budgets/carve-store.ts'
 import { clusterStore } from './clusters/cluster-store.ts'
+import { loadStore } from './clusters/load-store.ts'
 import { transitionStore } from './clusters/transition-store.ts'
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './core/clock.ts'
 import { isShared } from './counters/counters.ts'
@@ -119,6 +120,7 @@ function sharedTasks(
         while (await refusalStore(db).sweep(clock.now()));
         while (await refusedCallStore(db).sweep(clock.now()));
         while (await transitionStore(db).sweep(clock.now()));
+        while (await loadStore(db).sweep(clock.now()));
       },
     },
   ]

@@ -10,11 +10,24 @@ import type {
   NewAlias,
   NewAliasRelease,
 } from '../../src/models/alias.ts'
+import type { AliasActivation, ReleaseOutcome } from '../../src/models/alias-activation.ts'
 import type { GatewayView } from '../../src/routing/gateway-routes.ts'
 import { del, get, post } from './api-client.ts'
 import { type Cluster, listClusters } from './cluster-calls.ts'
+import { between, type Span } from './timeline-calls.ts'
+import { asked } from './usage-calls.ts'
 
-export type { Alias, AliasRelease, AliasTarget, NewAlias, NewAliasRelease, RouteExplanation, RouteQuestion }
+export type {
+  Alias,
+  AliasActivation,
+  AliasRelease,
+  AliasTarget,
+  NewAlias,
+  NewAliasRelease,
+  ReleaseOutcome,
+  RouteExplanation,
+  RouteQuestion,
+}
 
 const ALIASES = '/v2/aliases'
 const RELEASES = '/v2/alias-releases'
@@ -26,6 +39,15 @@ export const findAlias = (name: string, signal?: AbortSignal) => get<Alias>(path
 
 export const listReleases = async (name: string, signal?: AbortSignal) =>
   (await get<{ data: AliasRelease[] }>(`${pathOf(name)}/releases`, signal)).data
+
+export const listActivations = async (name: string, signal?: AbortSignal) =>
+  (await get<{ data: AliasActivation[] }>(`${pathOf(name)}/activations`, signal)).data
+
+export const releaseOutcomes = async (name: string, signal?: AbortSignal) =>
+  (await get<{ data: ReleaseOutcome[] }>(`${pathOf(name)}/outcomes`, signal)).data
+
+export const activationsBetween = async (range: Omit<Span, 'step'>, signal?: AbortSignal) =>
+  (await get<{ data: AliasActivation[] }>(`/v2/alias-activations?${asked(between(range))}`, signal)).data
 
 export const createAlias = (body: NewAlias, idempotency_key: string) => post<Alias>(ALIASES, body, idempotency_key)
 

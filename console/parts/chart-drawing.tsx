@@ -1,10 +1,10 @@
 // The drawing of a chart: grid, bars or lines, what is still growing, the line at the pointer, and what happened when.
 
-import type { SeriesChartProps } from './chart-rows.ts'
+import { placeMs, type SeriesChartProps } from './chart-rows.ts'
 import { barsPath, dotPath, HEIGHT, linePath, lonePath, splitAt, spotsOf, stacked, WIDTH } from './chart-scale.ts'
-import { STEP_MS } from './periods.ts'
 
-interface DrawingProps extends Pick<SeriesChartProps, 'kind' | 'series' | 'before' | 'starts' | 'step' | 'markers'> {
+interface DrawingProps
+  extends Pick<SeriesChartProps, 'kind' | 'series' | 'before' | 'starts' | 'step' | 'step_ms' | 'markers'> {
   top: number
   open_at: number
   cursor: number | undefined
@@ -72,9 +72,9 @@ const CursorDots = ({ series, top, cursor }: DrawingProps & { cursor: number }) 
   })
 
 /** Each where its time lies, not where its place begins. */
-function Markers({ markers = [], starts, step }: DrawingProps) {
+function Markers({ markers = [], starts, ...time }: DrawingProps) {
   const [first = 0] = starts
-  const length = starts.length * STEP_MS[step]
+  const length = starts.length * placeMs(time)
   return markers
     .filter(({ at_ms }) => at_ms >= first && at_ms < first + length)
     .map(({ at_ms, label }) => {

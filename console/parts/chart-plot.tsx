@@ -1,8 +1,8 @@
 // A chart's drawing with somebody in it: what is told at the place that is pointed at, by words and beside the pointer.
 import type { CSSProperties } from 'react'
 import { ChartDrawing } from './chart-drawing.tsx'
-import { type ChartMarker, type SeriesChartProps, shown } from './chart-rows.ts'
-import { STEP_MS, zonedStepLabel } from './periods.ts'
+import { type ChartMarker, placeMs, type SeriesChartProps, shown } from './chart-rows.ts'
+import { zonedStepLabel } from './periods.ts'
 import { type Selection, usePlotCursor } from './plot-cursor.ts'
 
 interface ChartPlotProps extends SeriesChartProps {
@@ -45,9 +45,9 @@ const keysOf = ({ onPick, onZoom }: ChartPlotProps) =>
     .join(', ')
     .concat('.')
 
-export const markersIn = ({ markers = [], starts, step }: ChartPlotProps, place: number): readonly ChartMarker[] => {
+export const markersIn = ({ markers = [], starts, ...time }: ChartPlotProps, place: number): readonly ChartMarker[] => {
   const start = starts[place] ?? 0
-  return markers.filter(({ at_ms }) => at_ms >= start && at_ms < start + STEP_MS[step])
+  return markers.filter(({ at_ms }) => at_ms >= start && at_ms < start + placeMs(time))
 }
 
 function placeInWords(props: ChartPlotProps, place: number): string {

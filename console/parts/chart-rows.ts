@@ -1,6 +1,7 @@
 // What a chart over time is made of: its rows, when its places begin, and what happened meanwhile.
 import type { Step } from '../api/timeline-calls.ts'
 import type { Values } from './chart-scale.ts'
+import { STEP_MS } from './periods.ts'
 
 export type SeriesColor = 'one' | 'two' | 'three' | 'four' | 'five' | 'rest' | 'bad'
 
@@ -27,6 +28,8 @@ export interface SeriesChartProps {
   /** When each place begins, and how long one is. */
   starts: readonly number[]
   step: Step
+  /** Where a place is not as long as its step. */
+  step_ms?: number | undefined
   series: readonly Series[]
   format(value: number): string
   /** The same in the period before, drawn as a thin line behind. */
@@ -38,3 +41,5 @@ export interface SeriesChartProps {
 
 export const shown = (value: number | null | undefined, format: (value: number) => string) =>
   value === null || value === undefined ? '–' : format(value)
+
+export const placeMs = ({ step, step_ms }: Pick<SeriesChartProps, 'step' | 'step_ms'>) => step_ms ?? STEP_MS[step]

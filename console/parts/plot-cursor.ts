@@ -1,7 +1,6 @@
 // Where somebody is in a chart: by the pointer, the arrow keys, or a stretch that is dragged over or selected.
 import { type KeyboardEvent, type MouseEvent, type PointerEvent, useRef, useState } from 'react'
-import type { SeriesChartProps } from './chart-rows.ts'
-import { STEP_MS } from './periods.ts'
+import { placeMs, type SeriesChartProps } from './chart-rows.ts'
 
 /** Both ends included, in either order. */
 export interface Selection {
@@ -9,10 +8,10 @@ export interface Selection {
   to: number
 }
 
-type Moved = Pick<SeriesChartProps, 'starts' | 'step' | 'onPick' | 'onZoom'>
+type Moved = Pick<SeriesChartProps, 'starts' | 'step' | 'step_ms' | 'onPick' | 'onZoom'>
 type Where = { clientX: number; currentTarget: HTMLElement }
 
-export function usePlotCursor({ starts, step, onPick, onZoom }: Moved) {
+export function usePlotCursor({ starts, onPick, onZoom, ...time }: Moved) {
   const [cursor, setCursor] = useState<number>()
   const [selected, setSelected] = useState<Selection>()
   const dragged = useRef(false)
@@ -27,7 +26,7 @@ export function usePlotCursor({ starts, step, onPick, onZoom }: Moved) {
   function zoom({ anchor, to }: Selection) {
     setSelected(undefined)
     const [first, end] = [starts[Math.min(anchor, to)], starts[Math.max(anchor, to)]]
-    if (first !== undefined && end !== undefined) onZoom?.(first, end + STEP_MS[step])
+    if (first !== undefined && end !== undefined) onZoom?.(first, end + placeMs(time))
   }
 
   function leave() {

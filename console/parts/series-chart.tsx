@@ -4,16 +4,16 @@
 import { useId, useMemo, useState } from 'react'
 import { useNow } from '../state/browser-clock.ts'
 import { ChartPlot } from './chart-plot.tsx'
-import { type ChartMarker, type Series, type SeriesChartProps, type SeriesColor, shown } from './chart-rows.ts'
+import { type ChartMarker, placeMs, type Series, type SeriesChartProps, type SeriesColor, shown } from './chart-rows.ts'
 import { highestOf, roundTop, stacked, type Values } from './chart-scale.ts'
-import { STEP_MS, stepLabel } from './periods.ts'
+import { stepLabel } from './periods.ts'
 import { timeTicks } from './time-ticks.ts'
 import { ZONE } from './times.ts'
 
 export type { ChartMarker, Series, SeriesColor }
 
 export function SeriesChart(props: SeriesChartProps) {
-  const { title, kind, starts, step, series, before } = props
+  const { title, kind, starts, series, before } = props
   const id = useId()
   const now = useNow()
   const highest = useMemo(() => {
@@ -21,7 +21,7 @@ export function SeriesChart(props: SeriesChartProps) {
     return highestOf([...(kind === 'bars' ? [stacked(rows)] : rows), before ?? []])
   }, [series, kind, before])
   const top = roundTop(highest)
-  const growing = starts.findIndex((start) => start + STEP_MS[step] > now)
+  const growing = starts.findIndex((start) => start + placeMs(props) > now)
   return (
     <figure className="series-chart" aria-labelledby={id}>
       <figcaption id={id} className={props.title_hidden ? 'visually-hidden' : undefined}>

@@ -1,4 +1,5 @@
 // /v2/members: who belongs to the project, and as what.
+
 import { Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { allows } from '../core/scopes.ts'
@@ -25,6 +26,7 @@ import {
 import { invitationsPresent, memberStore } from './member-store.ts'
 import { projectStore } from './project-store.ts'
 import type { Role } from './roles.ts'
+import { savedViewRoutes } from './saved-view-routes.ts'
 
 const Params = Type.Object({ person_id: Type.String({ description: 'Begins `usr_`; `inv_` for an invitation.' }) })
 const manage = { scope: 'admin', class: 'read' } as const
@@ -37,6 +39,8 @@ type Needs = AccountNeeds & {
 }
 
 export const memberRoutes: Routes<Needs> = async (app, { clock, ...needs }) => {
+  await app.register(savedViewRoutes, { clock })
+
   app.get(
     '/v2/members',
     {

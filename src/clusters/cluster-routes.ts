@@ -3,13 +3,15 @@ import { type Static, Type } from 'typebox'
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
-import { found, type Routes } from '../http/routes.ts'
+import { found, list, type Routes } from '../http/routes.ts'
 import { sendList } from '../http/whole-list.ts'
 import { forbiddenToReport } from '../keys/key-terms.ts'
 import { Cluster, DeregisteredCluster, NewCluster, registerCluster } from './cluster.ts'
+import { ClusterLoad, LoadQuery, loadRange } from './cluster-load.ts'
 import { clusterStore, clustersPresent } from './cluster-store.ts'
 import { ClusterTelemetry, Heartbeat, telemetryOf } from './cluster-telemetry.ts'
 import { ClusterTransition } from './cluster-transition.ts'
+import { loadStore } from './load-store.ts'
 import { transitionStore } from './transition-store.ts'
 
 const Params = Type.Object({ cluster_id: Type.String({ description: 'Begins `byc_`.' }) })
@@ -104,6 +106,26 @@ export const clusterRoutes: Routes<{ clock: Clock }> = async (app, { clock }) =>
       const known = (await transitions.isKnown(caller.project_id, cluster_id, clock.now())) || undefined
       found(known, 'cluster', cluster_id)
       return sendList(reply, transitions.list(caller.project_id, cluster_id, clock.now()), ClusterTransition)
+    },
+  )
+
+  app.get(
+    '/v2/byoc/clusters/:cluster_id/load',
+    {
+      config: watch,
+      schema: {
+        tags,
+        summary: 'How loaded a cluster was, the oldest first',
+        description: 'The highest that its heartbeats told in each five minutes, of the last seven days.',
+        params: Params,
+        querystring: LoadQuery,
+        response: { 200: listOf(ClusterLoad) },
+      },
+    },
+    async ({ caller, params: { cluster_id }, query, db }) => {
+      const range = loadRange(query, clock.now())
+      found(await clusterStore(db).find(caller.project_id, cluster_id), 'cluster', cluster_id)
+      return list(await loadStore(db).list(caller.project_id, cluster_id, range))
     },
   )
 

@@ -8,7 +8,9 @@ import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
 import { tell } from '../storage/telling.ts'
 import { type Cluster, type ReportedStatus, SILENCE_MS } from './cluster.ts'
+import { sampleOf } from './cluster-load.ts'
 import type { Telemetry } from './cluster-telemetry.ts'
+import { loadStore } from './load-store.ts'
 import { transitionStore } from './transition-store.ts'
 
 type Status = Cluster['status']
@@ -130,6 +132,8 @@ export function clusterStore(db: Db) {
         const { name, previous_status: from } = row
         await transitionStore(tx).record({ id, project_id, name, from, to: status, why: 'heartbeat' }, now)
         await notePace(tx, row, telemetry, now)
+        const sample = sampleOf(telemetry, now)
+        if (sample) await loadStore(tx).note(project_id, id, sample)
         await raiseRoutingEpoch(tx, project_id)
         return fromRow(row)
       })

@@ -11,6 +11,7 @@ export type IdPrefix =
   | 'ah'
   | 'pcr'
   | 'als'
+  | 'viw'
   | 'alr'
   | 'sub'
   | 'ses'

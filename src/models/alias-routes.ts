@@ -5,6 +5,7 @@ import { Refusal } from '../core/refusal.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, list, type Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
+import { activationRoutes } from './activation-routes.ts'
 import {
   Alias,
   AliasBoundary,
@@ -56,7 +57,7 @@ export const aliasRoutes: Routes<Needs> = async (app, { clock, providerProblem, 
       const founded = foundAlias(caller.project_id, body, clock.now())
       assertServed(founded.release.targets, providerProblem)
       await assertKnown(db, caller.project_id, founded.release.targets)
-      if (!(await aliasStore(db).insert(founded, clock.now()))) throw taken(founded.alias.name)
+      if (!(await aliasStore(db).insert(founded, clock.now(), actorOf(caller)))) throw taken(founded.alias.name)
       return founded.alias
     },
   )
@@ -112,6 +113,7 @@ export const aliasRoutes: Routes<Needs> = async (app, { clock, providerProblem, 
   )
 
   await app.register(releaseRoutes, { clock, providerProblem, evidenceFor })
+  await app.register(activationRoutes)
 }
 
 const releaseRoutes: Routes<Needs> = async (app, { clock, providerProblem, evidenceFor }) => {
@@ -172,10 +174,13 @@ const releaseRoutes: Routes<Needs> = async (app, { clock, providerProblem, evide
     },
     async ({ caller, params, db }) => {
       const release = await releaseWith(db, caller.project_id, params.release_id)
-      return found(await aliasStore(db).activate(release, clock.now()), 'alias', release.alias_name)
+      const moved = await aliasStore(db).activate(release, clock.now(), actorOf(caller))
+      return found(moved, 'alias', release.alias_name)
     },
   )
 }
+
+const actorOf = ({ person_id, key_id }: { person_id?: string | undefined; key_id: string }) => person_id ?? key_id
 
 const aliasNamed = async (db: Db, project_id: string, name: string) =>
   found(await aliasStore(db).find(project_id, name), 'alias', name)

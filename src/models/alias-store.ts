@@ -4,6 +4,7 @@ import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
+import { activationStore } from './activation-store.ts'
 import type { Alias, AliasRelease, AliasTarget, FoundedAlias, UnnumberedRelease } from './alias.ts'
 import type { Boundary } from './boundary.ts'
 
@@ -15,7 +16,7 @@ export type AliasStore = ReturnType<typeof aliasStore>
 export function aliasStore(db: Db) {
   return {
     /** False where the project has an alias of this name already; nothing is stored then. */
-    async insert({ alias: a, release }: FoundedAlias, now: number): Promise<boolean> {
+    async insert({ alias: a, release }: FoundedAlias, now: number, actor: string | null = null): Promise<boolean> {
       return db.transaction(async (tx) => {
         const [inserted] = await tx.rows(sql`
           INSERT INTO model_alias (id, project_id, name, current_release_id, boundary, created_at, updated_at, sequence)
@@ -25,6 +26,7 @@ export function aliasStore(db: Db) {
           RETURNING id`)
         if (!inserted) return false
         await insertRelease(tx, release, now)
+        await activationStore(tx).record({ alias: a, release_id: release.id, previous_release_id: null, actor }, now)
         await raiseRoutingEpoch(tx, a.project_id)
         return true
       })
@@ -85,14 +87,24 @@ export function aliasStore(db: Db) {
     },
 
     /** Points the alias at one of its releases. Undefined where the alias has been deleted. */
-    async activate({ id, project_id, alias_id }: AliasRelease, now: number): Promise<Alias | undefined> {
+    async activate(
+      { id, project_id, alias_id }: AliasRelease,
+      now: number,
+      actor: string | null = null,
+    ): Promise<Alias | undefined> {
       return db.transaction(async (tx) => {
+        // Touched first, so that those who activate at the same time see each other's release as the one before.
+        const [before] = await tx.rows<Pick<AliasRow, 'current_release_id'>>(sql`
+          UPDATE model_alias SET updated_at = ${rfc3339(now)} WHERE project_id = ${project_id} AND id = ${alias_id}
+          RETURNING current_release_id`)
         const [row] = await tx.rows<AliasRow>(sql`
-          UPDATE model_alias SET current_release_id = ${id}, updated_at = ${rfc3339(now)}
-          WHERE project_id = ${project_id} AND id = ${alias_id}
+          UPDATE model_alias SET current_release_id = ${id} WHERE project_id = ${project_id} AND id = ${alias_id}
           RETURNING id, project_id, name, current_release_id, boundary, created_at, updated_at`)
-        if (row) await raiseRoutingEpoch(tx, project_id)
-        return row && aliasFrom(row)
+        if (!row || !before) return undefined
+        const moved = { alias: row, release_id: id, previous_release_id: before.current_release_id, actor }
+        await activationStore(tx).record(moved, now)
+        await raiseRoutingEpoch(tx, project_id)
+        return aliasFrom(row)
       })
     },
 

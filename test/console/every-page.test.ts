@@ -55,7 +55,7 @@ const PAGES: [path: string, whose: Whose, ...dialogs: string[]][] = [
   ['/cache-planner', 'full'],
   ['/routing', 'full', 'Create alias'],
   ['/routing', 'empty'],
-  ['/routing/research%2Flong', 'full', 'New release', 'Roll back', 'Delete'],
+  ['/routing/research%2Flong', 'full', 'New release', 'Return to release', 'Activate', 'Delete'],
   ['/nowhere', 'full'],
   ['/operator', 'operator', 'Create project'],
   ['/operator/:project_id', 'operator', 'Cap', 'Share', 'Quotas', 'Suspend', 'Add subscription'],

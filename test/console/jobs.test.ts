@@ -1,13 +1,15 @@
 // What people come for, click by click: why a request failed, a leaked key revoked, and the way there and back. Real
 // calls to the real server; whoever reads this can do the same by hand.
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { cookieName } from '../../src/accounts/session-cookie.ts'
-import { rfc3339, systemClock } from '../../src/core/clock.ts'
+import { DAY_MS, HOUR_MS, rfc3339, systemClock } from '../../src/core/clock.ts'
 import { usageStore } from '../../src/usage/usage-store.ts'
 import { usageEvent } from '../support/usage-events.ts'
 import { faults, seriousViolations, tracesOf, withConsole } from './checks.ts'
 import { PASSWORD, seedKeys, seedOwner } from './seed.ts'
+import { seedFleet, seedRouting } from './seed-fleet.ts'
+import { seedFailed } from './traffic.ts'
 
 withConsole((scene) => {
   /** As the owner does over the API: a key, with its secret. */
@@ -67,6 +69,88 @@ withConsole((scene) => {
       await visit.close()
     },
   )
+
+  /** Counts what a hand does, and says how long it took. */
+  function work(page: Page, what: string) {
+    const started = performance.now()
+    let clicks = 0
+    return {
+      async click(on: Locator, how?: Parameters<Locator['click']>[0]) {
+        clicks++
+        await on.click(how)
+      },
+      /** At most so many clicks. */
+      done(most: number) {
+        const seconds = ((performance.now() - started) / 1_000).toFixed(1)
+        process.stdout.write(`${what}: ${clicks} clicks, ${seconds} s\n`)
+        expect(clicks).toBeLessThanOrEqual(most)
+        return page
+      },
+    }
+  }
+
+  test('0327 roll back: to what was active before, which is no lower version', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    const cluster_id = (await seedFleet(scene().db(), project_id)).at(-1) ?? ''
+    await seedRouting(scene().db(), project_id, cluster_id) // of three releases the third was active, and now the second
+    const visit = await scene().visit('/routing', { cookie })
+    const { page } = visit
+    const job = work(page, 'roll back to what was active before')
+    await job.click(page.getByRole('link', { name: 'research/long' }))
+    await job.click(page.getByRole('button', { name: 'Return to release 3' }))
+    await page.getByText('goes to release 3 instead of release 2').waitFor()
+    await job.click(page.getByRole('dialog').getByRole('button', { name: 'Return to release 3' }))
+    await page.getByRole('heading', { name: 'Release 3 is active' }).waitFor()
+    job.done(3)
+    await page.getByRole('button', { name: 'Return to release 2' }).waitFor()
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
+  test('§8.2.3 cost before and after, over days that include today: as long before as after', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    const now = systemClock.now()
+    const at = (time_ms: number, charged_micros: number) =>
+      usageStore(scene().db()).insert(usageEvent(project_id, { created_at: rfc3339(time_ms), charged_micros }))
+    await at(now - 1_000, 3_000_000)
+    await at(now - 2 * DAY_MS - 1_000, 2_000_000) // as late in its day
+    await at(now - DAY_MS - (now % DAY_MS) - 1, 50_000_000) // later in the day before yesterday than it is now, or nearly
+    const day = (time_ms: number) => rfc3339(time_ms).slice(0, 10)
+    const visit = await scene().visit('/overview', { cookie })
+    const { page } = visit
+    const job = work(page, 'cost before and after, custom days')
+    await job.click(page.getByRole('link', { name: 'Usage', exact: true }))
+    await job.click(page.getByRole('group', { name: 'Period' }).getByText('Days', { exact: true }))
+    await page.getByLabel('From').fill(day(now - DAY_MS))
+    await page.getByLabel('to', { exact: true }).fill(day(now))
+    await job.click(page.getByText('Compare with the period before'))
+    const row = page.getByRole('table', { name: 'Usage by model' }).getByRole('row', { name: /gpt-4o/ })
+    await row.getByText('+50%').waitFor()
+    job.done(3)
+    await visit.close()
+  })
+
+  test('R80 an error of last night is found from a chart', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    const night = systemClock.now() - 9 * HOUR_MS
+    for (let n = 0; n < 20; n++)
+      await usageStore(scene().db()).insert(usageEvent(project_id, { created_at: rfc3339(night - n * HOUR_MS) }))
+    const trace_id = await seedFailed(scene().db(), project_id, night)
+    const visit = await scene().visit('/overview', { cookie })
+    const { page } = visit
+    const job = work(page, 'an error of last night, from a chart')
+    const plot = page.getByRole('figure', { name: 'Requests' }).getByRole('slider')
+    await plot.waitFor()
+    const box = await plot.boundingBox()
+    // Nine hours ago: of 24 places the last but nine.
+    await job.click(plot, { position: { x: ((14.5 / 24) * (box?.width ?? 0)) | 0, y: 40 } })
+    await job.click(page.getByRole('link', { name: /CUDA out of memory/ }))
+    await page.getByRole('heading', { name: 'Why it failed' }).waitFor()
+    expect(page.url()).toContain(trace_id)
+    job.done(2)
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
 
   test('0281 a leaked key is revoked by pasting it; the secret is never sent, and nowhere afterwards', async () => {
     const { cookie } = await seedOwner(scene().db())

@@ -5,7 +5,7 @@ import { rfc3339, systemClock } from '../../src/core/clock.ts'
 import { usageStore } from '../../src/usage/usage-store.ts'
 import { usageEvent } from '../support/usage-events.ts'
 import { faults, untilByItself, withConsole } from './checks.ts'
-import { seedKeys, seedOwner } from './seed.ts'
+import { seedKeys, seedMember, seedOwner } from './seed.ts'
 import { seedFailed, seedRefused, seedTrace } from './traffic.ts'
 
 withConsole((scene) => {
@@ -51,6 +51,31 @@ withConsole((scene) => {
     await page.reload()
     await page.getByText("The key's budget is used up.").waitFor()
     expect(await rows(page).count()).toBe(1)
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
+  test('0328 a view is saved under a name, shown by a click, the person’s own, and deleted', async () => {
+    const { cookie, project_id } = await busy()
+    const visit = await scene().visit('/requests?outcome=refused&layer=budget', { cookie })
+    const { page } = visit
+    const views = page.getByRole('navigation', { name: 'Saved views' })
+    await views.getByRole('button', { name: 'Save this view' }).click()
+    await page.getByLabel('Name').fill('out of money')
+    await page.getByRole('button', { name: 'Save view' }).click()
+    await views.getByRole('link', { name: 'out of money' }).waitFor()
+    await page.goto('/console/requests')
+    await expect.poll(() => rows(page).count()).toBe(3)
+    await views.getByRole('link', { name: 'out of money' }).click()
+    await expect.poll(() => rows(page).count()).toBe(1)
+    expect(search(page)).toBe('?outcome=refused&layer=budget')
+    expect(await views.getByRole('link', { name: 'out of money' }).getAttribute('aria-current')).toBe('true')
+    const other = await scene().visit('/requests', { cookie: (await seedMember(scene().db(), project_id)).cookie })
+    await expect.poll(() => rows(other.page).count()).toBe(3)
+    expect(await other.page.getByText('out of money').count()).toBe(0)
+    await other.close()
+    await views.getByRole('button', { name: 'Delete the view out of money' }).click()
+    await views.getByRole('link', { name: 'out of money' }).waitFor({ state: 'detached' })
     expect(faults(visit)).toEqual([])
     await visit.close()
   })

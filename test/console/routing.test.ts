@@ -6,8 +6,8 @@ import { seedOwner } from './seed.ts'
 import { seedAlias, seedFleet, seedRouting } from './seed-fleet.ts'
 
 withConsole((scene) => {
-  test('§9.4 create, release, activate with what moves, roll back, delete', async () => {
-    const { cookie, project_id } = await seedOwner(scene().db())
+  test('§9.4 create, release, activate with what moves, return to the one before, delete', async () => {
+    const { cookie, project_id, email } = await seedOwner(scene().db())
     await seedFleet(scene().db(), project_id)
     const visit = await scene().visit('/routing', { cookie })
     const { page } = visit
@@ -36,12 +36,15 @@ withConsole((scene) => {
     await dialog.getByRole('row', { name: /atlas cluster llama-3.3-70b 100% 25%/ }).waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('heading', { name: 'Release 1 is active' }).waitFor() // nothing moved
-    await page.getByRole('button', { name: 'Activate to release 2' }).click()
+    await page.getByRole('button', { name: 'Activate release 2' }).click()
     await dialog.getByRole('button', { name: 'Activate release 2' }).click()
     await page.getByRole('heading', { name: 'Release 2 is active' }).waitFor()
-    await page.getByRole('button', { name: 'Roll back to release 1' }).click()
-    await dialog.getByRole('button', { name: 'Roll back to release 1' }).click()
+    await page.getByRole('button', { name: 'Return to release 1' }).click()
+    await dialog.getByRole('button', { name: 'Return to release 1' }).click()
     await page.getByRole('heading', { name: 'Release 1 is active' }).waitFor()
+    const history = page.getByRole('table', { name: 'Activations' })
+    await history.getByText('release 2 → 1').waitFor()
+    expect(await history.getByText(email).count()).toBe(3)
 
     await page.getByRole('button', { name: 'Delete' }).click()
     await dialog.getByText('is refused with 404').waitFor()

@@ -28,14 +28,19 @@ export async function seedOwner(db: Db, { verified = true, name = 'Atlas' } = {}
 
 /** R79: an owner of the project that the first start made, signed in to it: whoever runs the service. */
 export async function seedOperator(db: Db) {
-  const { person_id, email } = await seedOwner(db)
   const [row] = await db.rows<{ value: string }>(sql`SELECT value FROM setting WHERE name = 'operator_project'`)
   const project_id = row?.value ?? ''
+  return { project_id, ...(await seedMember(db, project_id)) }
+}
+
+/** Another owner of a project, signed in to it. */
+export async function seedMember(db: Db, project_id: string) {
+  const { person_id, email } = await seedOwner(db)
   await db.rows(sql`
     INSERT INTO membership (project_id, person_id, role, created_at, sequence)
     VALUES (${project_id}, ${person_id}, 'owner', ${rfc3339(now())}, ${now()})`)
   const { secret: cookie } = await signInStore(db).begin(person_id, project_id, now())
-  return { email, person_id, project_id, cookie }
+  return { email, person_id, cookie }
 }
 
 export interface SeededKey {

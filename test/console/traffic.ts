@@ -165,14 +165,14 @@ const NOTHING_USED = {
 }
 
 /** R80: a generation that nobody answered. */
-export async function seedFailed(db: Db, project_id: string): Promise<string> {
+export async function seedFailed(db: Db, project_id: string, at_ms = now() - 60_000): Promise<string> {
   const trace_id = newId('trc')
   const attempt = { model: 'gpt-4o', ttft_ms: undefined }
   const event = usageEvent(project_id, {
     trace_id,
     status: 'failed',
     ...NOTHING_USED,
-    created_at: rfc3339(now() - 60_000),
+    created_at: rfc3339(at_ms),
     ttft_ms: null,
     duration_ms: 900,
     attempts: [

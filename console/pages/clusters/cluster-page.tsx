@@ -5,6 +5,7 @@ import { Button } from '../../parts/button.tsx'
 import { Card, Stat, Stats } from '../../parts/card.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
+import { latency } from '../../parts/measures.ts'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { navigate } from '../../state/navigation.tsx'
@@ -14,6 +15,7 @@ import { useTelemetry } from './cluster-card.tsx'
 import { ClusterBadge, LastHeartbeat } from './cluster-status.tsx'
 import { DayCard, HeartbeatCard, TelemetryCard } from './cluster-story.tsx'
 import { DeregisterDialog } from './deregister-dialog.tsx'
+import { LoadHistory } from './load-history.tsx'
 
 const POLL_MS = 5_000
 const UP = { to: '/clusters', label: 'Clusters' }
@@ -65,6 +67,7 @@ function Found({ cluster, children }: { cluster: Cluster; children: ReactNode })
       {cluster.last_heartbeat_at === null && <HeartbeatCard cluster={cluster} />}
       <Facts cluster={cluster} />
       <TelemetryCard telemetry={telemetry} />
+      {cluster.last_heartbeat_at !== null && <LoadHistory cluster_id={cluster.id} />}
       <DayCard cluster={cluster} />
       {cluster.last_heartbeat_at !== null && <HeartbeatCard cluster={cluster} />}
       {leaving && (
@@ -99,7 +102,7 @@ function Facts({ cluster }: { cluster: Cluster }) {
         <Stat label="Region">{region}</Stat>
         <Stat label="Made of">{[runtime, kv_cache, orchestrator].join(' · ')}</Stat>
         <Stat label="Autoscaling">
-          {min_replicas} to {max_replicas} replicas, {target_ttft_ms} ms
+          {min_replicas} to {max_replicas} replicas, first token within {latency(target_ttft_ms)}
         </Stat>
         <Stat label="Registered">
           <TimeAgo at={created_at} />

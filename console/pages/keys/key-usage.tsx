@@ -4,7 +4,8 @@ import { type UsageGroup, usageGroups } from '../../api/usage-calls.ts'
 import { count, money, shortCount } from '../../parts/amounts.ts'
 import { Card } from '../../parts/card.tsx'
 import { LoadFailure } from '../../parts/load-failure.tsx'
-import { inAddress } from '../../parts/periods.ts'
+import { inAddress, spanOf } from '../../parts/periods.ts'
+import { useReleaseMarkers } from '../../parts/release-markers.ts'
 import { Segments } from '../../parts/segments.tsx'
 import { SeriesChart } from '../../parts/series-chart.tsx'
 import { nowMs } from '../../state/browser-clock.ts'
@@ -71,6 +72,7 @@ interface DaysProps {
 function Days({ days, groups, measure, key_id }: DaysProps) {
   const { label, of, format } = MEASURES[measure]
   const known = new Map(groups.map((group) => [group.day, of(group)]))
+  const markers = useReleaseMarkers(useMemo(() => spanOf('30d', nowMs()), []))
   return (
     <SeriesChart
       title={`${label} by this key`}
@@ -78,6 +80,7 @@ function Days({ days, groups, measure, key_id }: DaysProps) {
       kind="bars"
       starts={days.map((day) => Date.parse(day))}
       step="day"
+      markers={markers}
       series={[{ id: measure, label, color: 'one', values: days.map((day) => known.get(day) ?? 0) }]}
       format={format}
       onPick={(at) => navigate(`/usage?key_id=${key_id}&at=${days[at]}T00:00:00.000Z`)}

@@ -3,7 +3,7 @@ import { between, type UsageStep } from '../../api/timeline-calls.ts'
 import { count, money } from '../../parts/amounts.ts'
 import { duration } from '../../parts/figures.ts'
 import { inAddress, STEP_MS } from '../../parts/periods.ts'
-import { SeriesChart } from '../../parts/series-chart.tsx'
+import { type ChartMarker, SeriesChart } from '../../parts/series-chart.tsx'
 import { type AddressQuery, changedQuery } from '../../state/address-query.ts'
 import { navigate } from '../../state/navigation.tsx'
 import { failedIn, leftIn } from './failures.ts'
@@ -11,14 +11,16 @@ import type { Figures } from './overview-figures.ts'
 
 interface ChartProps {
   figures: Figures
+  markers: readonly ChartMarker[]
   change: AddressQuery['change']
 }
 
 const timesOf = ({ steps, span: { step } }: Figures) => ({ starts: steps.map(({ start }) => Date.parse(start)), step })
 
 /** What all of them can do. */
-const reachOf = ({ figures, change }: ChartProps) => ({
+const reachOf = ({ figures, markers, change }: ChartProps) => ({
   ...timesOf(figures),
+  markers,
   onPick: (at: number) => openRequests(figures, at),
   onZoom: (from_ms: number, to_ms: number) => change(inAddress(from_ms, to_ms)),
 })

@@ -14,6 +14,7 @@ import {
   type TimeFrame,
   timeFrameIn,
 } from '../../parts/periods.ts'
+import { useReleaseMarkers } from '../../parts/release-markers.ts'
 import { Segments } from '../../parts/segments.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { type AddressQuery, useAddressQuery } from '../../state/address-query.ts'
@@ -101,13 +102,14 @@ interface UsageProps {
 }
 
 function Usage({ figures: { state, reload }, change }: UsageProps) {
+  const markers = useReleaseMarkers(state.kind === 'ready' ? state.value.span : undefined)
   if (state.kind === 'failed') return <LoadFailure what="Usage" error={state.error} onRetry={reload} />
   if (state.kind === 'loading') return <Skeletons />
   // Of the period before, while another is on its way.
   const { frame, span, steps, before } = state.value
   if (steps.every(({ requests }) => requests === 0) && before.every(({ requests }) => requests === 0))
     return <Nothing words={frameWords(frame, span)} />
-  const drawn = { figures: state.value, change }
+  const drawn = { figures: state.value, markers, change }
   return (
     <div className={state.old && 'is-old'} aria-busy={state.old}>
       <StaleNotice error={state.stale} onRetry={reload} />

@@ -2,12 +2,13 @@
 import { useMemo } from 'react'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Segments } from '../../parts/segments.tsx'
-import { useAddressQuery } from '../../state/address-query.ts'
+import { changedQuery, useAddressQuery } from '../../state/address-query.ts'
 import { rememberList } from '../../state/last-list.ts'
 import { FindRequest } from './find-request.tsx'
 import { RequestFilters } from './request-filters.tsx'
 import { RequestList } from './request-list.tsx'
 import { OUTCOMES, type OutcomeId, viewIn } from './request-view.ts'
+import { SavedViews } from './saved-views.tsx'
 
 export default function RequestsPage() {
   const { params, change } = useAddressQuery()
@@ -34,6 +35,7 @@ export default function RequestsPage() {
         />
       </div>
       <RequestFilters view={view} change={narrow} />
+      <SavedViews page="requests" query={changedQuery(params.toString(), { after: undefined })} />
       <RequestList view={view} change={change} />
     </>
   )

@@ -18,21 +18,26 @@ interface ActivateDialogProps {
   release: AliasRelease
   /** The one that requests go to now. */
   current: AliasRelease
+  /** It was active before this one. */
+  returns: boolean
   destinations: Destinations | undefined
   onClose(): void
   onActivated(alias: Alias): void
 }
 
-export function ActivateDialog({ release, current, destinations, onClose, onActivated }: ActivateDialogProps) {
+export function ActivateDialog(props: ActivateDialogProps) {
+  const { release, current, returns, destinations, onClose, onActivated } = props
   const say = useToast()
-  const back = release.version < current.version
   const sending = useSubmission(async (id: string, key) => {
     onActivated(await activateRelease(id, key))
     say(`${release.alias_name} goes to release ${release.version} now.`)
     onClose()
   })
   return (
-    <Dialog title={`${back ? 'Roll back' : 'Activate'} ${release.alias_name}`} onClose={onClose}>
+    <Dialog
+      title={returns ? `Return to release ${release.version}` : `Activate release ${release.version}`}
+      onClose={onClose}
+    >
       <div className="stack">
         <p>
           From the next request on, <strong>{release.alias_name}</strong> goes to{' '}
@@ -44,7 +49,7 @@ export function ActivateDialog({ release, current, destinations, onClose, onActi
         <div className="dialog-actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" busy={sending.busy} onClick={() => void sending.submit(release.id)}>
-            {back ? `Roll back to release ${release.version}` : `Activate release ${release.version}`}
+            {returns ? `Return to release ${release.version}` : `Activate release ${release.version}`}
           </Button>
         </div>
       </div>

@@ -2,27 +2,30 @@
 import { type ReactNode, useCallback, useState } from 'react'
 import {
   type Alias,
+  type AliasActivation,
   type AliasRelease,
   type Destinations,
   findAlias,
+  listActivations,
   listDestinations,
   listReleases,
+  type ReleaseOutcome,
+  releaseOutcomes,
 } from '../../api/routing-calls.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import { TimeAgo } from '../../parts/time-ago.tsx'
 import { navigate } from '../../state/navigation.tsx'
 import { type Resource, useResource } from '../../state/resource.ts'
 import { useMay } from '../../state/session.tsx'
+import { ActivationHistory } from './activation-history.tsx'
 import { ActivateDialog, DeleteAliasDialog } from './alias-deeds.tsx'
 import { ExplainCard } from './explain-card.tsx'
 import { NewReleaseDialog } from './release-dialog.tsx'
-import { ReleaseEvidenceCell } from './release-evidence-cell.tsx'
+import { ReleaseTable } from './release-table.tsx'
 import { TargetList } from './target-list.tsx'
 import { sharesOf } from './target-shares.ts'
 
@@ -62,35 +65,54 @@ interface FoundProps {
 
 type Deed = { kind: 'release' } | { kind: 'delete' } | { kind: 'activate'; release: AliasRelease }
 
-function Found({ alias, onMoved, children }: FoundProps) {
+/** What is known of an alias beside itself. */
+function useStory(alias: Alias) {
   const releases = useResource<readonly AliasRelease[]>(
     useCallback((signal) => listReleases(alias.name, signal), [alias.name]),
     { poll_ms: POLL_MS },
   )
+  const activations = useResource<readonly AliasActivation[]>(
+    useCallback((signal) => listActivations(alias.name, signal), [alias.name]),
+    { poll_ms: POLL_MS },
+  )
+  const outcomes = useResource(useCallback((signal) => releaseOutcomes(alias.name, signal), [alias.name]))
   const { state } = useResource(useCallback((signal) => listDestinations(signal), []))
-  const destinations = state.kind === 'ready' ? state.value : undefined
+  const known = releases.state.kind === 'ready' ? releases.state.value : []
+  return {
+    releases,
+    activations,
+    outcomes: outcomes.state.kind === 'ready' ? outcomes.state.value : NO_OUTCOMES,
+    destinations: state.kind === 'ready' ? state.value : undefined,
+    current: known.find(({ id }) => id === alias.current_release_id),
+    previous: activeBefore(alias, known, activations),
+  }
+}
+
+function Found({ alias, onMoved, children }: FoundProps) {
+  const { releases, activations, outcomes, destinations, current, previous } = useStory(alias)
   const [deed, setDeed] = useState<Deed>()
   const may_manage = useMay('admin')
-  const known = releases.state.kind === 'ready' ? releases.state.value : []
-  const current = known.find(({ id }) => id === alias.current_release_id)
+  const activate = useCallback((release: AliasRelease) => setDeed({ kind: 'activate', release }), [])
   return (
     <>
       <PageHeader
         title={alias.name}
         up={UP}
         lead={<Identity alias={alias} current={current} />}
-        actions={may_manage && <Actions ready={current !== undefined} onDeed={setDeed} />}
+        actions={may_manage && <Actions ready={current !== undefined} previous={previous} onDeed={setDeed} />}
       />
       {children}
       <Card title={current ? `Release ${current.version} is active` : 'Active release'}>
         {current ? <Shares release={current} destinations={destinations} /> : <span className="skeleton" />}
       </Card>
-      <Releases
+      <ReleaseTable
         releases={releases}
+        outcomes={outcomes}
         current={current}
         destinations={destinations}
-        onActivate={may_manage ? (release) => setDeed({ kind: 'activate', release }) : undefined}
+        onActivate={may_manage ? activate : undefined}
       />
+      <ActivationHistory activations={activations} />
       <ExplainCard names={[alias.name]} destinations={destinations} model={alias.name} />
       {deed?.kind === 'release' && current && (
         <NewReleaseDialog
@@ -107,9 +129,13 @@ function Found({ alias, onMoved, children }: FoundProps) {
         <ActivateDialog
           release={deed.release}
           current={current}
+          returns={deed.release.id === previous?.id}
           destinations={destinations}
           onClose={() => setDeed(undefined)}
-          onActivated={onMoved}
+          onActivated={(moved) => {
+            onMoved(moved)
+            activations.reload()
+          }}
         />
       )}
       {deed?.kind === 'delete' && (
@@ -117,6 +143,19 @@ function Found({ alias, onMoved, children }: FoundProps) {
       )}
     </>
   )
+}
+
+const NO_OUTCOMES: readonly ReleaseOutcome[] = []
+
+/** What requests went to before the release that they go to now; undefined where that is not known. */
+function activeBefore(
+  alias: Alias,
+  releases: readonly AliasRelease[],
+  { state }: Resource<readonly AliasActivation[]>,
+): AliasRelease | undefined {
+  const [latest] = state.kind === 'ready' ? state.value : []
+  if (latest?.release_id !== alias.current_release_id) return undefined
+  return releases.find(({ id }) => id === latest.previous_release_id)
 }
 
 const Shares = ({ release: { targets }, destinations }: ReleaseProp & { destinations: Destinations | undefined }) => (
@@ -139,8 +178,19 @@ const Identity = ({ alias, current }: { alias: Alias; current: AliasRelease | un
   </span>
 )
 
-const Actions = ({ ready, onDeed }: { ready: boolean; onDeed(deed: Deed): void }) => (
+interface ActionsProps {
+  ready: boolean
+  previous: AliasRelease | undefined
+  onDeed(deed: Deed): void
+}
+
+const Actions = ({ ready, previous, onDeed }: ActionsProps) => (
   <>
+    {previous && (
+      <Button onClick={() => onDeed({ kind: 'activate', release: previous })}>
+        Return to release {previous.version}
+      </Button>
+    )}
     <Button look="primary" disabled={!ready} onClick={() => onDeed({ kind: 'release' })}>
       New release
     </Button>
@@ -149,67 +199,6 @@ const Actions = ({ ready, onDeed }: { ready: boolean; onDeed(deed: Deed): void }
     </Button>
   </>
 )
-
-interface ReleasesProps {
-  releases: Resource<readonly AliasRelease[]>
-  current: AliasRelease | undefined
-  destinations: Destinations | undefined
-  onActivate: ((release: AliasRelease) => void) | undefined
-}
-
-function Releases({ releases, current, destinations, onActivate }: ReleasesProps) {
-  const columns: readonly Column<AliasRelease>[] = [
-    {
-      id: 'version',
-      header: 'Release',
-      sortBy: ({ version }) => version,
-      cell: ({ id, version }) => (
-        <span className="two-lines">
-          <strong>{version}</strong>
-          <code className="muted">{id}</code>
-        </span>
-      ),
-    },
-    {
-      id: 'targets',
-      header: 'Goes to',
-      cell: ({ targets }) => <TargetList targets={targets} destinations={destinations} />,
-    },
-    { id: 'evidence', header: 'Replay found', cell: ({ evidence }) => <ReleaseEvidenceCell evidence={evidence} /> },
-    { id: 'made', header: 'Made', cell: ({ created_at }) => <TimeAgo at={created_at} /> },
-    {
-      id: 'state',
-      header: 'State',
-      cell: (release) => <ReleaseState release={release} current={current} onActivate={onActivate} />,
-    },
-  ]
-  return (
-    <Card title="Releases">
-      <DataTable
-        what="Releases"
-        resource={releases}
-        columns={columns}
-        rowId={({ id }) => id}
-        empty={<p>There is none.</p>}
-      />
-    </Card>
-  )
-}
-
-function ReleaseState({
-  release,
-  current,
-  onActivate,
-}: Omit<ReleasesProps, 'releases' | 'destinations'> & ReleaseProp) {
-  if (release.id === current?.id) return <Badge tone="good">active</Badge>
-  if (!onActivate || !current) return null
-  return (
-    <Button onClick={() => onActivate(release)}>
-      {release.version < current.version ? 'Roll back' : 'Activate'}
-      <span className="visually-hidden"> to release {release.version}</span>
-    </Button>
-  )
-}
 
 interface ReleaseProp {
   release: AliasRelease

@@ -1,10 +1,11 @@
 // One measure over time, stacked by the largest groups; a bar opens the requests behind it.
-import { useRef } from 'react'
+import { useMemo, useRef } from 'react'
 import type { UsageStep } from '../../api/timeline-calls.ts'
 import type { UsageGroup } from '../../api/usage-calls.ts'
 import { Card } from '../../parts/card.tsx'
 import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
 import { inAddress } from '../../parts/periods.ts'
+import { useReleaseMarkers } from '../../parts/release-markers.ts'
 import { Segments } from '../../parts/segments.tsx'
 import { type Series, SeriesChart, type SeriesColor } from '../../parts/series-chart.tsx'
 import type { AddressQuery } from '../../state/address-query.ts'
@@ -64,7 +65,8 @@ function Drawn(props: UsageChartProps & { known: Compared<UsageStep> }) {
   const all = groups.state.kind === 'ready' ? groups.state.value.now : []
   const top = measure === 'errors' && outcomes ? failedMost(outcomes) : largest(all, frame.by, ofGroup)
   const split = useSplit(frame, top.join('\n'))
-  const { step } = spanIn(frame, nowMs())
+  const span = useMemo(() => spanIn(frame, nowMs()), [frame])
+  const markers = useReleaseMarkers(span)
   if (groups.state.kind === 'loading' || !split) return <Waiting />
   return (
     <SeriesChart
@@ -72,7 +74,8 @@ function Drawn(props: UsageChartProps & { known: Compared<UsageStep> }) {
       title_hidden
       kind="bars"
       starts={known.now.map(({ start }) => Date.parse(start))}
-      step={step}
+      step={span.step}
+      markers={markers}
       format={format}
       series={splitSeries(known.now, split, ofStep).map((one) => ({
         ...one,

@@ -1,0 +1,3 @@
+-- What a release of an alias did, the latest first. Calls to models by their own names are not in it.
+CREATE INDEX usage_event_by_release ON usage_event (project_id, alias_release_id, created_ms)
+  WHERE alias_release_id IS NOT NULL;
