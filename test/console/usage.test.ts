@@ -1,5 +1,5 @@
 // Usage in a browser: grouped, narrowed, compared, from a bar to its requests to one trace, and into a file.
-import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { HOUR_MS, rfc3339, systemClock } from '../../src/core/clock.ts'
@@ -28,9 +28,7 @@ withConsole((scene) => {
 
   async function download(page: Page, name: string): Promise<string[]> {
     const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()])
-    return readFileSync(await file.path(), 'utf8')
-      .trimEnd()
-      .split('\r\n')
+    return (await text(await file.createReadStream())).trimEnd().split('\r\n')
   }
 
   test('§8.2.3 from a model to its keys to a bar to its requests to one trace; and back', async () => {

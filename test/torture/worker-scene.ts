@@ -1,5 +1,6 @@
 // One server of several workers over a PostgreSQL and a Redis of its own, and what can be seen of the workers outside.
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ownRedisServer } from '../support/redis-server.ts'
 import { startUpstream } from '../support/upstream.ts'
 import type { Plant } from './plants.ts'
@@ -62,5 +63,6 @@ async function untilAll(scene: Awaited<ReturnType<typeof openScene>>, workers: n
   for (;;) {
     const [living] = await query<{ n: string }>(scene, 'SELECT count(*) AS n FROM live_process')
     if (Number(living?.n) >= workers) return
+    await sleep(20)
   }
 }
