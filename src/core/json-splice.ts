@@ -33,6 +33,27 @@ export function spliceFields({ bytes: json, json: parsed }: ParsedObject, fields
   return Buffer.concat(parts)
 }
 
+/**
+ * The same object without some fields, and with others in front, which must not be in it otherwise. No byte of what
+ * stays changes; a field that is there twice goes twice.
+ */
+export function respelled(json: Buffer, without: ReadonlySet<string>, added: Fields): Buffer {
+  const open = json.indexOf(OPEN_BRACE) + 1
+  const kept: Buffer[] = []
+  let behind = open
+  let is_first = true
+  for (const { name, name_start, end } of membersOf(json)) {
+    if (!without.has(name)) {
+      kept.push(json.subarray(is_first ? name_start : behind, end))
+      is_first = false
+    }
+    behind = end
+  }
+  const text = Object.entries(added).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
+  const front = Buffer.from(text.join(',') + (text.length > 0 && kept.length > 0 ? ',' : ''))
+  return Buffer.concat([json.subarray(0, open), front, ...kept, json.subarray(behind)])
+}
+
 /** Some fields of an object that is known to be one, without parsing the rest. */
 export function fieldsOf(json: Buffer, names: ReadonlySet<string>): Fields {
   const fields: Record<string, unknown> = {}
@@ -54,6 +75,14 @@ const NAME_MAX_BYTES = 256 // a name that is looked for has fewer, even with eve
 
 /** Where the values of these fields of the outermost object stand, in order; of a field given twice, both. */
 export function* valuesOf(json: Buffer, names: ReadonlySet<string>): Generator<Span> {
+  for (const { name, start, end } of membersOf(json)) if (names.has(name)) yield { name, start, end }
+}
+
+interface Member extends Span {
+  name_start: number
+}
+
+function* membersOf(json: Buffer): Generator<Member> {
   let at = json.indexOf(OPEN_BRACE) + 1
   for (;;) {
     at = skipSpace(json, at)
@@ -66,7 +95,7 @@ export function* valuesOf(json: Buffer, names: ReadonlySet<string>): Generator<S
     const name = nameEnd - at > NAME_MAX_BYTES ? '' : nameIn(json, at, nameEnd)
     const start = skipSpace(json, json.indexOf(COLON, nameEnd) + 1)
     const end = endOfValue(json, start)
-    if (names.has(name)) yield { name, start, end }
+    yield { name, name_start: at, start, end }
     at = end
   }
 }

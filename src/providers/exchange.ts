@@ -131,6 +131,7 @@ export class Exchange implements Waiter, Holder, AnswerEvents {
       content_type: headers.get('content-type') ?? '',
       retry_after_s: waitOf(headers),
       told: toldIn(headers),
+      heard: headers,
       each: (take) => this.#handover.each(take),
       whole: () => whole(this.#handover),
       cancel: () => this.#abandon(new UpstreamError('reset', new Error('cancelled'))),

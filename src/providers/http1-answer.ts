@@ -31,6 +31,11 @@ const WANTED = new Set([
   'keep-alive',
   'retry-after',
   'transfer-encoding',
+  'x-amzn-bedrock-cache-read-input-token-count',
+  'x-amzn-bedrock-cache-write-input-token-count',
+  'x-amzn-bedrock-input-token-count',
+  'x-amzn-bedrock-output-token-count',
+  'x-amzn-errortype',
   'x-should-retry',
 ])
 /** R81: they go on to clients of Anthropic's protocol, whatever they are called. */

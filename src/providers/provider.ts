@@ -64,6 +64,8 @@ export interface ProviderAnswer {
   retry_after_s: number | undefined
   /** R81: what goes on to the client as it came, such as `anthropic-ratelimit-…`. Absent where there is none. */
   told?: Headers | undefined
+  /** Headers that an adapter may look at; they go on to nobody. */
+  heard?: ReadonlyMap<string, string>
   /** R75: fields of the call that the upstream was not told of, because its protocol has no words for them. */
   left_out?: readonly string[]
   /**
