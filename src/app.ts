@@ -26,9 +26,7 @@ import type { VerifyCredential } from './credentials/credential.ts'
 import { credentialRoutes } from './credentials/credential-routes.ts'
 import { inferencePath } from './generations/assembly.ts'
 import { explainRoutes } from './generations/explain-routes.ts'
-import { messagesRoutes } from './generations/messages-routes.ts'
-import { responseRoutes } from './generations/response-routes.ts'
-import { v1Routes } from './generations/v1-routes.ts'
+import { generationRoutes } from './generations/generation-routes.ts'
 import { warmRoutes } from './generations/warm-routes.ts'
 import { tellIgnoredFields } from './headers/ignored-fields-hooks.ts'
 import { hintsRoutes } from './hints/hints-routes.ts'
@@ -227,7 +225,7 @@ export async function buildService(parts: Parts) {
     await api.register(auditRoutes)
     await api.register(aliasRoutes, { clock, providerProblem: served.providerProblem, evidenceFor: replayEvidence })
     const verify = parts.verifyCredential ?? inference.verifyCredential
-    await api.register(credentialRoutes, { clock, seals, verify, hasAddress: served.hasAddress })
+    await api.register(credentialRoutes, { clock, seals, verify, wrongTerm: served.wrongTerm })
     await api.register(subscriptionRoutes, { clock })
     await api.register(sessionRoutes, { clock, seals })
     await api.register(artifactRoutes, { clock, artifacts, room: uploads, limits: settings.artifacts })
@@ -254,9 +252,7 @@ export async function buildService(parts: Parts) {
     const { only, usageOf } = inference
     await api.register(warmRoutes, { path, clock, only, usageOf: ({ caller }, id) => usageOf(caller, id) })
     await api.register(operatorRoutes, { clock, quotas: settings.quotas })
-    await api.register(v1Routes, { path })
-    await api.register(messagesRoutes, { path })
-    await api.register(responseRoutes, { path, seals, gateway })
+    await api.register(generationRoutes, { path, seals, gateway, modelsFor })
   })
 
   return {

@@ -27,7 +27,7 @@ export function authenticate(holders: Holders, browsers: Browsers, addressOf: Ad
   return (request, reply, done) => {
     const raw = keyIn(request)
     const enter = (caller: Caller | undefined) => {
-      if (!caller) return done(unauthenticated(raw, request.route.config.x_api_key))
+      if (!caller) return done(unauthenticated(raw, keyHeader(request)))
       request.caller = caller
       done()
     }
@@ -46,10 +46,17 @@ export function authenticate(holders: Holders, browsers: Browsers, addressOf: Ad
 const isBrowsers = ({ headers, route }: FastifyRequest) =>
   headers.cookie !== undefined && headers.authorization === undefined && (route.url ?? '').startsWith('/v2/')
 
-/** R81: clients of Anthropic's protocol say `x-api-key`, or Bearer, or both alike. Two that differ are none. */
-function keyIn({ raw: { rawHeaders }, route }: FastifyRequest): string | undefined {
-  if (!route.config.x_api_key) return bearer(rawHeaders)
-  const values = headerValues(rawHeaders, 'x-api-key')
+/** R81: clients of Anthropic's protocol say `x-api-key`, Azure's `api-key`; or Bearer, or both alike. */
+function keyHeader({ route: { config } }: FastifyRequest): string | undefined {
+  return config.x_api_key ? 'x-api-key' : config.api_key && 'api-key'
+}
+
+/** Two that differ are none. */
+function keyIn(request: FastifyRequest): string | undefined {
+  const { rawHeaders } = request.raw
+  const name = keyHeader(request)
+  if (name === undefined) return bearer(rawHeaders)
+  const values = headerValues(rawHeaders, name)
   if (values.length === 0) return bearer(rawHeaders)
   const [key] = values
   if (values.length > 1 || key === undefined || !/^\S+$/.test(key) || key.length > KEY_LENGTH_MAX) return undefined
@@ -64,11 +71,11 @@ function bearer(rawHeaders: readonly string[]): string | undefined {
   return BEARER.exec(value)?.[1]
 }
 
-function unauthenticated(raw: string | undefined, x_api_key = false): Refusal {
+function unauthenticated(raw: string | undefined, key_header: string | undefined): Refusal {
   if (raw !== undefined) return invalidKey()
-  if (!x_api_key) return invalidKey('Send your API key as one header: Authorization: Bearer svc_live_…')
+  if (key_header === undefined) return invalidKey('Send your API key as one header: Authorization: Bearer svc_live_…')
   return invalidKey(
-    'Send your API key as x-api-key or as Authorization: Bearer; where both are sent, the same in both.',
+    `Send your API key as ${key_header} or as Authorization: Bearer; where both are sent, the same in both.`,
   )
 }
 

@@ -138,7 +138,7 @@ const isClosed = (operation: unknown) => (operation as Operation).security?.leng
 const usual = (is_closed: boolean, { path, is_keyed }: About) => ({
   ...EVERYWHERE,
   ...(is_closed && AUTHENTICATED),
-  ...(path.startsWith('/v1/') && COMPATIBLE),
+  ...(/^\/(v1|openai)\//.test(path) && COMPATIBLE),
   ...(is_keyed && KEYED),
 })
 

@@ -17,6 +17,7 @@ after a lost connection and you get the first answer again, byte for byte, for 2
 const TAGS = [
   'Inference (OpenAI-compatible)',
   'Messages (Anthropic-compatible)',
+  'Azure OpenAI (compatible)',
   'Responses',
   'API keys',
   'BYOC clusters',
@@ -44,7 +45,7 @@ export async function serveReference(app: FastifyInstance, version: string): Pro
       tags: TAGS.map((name) => ({ name })),
     },
     transform: ({ schema, url, route }) => {
-      if (generates(route)) generating.add(url)
+      if (generates(route)) generating.add(url.replace(/:(\w+)/g, '{$1}')) // as the document writes it
       return withNamedRest(withCommonParts(schema, route, speaksMessages(url) ? MessagesError : ErrorEnvelope), url)
     },
     transformObject: (document) => ('openapiObject' in document ? withHeaders(document.openapiObject, generating) : {}),

@@ -24,6 +24,8 @@ declare module 'fastify' {
     public?: true
     /** R81: the key may also come as `x-api-key`. */
     x_api_key?: true
+    /** The key may also come as `api-key`, as clients of Azure send it. */
+    api_key?: true
     /** §5.6: only for projects whose owner has a verified e-mail address. */
     verified_owner?: true
     /** R79: only for whoever runs the service: an admin of the project that the first start made. */

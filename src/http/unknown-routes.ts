@@ -37,7 +37,7 @@ const ELSEWHERE: readonly [RegExp, string][] = [
   [/^\/v1\/(images|audio|videos|realtime|fine_tuning|fine-tuning|evals)\b/, 'There is none of that here'],
   [/^\/v1\/(files|uploads|batches|vector_stores|containers)\b/, 'Nothing is uploaded or run in batches here'],
   [/^\/v1\/(assistants|threads|conversations)\b/, 'Use /v1/responses with previous_response_id, or /v2/sessions'],
-  [/^\/openai\/deployments\//, 'Use /v1 as the base URL, with the model in the body'],
+  [/^\/openai\//, "Of Azure's API there are chat/completions, completions, embeddings, responses and models"],
 ]
 
 function unknownPath(method: string, path: string): string {

@@ -190,7 +190,9 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
 
 type RouteConfig = Pick<NonNullable<RouteOptions['config']>, 'class' | 'public'>
 
-export const isCompatible = (url: string | undefined) => url?.startsWith('/v1/') ?? false
+/** OpenAI's protocol, and Azure's form of it. */
+export const isCompatible = (url: string | undefined) =>
+  url !== undefined && (url.startsWith('/v1/') || url.startsWith('/openai/'))
 
 const shadowsOf = ({ shadow }: Limits) => ({
   edge: shadow.includes('edge'),

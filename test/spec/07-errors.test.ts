@@ -132,7 +132,7 @@ withService(
         ['/v1/batches', 'batches'],
         ['/v1/vector_stores', 'uploaded'],
         ['/v1/conversations', 'previous_response_id'],
-        ['/openai/deployments/x/chat/completions', '/v1 as the base URL'],
+        ['/openai/deployments/x/images/generations', "Azure's API"],
       ])('§4.11 404 on POST %s says that it is not here, whatever its size', async (url, told) => {
         for (const size of [10, 100_000]) {
           const { status, error } = await sent('POST', url, { body: { model: 'm', input: 'x'.repeat(size) } })

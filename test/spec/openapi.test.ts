@@ -89,6 +89,13 @@ withService((service) => {
       .map(([path]) => path)
     expect(streamed.sort()).toEqual([
       '/anthropic/v1/messages',
+      '/openai/deployments/{deployment}/chat/completions',
+      '/openai/deployments/{deployment}/completions',
+      '/openai/deployments/{deployment}/responses',
+      '/openai/responses',
+      '/openai/v1/chat/completions',
+      '/openai/v1/completions',
+      '/openai/v1/responses',
       '/v1/audio/speech',
       '/v1/audio/transcriptions',
       '/v1/chat/completions',

@@ -36,9 +36,8 @@ export function scopeByRuling({ method, route }: Walk): Scope {
   if (route.startsWith('/v2/operator/')) return 'admin' // R79
   if (route === '/v2/audit-log' || route.startsWith('/v2/purge-jobs')) return 'admin' // R74
   if (method === 'GET' || method === 'HEAD' || READS.test(route)) return 'read'
-  const generates = /^\/v1\/|^\/anthropic\/v1\/|^\/v2\/(responses|agent-hints|sessions|artifacts|bundles)(\/|$)/.test(
-    route,
-  )
+  const generates =
+    /^\/(v1|openai|anthropic\/v1)\/|^\/v2\/(responses|agent-hints|sessions|artifacts|bundles)(\/|$)/.test(route)
   return generates || /\/heartbeat$/.test(route) ? 'inference' : 'admin'
 }
 
