@@ -3,18 +3,29 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { BLOCK_FIELDS, BLOCKS, FIELDS, type FieldFate, TOOL_FIELDS } from '../src/messages/chat-fields.ts'
 import { CHAT_FIELDS, CHAT_MESSAGE_FIELDS } from '../src/providers/anthropic/anthropic-fields.ts'
+import { BEDROCK_FIELDS, VERTEX_FIELDS } from '../src/providers/platforms/messages-body.ts'
 
 export const MESSAGES_FILE = 'docs/MESSAGES.md'
 
 /** The document with its tables as they are now. */
 export const withTables = (document: string): string =>
-  replaced(replaced(document, 'messages over chat', messagesTables()), 'chat over messages', chatTables())
+  [
+    ['messages over chat', messagesTables()] as const,
+    ['chat over messages', chatTables()] as const,
+    ['messages on platforms', platformTables()] as const,
+  ].reduce((text, [name, tables]) => replaced(text, name, tables), document)
 
 function replaced(document: string, name: string, tables: string): string {
   const [begin, end] = [`<!-- ${name}: npm run messages-tables -->`, `<!-- end of ${name} -->`]
   const [from, to] = [document.indexOf(begin) + begin.length, document.indexOf(end)]
   return `${document.slice(0, from)}\n\n${tables}\n${document.slice(to)}`
 }
+
+const platformTables = () =>
+  [
+    tableOf('Of a request', 'On Bedrock', Object.entries(BEDROCK_FIELDS)),
+    tableOf('Of a request', 'On Vertex', Object.entries(VERTEX_FIELDS)),
+  ].join('\n')
 
 const chatTables = () =>
   [
@@ -34,7 +45,11 @@ function messagesTables(): string {
   ].join('\n')
 }
 
-function tableOf(what: string, where: string, rows: readonly (readonly [string, FieldFate])[]): string {
+function tableOf(
+  what: string,
+  where: string,
+  rows: readonly (readonly [string, Pick<FieldFate, 'how'> & { fate: string }])[],
+): string {
   const lines = rows.map(([name, { fate, how }]) => `| \`${name}\` | ${fate} | ${how} |`)
   return [`| ${what} | ${where} | How |`, '|---|---|---|', ...lines, ''].join('\n')
 }

@@ -16,7 +16,7 @@ import {
   ProjectState,
   RegionPolicy,
 } from './project.ts'
-import { projectStore } from './project-store.ts'
+import { type CredentialPlace, projectStore } from './project-store.ts'
 
 const manage = { scope: 'admin', class: 'read' } as const
 const tags = ['Project']
@@ -26,7 +26,7 @@ export interface Places {
   /** Of the providers. */
   regions: readonly string[]
   /** Undefined where nobody knows where its calls go. */
-  regionOf(credential: { provider: string; base_url: string | null }): string | undefined
+  regionOf(credential: CredentialPlace): string | undefined
 }
 
 interface Needs {

@@ -1,5 +1,6 @@
 // A project's own row: its name, its cap, its money, its regions.
 
+import { type CredentialSettings, readSettings } from '../credentials/credential.ts'
 import type { Boundary } from '../models/boundary.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
@@ -26,6 +27,13 @@ interface Row {
 export interface CapChange {
   cap_micros: number | null | undefined
   overage_enabled: boolean | undefined
+}
+
+/** What tells where the calls of a credential go. */
+export interface CredentialPlace {
+  provider: string
+  base_url: string | null
+  settings: CredentialSettings | undefined
 }
 
 export type ProjectStore = ReturnType<typeof projectStore>
@@ -84,10 +92,11 @@ export function projectStore(db: Db) {
     },
 
     /** What is needed to say where the calls of its credentials go. */
-    async credentialAddresses(project_id: string): Promise<{ provider: string; base_url: string | null }[]> {
-      return db.rows(sql`
-        SELECT DISTINCT provider, base_url FROM provider_credential
+    async credentialAddresses(project_id: string): Promise<CredentialPlace[]> {
+      const rows = await db.rows<{ provider: string; base_url: string | null; settings: string | null }>(sql`
+        SELECT DISTINCT provider, base_url, settings FROM provider_credential
         WHERE project_id = ${project_id} AND status <> 'revoked'`)
+      return rows.map((row) => ({ ...row, settings: readSettings(row.settings) }))
     },
 
     async setRegions(project_id: string, regions: readonly string[] | null): Promise<void> {

@@ -8,10 +8,12 @@ import { found, list, type Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
 import {
   Credential,
+  type CredentialSettings,
+  type EnteredCredential,
   enterCredential,
   NewCredential,
-  noAddress,
   RevokedCredential,
+  settingsOf,
   type VerifyCredential,
 } from './credential.ts'
 import { credentialStore, credentialsPresent } from './credential-store.ts'
@@ -26,11 +28,19 @@ interface Needs {
   clock: Clock
   seals: Sealing
   verify: VerifyCredential
-  /** Whether it is known where to call this provider, for credentials that do not say. */
-  hasAddress(provider: string): boolean
+  /** Why calls could not go where a credential says, if they could not. */
+  wrongTerm(credential: Told): { field: string; must: string } | undefined
 }
 
-export const credentialRoutes: Routes<Needs> = async (app, { clock, seals, verify, hasAddress }) => {
+interface Told {
+  provider: string
+  base_url: string | null
+  settings: CredentialSettings | undefined
+  /** Which field the secret came in. */
+  entered_by: EnteredCredential['kind']
+}
+
+export const credentialRoutes: Routes<Needs> = async (app, { clock, seals, verify, wrongTerm }) => {
   const storeOn = (db: Db) => credentialStore(db, seals)
 
   app.post(
@@ -47,8 +57,10 @@ export const credentialRoutes: Routes<Needs> = async (app, { clock, seals, verif
     },
     async ({ caller, body, db }) => {
       const entered = enterCredential(caller.project_id, body, clock.now())
-      const { base_url, provider } = entered.credential
-      if (base_url === undefined && !hasAddress(provider)) throw noAddress(provider)
+      const { base_url = null, provider } = entered.credential
+      const settings = settingsOf(entered.credential)
+      const wrong = wrongTerm({ provider, base_url, settings, entered_by: entered.kind })
+      if (wrong) throw new Refusal('invalid_request', `'${wrong.field}' must ${wrong.must}.`)
       await storeOn(db).insert(entered, clock.now())
       return entered.credential
     },

@@ -6,8 +6,9 @@ import { epochsRaised, projectIn } from '../../test/support/projects.ts'
 import { rfc3339 } from '../core/clock.ts'
 import { sealing } from '../core/sealing.ts'
 import { sql } from '../storage/db.ts'
-import { enterCredential, maskSecret } from './credential.ts'
+import { enterCredential } from './credential.ts'
 import { credentialStore } from './credential-store.ts'
+import { maskSecret } from './secret-entry.ts'
 
 const SECRET = 'sk-proj-0123456789-abcdefghij'
 

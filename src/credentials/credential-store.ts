@@ -7,10 +7,11 @@ import { credentialRefused } from '../notifications/happening.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
 import { tell } from '../storage/telling.ts'
-import { type Credential, type EnteredCredential, REFUSALS_MAX } from './credential.ts'
+import { type Credential, type EnteredCredential, REFUSALS_MAX, readSettings, settingsOf } from './credential.ts'
 
-type Row = Omit<Credential, 'object' | 'base_url' | 'verified_at'> & {
+type Row = Omit<Credential, 'object' | 'base_url' | 'verified_at' | 'models'> & {
   base_url: string | null
+  settings: string | null
   verified_at: string | null
 }
 
@@ -20,26 +21,28 @@ export function credentialStore(db: Db, { seal, open }: Sealing) {
   return {
     async insert({ credential: c, secret }: EnteredCredential, now: number): Promise<void> {
       const sealed = seal(Buffer.from(secret), c.project_id, c.id)
+      const said = settingsOf(c)
+      const settings = said === undefined ? null : JSON.stringify(said)
       await db.transaction(async (tx) => {
         await tx.rows(sql`
-          INSERT INTO provider_credential (id, project_id, provider, name, masked, base_url, sealed, status, created_at,
-                                           sequence)
-          VALUES (${c.id}, ${c.project_id}, ${c.provider}, ${c.name}, ${c.masked}, ${c.base_url ?? null}, ${sealed},
-                  ${c.status}, ${c.created_at}, ${nextSequence(now)})`)
+          INSERT INTO provider_credential (id, project_id, provider, name, masked, base_url, settings, sealed, status,
+                                           created_at, sequence)
+          VALUES (${c.id}, ${c.project_id}, ${c.provider}, ${c.name}, ${c.masked}, ${c.base_url ?? null}, ${settings},
+                  ${sealed}, ${c.status}, ${c.created_at}, ${nextSequence(now)})`)
         await raiseRoutingEpoch(tx, c.project_id)
       })
     },
 
     async list(project_id: string): Promise<Credential[]> {
       const rows = await db.rows<Row>(sql`
-        SELECT id, project_id, provider, name, masked, base_url, status, created_at, verified_at
+        SELECT id, project_id, provider, name, masked, base_url, settings, status, created_at, verified_at
         FROM provider_credential WHERE project_id = ${project_id} ORDER BY sequence DESC`)
       return rows.map(fromRow)
     },
 
     async find(project_id: string, id: string): Promise<Credential | undefined> {
       const [row] = await db.rows<Row>(sql`
-        SELECT id, project_id, provider, name, masked, base_url, status, created_at, verified_at
+        SELECT id, project_id, provider, name, masked, base_url, settings, status, created_at, verified_at
         FROM provider_credential WHERE project_id = ${project_id} AND id = ${id}`)
       return row && fromRow(row)
     },
@@ -75,7 +78,7 @@ export function credentialStore(db: Db, { seal, open }: Sealing) {
           SET status = CASE WHEN status = 'revoked' THEN status ELSE ${status} END,
               verified_at = CASE WHEN status = 'revoked' THEN verified_at ELSE ${rfc3339(now)} END, refusals = 0
           WHERE project_id = ${project_id} AND id = ${id}
-          RETURNING id, project_id, provider, name, masked, base_url, status, created_at, verified_at`)
+          RETURNING id, project_id, provider, name, masked, base_url, settings, status, created_at, verified_at`)
         if (row) await raiseRoutingEpoch(tx, project_id)
         if (row?.status === 'refused') await tell(tx, credentialRefused(row), now)
         return row && fromRow(row)
@@ -108,11 +111,12 @@ export function credentialStore(db: Db, { seal, open }: Sealing) {
   }
 }
 
-function fromRow({ base_url, verified_at, ...row }: Row): Credential {
+function fromRow({ base_url, settings, verified_at, ...row }: Row): Credential {
   return {
     ...row,
     object: 'provider_credential',
     ...(base_url !== null && { base_url }),
+    ...(readSettings(settings) as Pick<Credential, 'region' | 'models'> | undefined),
     ...(verified_at !== null && { verified_at }),
   }
 }

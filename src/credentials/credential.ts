@@ -4,11 +4,46 @@ import { type Static, Type } from 'typebox'
 import { rfc3339 } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
 import { Refusal } from '../core/refusal.ts'
-import { Label, label, time } from '../core/shapes.ts'
+import { Label, label, storable, time } from '../core/shapes.ts'
 import { WebAddress, webAddress } from '../core/web-address.ts'
+import type { PlatformTerms } from './platform.ts'
+import { AwsKeys, ServiceAccount } from './platform-secret.ts'
+import { type EnteredSecret, enteredSecret } from './secret-entry.ts'
 
+const MODELS_MAX = 200
+const NAME_MAX = 256
 const SECRET_MAX = 4_096
-const SHOWABLE = 16 // below it, four characters at each end would be too much of the secret
+
+/** What a credential says of where it is for. Nothing of it is secret. */
+const Settings = {
+  region: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'Of Bedrock and Vertex: where calls go, and what regional policy knows.',
+    }),
+  ),
+  api_version: Type.Optional(
+    Type.String({ maxLength: 32, description: 'Of Azure: `2024-10-21` or later. Without it, the `/openai/v1` form.' }),
+  ),
+  google_project: Type.Optional(
+    Type.String({ maxLength: 64, description: 'Of Vertex. Default: `project_id` of the service account.' }),
+  ),
+  models: Type.Optional(
+    Type.Record(
+      Type.String({ minLength: 1, maxLength: NAME_MAX }),
+      Type.String({ minLength: 1, maxLength: NAME_MAX }),
+      {
+        maxProperties: MODELS_MAX,
+        description: 'What requests call a model, and what the provider calls it: a deployment, an inference profile.',
+      },
+    ),
+  ),
+}
+const SETTINGS = ['region', 'api_version', 'google_project', 'models'] as const
+
+export interface CredentialSettings extends Omit<PlatformTerms, 'betas'> {
+  models?: Readonly<Record<string, string>> | undefined
+}
 
 export const Credential = Type.Object(
   {
@@ -17,8 +52,11 @@ export const Credential = Type.Object(
     project_id: Type.String(),
     provider: Type.String(),
     name: Type.String(),
-    masked: Type.String({ description: 'The secret’s first four characters, an ellipsis, its last four.' }),
+    masked: Type.String({
+      description: 'The secret’s first four characters, an ellipsis, its last four; of several, of what names them.',
+    }),
     base_url: Type.Optional(Type.String()),
+    ...Settings,
     status: Type.Enum(['active', 'refused', 'revoked'], {
       description: '`refused`: the provider does not take it. Nothing goes through it until it is verified.',
     }),
@@ -38,10 +76,19 @@ export const NewCredential = Type.Object(
   {
     provider: Label('The id of the provider that it is for, such as `openai`.'),
     name: Label('What people call it.'),
-    secret: Type.String({ minLength: 1, maxLength: SECRET_MAX, description: 'Kept sealed and never shown again.' }),
+    secret: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: SECRET_MAX,
+        description: 'Kept sealed and never shown again. Required, but for `aws` or `service_account`.',
+      }),
+    ),
+    aws: Type.Optional(AwsKeys),
+    service_account: Type.Optional(ServiceAccount),
     base_url: Type.Optional(
       WebAddress('Where to call, if not at the provider’s public address. Required where that is not known.'),
     ),
+    ...Settings,
   },
   { title: 'NewProviderCredential' },
 )
@@ -51,6 +98,7 @@ export type NewCredential = Static<typeof NewCredential>
 export interface EnteredCredential {
   credential: Credential
   secret: string
+  kind: EnteredSecret['kind']
 }
 
 /** R73: so often in a row, and nothing goes through it any more. */
@@ -67,30 +115,52 @@ export const noAddress = (provider: string) =>
   )
 
 export function enterCredential(project_id: string, asked: NewCredential, now: number): EnteredCredential {
-  const secret = headerSafe(asked.secret)
+  const { secret, kind, masked, google_project } = enteredSecret(asked)
+  const settings: CredentialSettings = { ...(google_project !== undefined && { google_project }), ...settingsOf(asked) }
   const credential: Credential = {
     id: newId('pcr'),
     object: 'provider_credential',
     project_id,
     provider: label('provider', asked.provider),
     name: label('name', asked.name),
-    masked: maskSecret(secret),
+    masked,
     ...(asked.base_url !== undefined && { base_url: webAddress('base_url', asked.base_url) }),
+    ...shownSettings(settings),
     status: 'active',
     created_at: rfc3339(now),
   }
-  return { credential, secret }
+  return { credential, secret, kind }
 }
 
-export const maskSecret = (secret: string) =>
-  secret.length < SHOWABLE ? '…' : `${secret.slice(0, 4)}…${secret.slice(-4)}`
+type SaidOf = Pick<Credential, (typeof SETTINGS)[number]>
 
-/** It travels in a header: a line break in it would begin another one. */
-function headerSafe(secret: string): string {
-  if (!/^[\x21-\x7e]+$/.test(secret))
-    throw new Refusal('invalid_request', "'secret' must be made of visible ASCII characters, without blanks.")
-  return secret
+/** Undefined where it says nothing. */
+export function settingsOf(said: SaidOf): CredentialSettings | undefined {
+  const { region, api_version, google_project, models } = said
+  const settings = {
+    ...(region !== undefined && { region: storable('region', region) }),
+    ...(api_version !== undefined && { api_version: storable('api_version', api_version) }),
+    ...(google_project !== undefined && { google_project: storable('google_project', google_project) }),
+    ...(models !== undefined && { models: storableNames(models) }),
+  }
+  return Object.keys(settings).length > 0 ? settings : undefined
 }
+
+const shownSettings = ({ models, ...terms }: CredentialSettings) =>
+  ({ ...terms, ...(models && { models: { ...models } }) }) as SaidOf
+
+function storableNames(models: Readonly<Record<string, string>>): Record<string, string> {
+  for (const name of Object.entries(models).flat()) storable('models', name)
+  return { ...models }
+}
+
+/** As a store keeps it. */
+export const readSettings = (json: string | null): CredentialSettings | undefined =>
+  json === null ? undefined : JSON.parse(json)
+
+/** Whether it names this model itself. */
+export const isOwnModel = (settings: CredentialSettings | undefined, model: string): boolean =>
+  settings?.models !== undefined && Object.hasOwn(settings.models, model)
 
 /** What the provider says of a credential. Rejects with a Refusal where it could not be asked. */
 export type VerifyCredential = (credential: Credential, secret: string) => Promise<'active' | 'refused'>

@@ -16,7 +16,7 @@ import { BOUNDS, systemTimers } from '../capacity/waiting-room.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Sealing } from '../core/sealing.ts'
-import { type Credential, noAddress } from '../credentials/credential.ts'
+import { type Credential, noAddress, settingsOf } from '../credentials/credential.ts'
 import { credentialStore } from '../credentials/credential-store.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
 import type { AddressPolicy } from '../providers/address-policy.ts'
@@ -25,13 +25,13 @@ import type { ProviderSettings } from '../providers/provider-config.ts'
 import type { Recorder } from '../recordings/recorder.ts'
 import { responseStore } from '../responses/response-store.ts'
 import { affinity } from '../routing/affinity.ts'
+import { credentialAddress } from '../routing/credential-address.ts'
 import { departures } from '../routing/departures.ts'
 import { dialer } from '../routing/dialer.ts'
 import type { Gateway } from '../routing/gateway.ts'
 import { listedModels } from '../routing/listed-models.ts'
 import { neighbours as neighboursOf } from '../routing/neighbours-store.ts'
 import { placement } from '../routing/placement.ts'
-import { credentialAddress } from '../routing/provider-targets.ts'
 import { routingSnapshots } from '../routing/routing-snapshot.ts'
 import { type Exchange, sharedBelief } from '../routing/shared-belief.ts'
 import { sessionStore } from '../sessions/session-store.ts'
@@ -194,7 +194,7 @@ export function inferencePath(parts: PathParts) {
     written,
     verifyCredential(credential: Credential, secret: string) {
       const { provider, base_url = null } = credential
-      const address = credentialAddress({ provider, base_url }, gateway)
+      const address = credentialAddress({ provider, base_url, settings: settingsOf(credential) }, gateway)
       if (!address) throw noAddress(provider)
       return dials.verifyCredential(address, secret)
     },

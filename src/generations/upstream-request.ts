@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import { withChanges } from '../core/json-elements.ts'
 import { spliceFields } from '../core/json-splice.ts'
+import { isReasoningName } from '../models/reasoning-names.ts'
 import type { Conversation } from '../responses/conversation.ts'
 import type { Target } from '../routing/target.ts'
 import type { Call, SentBundle } from './call.ts'
@@ -61,16 +62,13 @@ function limitName({ kind }: Call, target: Target): string {
   return kind === 'chat' ? chatLimitName(target) : 'max_tokens'
 }
 
-/** Models that reason before they speak, wherever they are served: o1, o3-mini, openai/gpt-5.4, ft:o4-mini:… */
-const REASONING = /(?:^|[/:])(?:o[1-9]\d*|gpt-[5-9]|gpt-[1-9]\d)(?![a-z0-9])/i
-
 /** Whether it takes `reasoning_effort`. */
-export const isReasoning = ({ model }: Target) => REASONING.test(model)
+export const isReasoning = ({ model }: Target) => isReasoningName(model)
 
 /** R76: OpenAI's own API and its reasoning models refuse max_tokens; most others know nothing else. */
 export function chatLimitName({ model, dialling }: Target): 'max_tokens' | 'max_completion_tokens' {
   const { output_limit_field, responses_native } = dialling
-  return output_limit_field ?? (responses_native || REASONING.test(model) ? 'max_completion_tokens' : 'max_tokens')
+  return output_limit_field ?? (responses_native || isReasoningName(model) ? 'max_completion_tokens' : 'max_tokens')
 }
 
 /** `context`: of its trace, where one is made and the target takes it. */

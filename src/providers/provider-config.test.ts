@@ -120,3 +120,120 @@ describe('§9 what is wrong is told by its name', () => {
     expect(Check(ProviderShape, filled({ ...openai, ...changes }))).toBe(false)
   })
 })
+
+describe('0300 platforms', () => {
+  const models = [priced]
+  const read = (entry: object, env = {}) => {
+    const wrong: string[] = []
+    const shape = filled({ id: 'p', models, ...entry })
+    if (!Check(ProviderShape, shape)) throw new Error('not of the shape')
+    return {
+      settings: providerSettings(shape, (field, message) => void wrong.push(`${field}: ${message}`), env),
+      wrong,
+    }
+  }
+  const keys = { access_key_id: 'AKIA1', secret_access_key: 's3cret' }
+  const account = JSON.stringify({
+    client_email: 'a@p.iam.gserviceaccount.com',
+    private_key: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n',
+    project_id: 'acme-prod',
+  })
+
+  test.each([
+    ['azure', { base_url: 'https://a.openai.azure.com/openai/v1/' }, 'https://a.openai.azure.com', { kind: 'azure' }],
+    [
+      'azure',
+      { base_url: 'https://a.openai.azure.com', api_version: '2024-10-21' },
+      'https://a.openai.azure.com',
+      { kind: 'azure', api_version: '2024-10-21' },
+    ],
+    [
+      'bedrock',
+      { region: 'eu-west-3', ...keys },
+      'https://bedrock-runtime.eu-west-3.amazonaws.com',
+      { kind: 'bedrock', region: 'eu-west-3' },
+    ],
+    [
+      'bedrock',
+      { region: 'cn-north-1', ...keys },
+      'https://bedrock-runtime.cn-north-1.amazonaws.com.cn',
+      { kind: 'bedrock', region: 'cn-north-1' },
+    ],
+    [
+      'vertex',
+      { region: 'us-east5', service_account: account },
+      'https://us-east5-aiplatform.googleapis.com',
+      { kind: 'vertex', region: 'us-east5', google_project: 'acme-prod' },
+    ],
+    [
+      'vertex',
+      { google_project: 'other-project' },
+      'https://aiplatform.googleapis.com',
+      { kind: 'vertex', region: 'global', google_project: 'other-project' },
+    ],
+    [
+      'vertex',
+      { region: 'eu', google_project: 'other-project' },
+      'https://aiplatform.eu.rep.googleapis.com',
+      { kind: 'vertex', region: 'eu', google_project: 'other-project' },
+    ],
+  ])('%s with %o is at %s', (protocol, entry, base_url, platform) => {
+    const { settings, wrong } = read({ protocol, ...entry })
+    expect([wrong, settings.base_url, settings.platform]).toEqual([[], base_url, platform])
+  })
+
+  test('keys of AWS come from the environment where the file has none', () => {
+    const env = { AWS_ACCESS_KEY_ID: 'AKIA2', AWS_SECRET_ACCESS_KEY: 'e', AWS_SESSION_TOKEN: 't' }
+    const { settings } = read({ protocol: 'bedrock', region: 'us-east-1' }, env)
+    expect(JSON.parse(settings.api_key)).toEqual({
+      aws: { access_key_id: 'AKIA2', secret_access_key: 'e', session_token: 't' },
+    })
+    const bearer = { AWS_BEARER_TOKEN_BEDROCK: 'ABSK' }
+    expect(read({ protocol: 'bedrock', region: 'us-east-1' }, bearer).settings.api_key).toBe('ABSK')
+  })
+
+  test.each([
+    [{ protocol: 'azure' }, /^\/base_url: base_url is required/],
+    [{ protocol: 'openai' }, /'base_url' is required/],
+    [{ protocol: 'azure', base_url: 'https://a.example', api_version: '2024-06-01' }, /2024-09-01-preview or later/],
+    [{ protocol: 'azure', base_url: 'https://a.example', api_version: 'newest' }, /^\/api_version: .*be like/],
+    [{ protocol: 'bedrock', ...keys }, /^\/region: region must be a region of AWS/],
+    [{ protocol: 'bedrock', region: 'us-east-1' }, /keys of AWS/],
+    [{ protocol: 'bedrock', region: 'us-east-1', access_key_id: 'a' }, /must both be given/],
+    [{ protocol: 'bedrock', region: 'us-east-1', api_key: 'k', ...keys }, /^\/api_key: .*two ways in/],
+    [
+      {
+        protocol: 'bedrock',
+        region: 'us-east-1',
+        base_url: 'https://bedrock-runtime.eu-west-1.amazonaws.com',
+        ...keys,
+      },
+      /^\/region: .*'eu-west-1'/,
+    ],
+    [{ protocol: 'bedrock', region: 'us-east-1', list_models: true, ...keys }, /^\/list_models/],
+    [{ protocol: 'vertex', region: 'us-east-1', google_project: 'a-project' }, /^\/region: .*Google Cloud/],
+    [{ protocol: 'vertex', region: 'us-east5' }, /^\/google_project/],
+    [{ protocol: 'vertex', service_account: '{}', google_project: 'a-project' }, /^\/service_account: .*JSON/],
+    [{ protocol: 'vertex', api_key: 'k', google_project: 'a-project' }, /^\/api_key: .*means nothing to .*vertex/],
+    [{ base_url: 'https://a.example', api_version: '2024-10-21' }, /^\/api_version: .*means nothing to .*openai/],
+  ])('%o is told', (entry, message) => {
+    expect(read(entry).wrong.join('; ')).toMatch(message)
+  })
+
+  test('models: what Vertex calls those of OpenAI’s protocol, and Azure’s Responses API by its version', () => {
+    const listed = [
+      { ...priced, id: 'gemini-2.5-pro' },
+      { ...priced, id: 'claude-x' },
+      { ...priced, id: 'meta/llama' },
+    ]
+    const { settings } = read({ protocol: 'vertex', google_project: 'a-project', models: listed })
+    expect(settings.models.map(({ upstream_id }) => upstream_id)).toEqual([
+      'google/gemini-2.5-pro',
+      'claude-x',
+      'meta/llama',
+    ])
+    const azure = (api_version?: string) =>
+      read({ protocol: 'azure', base_url: 'https://a.example', ...(api_version && { api_version }) }).settings.responses
+    expect([azure(), azure('2024-10-21'), azure('2025-03-01-preview')]).toEqual([true, false, true])
+  })
+})

@@ -1,9 +1,11 @@
 // One entry of `providers:` in switchyard.yaml: its shape, and what it means once defaults and prices are worked out.
 import { type Static, Type } from 'typebox'
+import { type Platform, PROTOCOLS, type Protocol } from '../credentials/platform.ts'
 import { type Price, pricePerMillion } from '../models/price.ts'
 import { PRICE_BOOK, unitPrices } from '../models/price-book.ts'
 import type { UnitPrices } from '../models/unit-price.ts'
 import { unitDollarsOf, unitFields } from '../models/unit-price-shape.ts'
+import { type Env, hasResponses, nameAt, PlatformFields, platformSettings } from './platform-settings.ts'
 import type { Timeouts } from './provider.ts'
 
 const closed = { additionalProperties: false }
@@ -34,6 +36,11 @@ const ModelShape = Type.Object(
     ...unitFields,
     max_output_tokens: Tokens(0, 'The most it can say in one answer; what a budget is held for.'),
     context_length: Tokens(1, 'Prompt and answer together.'),
+    speaks: Type.Optional(
+      Type.Enum(['messages', 'chat'], {
+        description: 'Of Bedrock and Vertex: by which protocol it is asked. Default: messages where it is a Claude.',
+      }),
+    ),
   },
   closed,
 )
@@ -42,8 +49,14 @@ type ModelShape = Static<typeof ModelShape>
 export const ProviderShape = Type.Object(
   {
     id: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,63}$', description: 'Shown as Agent-Resolved-Provider.' }),
-    protocol: Type.Enum(['openai', 'anthropic'], { default: 'openai' }),
-    base_url: Type.String({ minLength: 1, maxLength: 2_048, description: 'Paths like /chat/completions go below it.' }),
+    protocol: Type.Enum([...PROTOCOLS], { default: 'openai' }),
+    base_url: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 2_048,
+        description: 'Paths like /chat/completions go below it. Bedrock and Vertex have a public one in each region.',
+      }),
+    ),
     api_key: Type.Optional(Type.String({ maxLength: 4_096, description: 'Left out for an upstream that takes none.' })),
     region: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$', default: 'global' }),
     max_concurrency: Type.Integer({ minimum: 1, maximum: 100_000, default: 200, description: 'Calls at once.' }),
@@ -75,6 +88,7 @@ export const ProviderShape = Type.Object(
       { ...closed, default: {} },
     ),
     models: Type.Array(ModelShape, { default: [], maxItems: 10_000 }),
+    ...PlatformFields,
   },
   closed,
 )
@@ -82,10 +96,11 @@ export type ProviderShape = Static<typeof ProviderShape>
 
 export interface ProviderSettings {
   id: string
-  protocol: 'openai' | 'anthropic'
+  protocol: Protocol
   base_url: string
-  /** Empty where the upstream takes none. */
+  /** Empty where the upstream takes none; of a platform, what it is entered with (platform-secret.ts). */
   api_key: string
+  platform?: Platform
   region: string
   max_concurrency: number
   responses: boolean
@@ -111,16 +126,22 @@ export interface ModelSettings {
   price: Price | undefined
   max_output_tokens: number
   context_length?: number
+  /** Of a platform that has several. */
+  speaks?: 'messages' | 'chat'
 }
 
 /** Hears what is wrong with a field, which is named as a JSON pointer below the provider. */
 export type Wrong = (field: string, message: string) => void
 
 /** What is wrong is told, all of it; the result is of use only where nothing was. */
-export function providerSettings(shape: ProviderShape, wrong: Wrong): ProviderSettings {
+export function providerSettings(shape: ProviderShape, wrong: Wrong, env: Env = {}): ProviderSettings {
   const { id, protocol, region, max_concurrency, output_limit_field, unlisted_models, byok, list_models } = shape
-  const url = checkAddress(shape.base_url, wrong)
+  const entered = platformSettings(shape, wrong, env)
+  const base_url = entered?.base_url ?? shape.base_url
+  const url = checkAddress(base_url, wrong)
   checkKey(shape.api_key ?? '', wrong)
+  if (list_models && (protocol === 'bedrock' || protocol === 'vertex'))
+    wrong('/list_models', `list_models cannot be had of ${protocol}: say in models what it serves`)
   checkTimeouts(shape.timeouts, wrong)
   for (const [index, model] of shape.models.entries())
     if (shape.models.findIndex((one) => one.id === model.id) !== index)
@@ -128,11 +149,12 @@ export function providerSettings(shape: ProviderShape, wrong: Wrong): ProviderSe
   return {
     id,
     protocol,
-    base_url: shape.base_url,
-    api_key: shape.api_key ?? '',
+    base_url: base_url ?? '',
+    api_key: entered?.secret ?? shape.api_key ?? '',
+    ...(entered && { platform: entered.platform }),
     region,
     max_concurrency,
-    responses: protocol === 'openai' && (shape.responses ?? url?.hostname === 'api.openai.com'),
+    responses: hasResponses({ protocol, responses: shape.responses, url, platform: entered?.platform }),
     ...(shape.messages !== undefined && { messages: shape.messages }),
     ...(shape.cache_breakpoints !== undefined && { cache_breakpoints: shape.cache_breakpoints }),
     ...(output_limit_field !== undefined && { output_limit_field }),
@@ -140,13 +162,18 @@ export function providerSettings(shape: ProviderShape, wrong: Wrong): ProviderSe
     byok,
     list_models,
     timeouts: shape.timeouts,
-    models: shape.models.map((model, index) =>
-      modelSettings(model, (field, message) => wrong(`/models/${index}${field}`, message)),
-    ),
+    models: shape.models.map((model, index) => {
+      const settings = modelSettings(model, (field, message) => wrong(`/models/${index}${field}`, message))
+      return { ...settings, upstream_id: nameAt(protocol, settings) }
+    }),
   }
 }
 
-function checkAddress(base_url: string, wrong: Wrong): URL | undefined {
+function checkAddress(base_url: string | undefined, wrong: Wrong): URL | undefined {
+  if (base_url === undefined) {
+    wrong('', "'base_url' is required")
+    return undefined
+  }
   const url = URL.canParse(base_url) ? new URL(base_url) : undefined
   if (!url || !/^https?:$/.test(url.protocol)) wrong('/base_url', 'base_url must be an absolute http or https address')
   else if (url.username || url.password) wrong('/base_url', 'base_url must not carry credentials; give an api_key')
@@ -177,6 +204,7 @@ function modelSettings(model: ModelShape, wrong: Wrong): ModelSettings {
     price,
     max_output_tokens: max_output_tokens ?? 0,
     ...(context_length !== undefined && { context_length }),
+    ...(model.speaks !== undefined && { speaks: model.speaks }),
   }
 }
 

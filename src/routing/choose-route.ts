@@ -11,11 +11,11 @@ import {
   SILENT,
   servesModel,
 } from './byoc-targets.ts'
+import type { CredentialFacts } from './credential-address.ts'
 import { type Gateway, isConfigured } from './gateway.ts'
 import { isNearer, type Reach, reachOf } from './own-capacity.ts'
 import type { Placing } from './placement.ts'
 import {
-  type CredentialFacts,
   credentialServes,
   credentialTarget,
   managedTarget,

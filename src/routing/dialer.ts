@@ -8,17 +8,20 @@ import type { ModelList } from '../providers/model-list.ts'
 import { openaiCompatible } from '../providers/openai-compatible/openai-provider.ts'
 import type { ProxySettings } from '../providers/outbound-proxy.ts'
 import { placeholder } from '../providers/placeholder.ts'
+import { spokenAt } from '../providers/platform-settings.ts'
+import { platformProviders } from '../providers/platforms/platform-provider.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { ProviderSettings } from '../providers/provider-config.ts'
+import type { CredentialAddress } from './credential-address.ts'
 import { dialerPools } from './dialer-pools.ts'
-import type { CredentialAddress } from './provider-targets.ts'
 import type { Target } from './target.ts'
 
 const ASK_WITHIN_MS = 3_000 // a question beside a request must not hold it up for long
 const ASKING = { owner: 'asking', stays: false, connections: 4 }
+const TOKENS = { owner: 'tokens', stays: true, customer_address: false, connections: 8 }
 
 /** Whom to ask, and whether a customer gave the address (R12). */
-type Asked = Pick<CredentialAddress, 'base_url' | 'protocol' | 'customer_address'>
+type Asked = Pick<CredentialAddress, 'base_url' | 'protocol' | 'platform' | 'customer_address' | 'model'>
 
 interface Needs {
   policy: AddressPolicy
@@ -33,13 +36,15 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
   const pools = dialerPools({ policy, clock, proxy })
   const managed = new WeakMap<Target, Provider>() // whose address and secret are the operator's, and stay
   const standIn = placeholder({ clock })
+  const platforms = platformProviders({ clock, poolFor: (base_url) => pools.poolFor({ base_url, ...TOKENS }) })
 
   async function keyFor({ dialling: { secret } }: Target, project_id: string): Promise<string | undefined> {
     if (secret.kind === 'configured') return secret.value
     return secret.kind === 'credential' ? secretOf(project_id, secret.id) : undefined
   }
 
-  function opened({ id, dialling, max_output_tokens: max_tokens }: Target, api_key: string | undefined): Provider {
+  function opened(target: Target, api_key: string | undefined): Provider {
+    const { id, model, dialling, max_output_tokens: max_tokens } = target
     const { protocol, base_url, responses_native: responses, messages_native: messages } = dialling
     const upstream = pools.poolFor({
       owner: id,
@@ -49,18 +54,27 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
       connections: dialling.max_concurrency,
       connect_ms: dialling.timeouts.connect_ms,
     })
-    const { cache_breakpoints } = dialling
+    const { cache_breakpoints, platform } = dialling
+    if (platform) {
+      const terms = { upstream, base_url, secret: api_key, model, responses, max_tokens, cache_breakpoints }
+      const is_operators = dialling.secret.kind === 'configured'
+      return platforms({ platform, is_messages: protocol === 'anthropic', is_operators, ...terms })
+    }
     if (protocol === 'anthropic') return anthropic({ upstream, api_key, clock, max_tokens, cache_breakpoints })
     return openaiCompatible({ upstream, api_key, base_url, responses, messages })
   }
 
-  function ask({ base_url, protocol, customer_address }: Asked, api_key: string | undefined): Promise<ModelList> {
+  function ask(asked: Asked, api_key: string | undefined): Promise<ModelList> {
+    const { base_url, protocol, platform, customer_address, model = '' } = asked
     const upstream = pools.poolFor({ base_url, customer_address, ...ASKING })
-    const asked =
-      protocol === 'anthropic'
-        ? anthropic({ upstream, api_key, clock })
-        : openaiCompatible({ upstream, api_key, base_url, responses: false })
-    return asked.listModels(AbortSignal.timeout(ASK_WITHIN_MS))
+    const signal = AbortSignal.timeout(ASK_WITHIN_MS)
+    if (platform) {
+      const is_messages = spokenAt(protocol, { id: model, upstream_id: model }) === 'anthropic'
+      const terms = { upstream, base_url, secret: api_key, model, is_messages, is_operators: false, responses: false }
+      return platforms({ platform, ...terms }).listModels(signal)
+    }
+    if (protocol === 'anthropic') return anthropic({ upstream, api_key, clock }).listModels(signal)
+    return openaiCompatible({ upstream, api_key, base_url, responses: false }).listModels(signal)
   }
 
   return {
@@ -87,8 +101,8 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
     },
 
     /** What a provider of the operator's has. */
-    async listProviderModels({ base_url, protocol, api_key }: ProviderSettings): Promise<string[]> {
-      return idsIn(await ask({ base_url, protocol, customer_address: false }, api_key || undefined))
+    async listProviderModels({ base_url, protocol, platform, api_key }: ProviderSettings): Promise<string[]> {
+      return idsIn(await ask({ base_url, protocol, platform, customer_address: false }, api_key || undefined))
     },
 
     /** R73: at the address that its calls go to. What has no list of models takes the credential all the same. */

@@ -4,6 +4,7 @@ import type { SignUpMode } from '../accounts/account.ts'
 import { KEPT_MS as TRANSITIONS_KEPT_MS } from '../clusters/cluster-transition.ts'
 import { HOUR_MS } from '../core/clock.ts'
 import { orNull } from '../core/shapes.ts'
+import { PROTOCOLS } from '../credentials/platform.ts'
 import type { Routes } from '../http/routes.ts'
 import { RETENTION_MS } from '../idempotency/idempotency.ts'
 import { type Limits, LimitsShape } from '../limits/policy.ts'
@@ -77,7 +78,7 @@ const GatewayModel = Type.Object({
 
 const GatewayProvider = Type.Object({
   id: Type.String({ description: 'As `Agent-Resolved-Provider` says it.' }),
-  protocol: Type.Enum(['openai', 'anthropic']),
+  protocol: Type.Enum([...PROTOCOLS]),
   region: Type.String(),
   max_concurrency: Type.Integer({ description: 'Calls at once, for all projects together.' }),
   responses: Type.Boolean({ description: 'It has a Responses API of its own.' }),

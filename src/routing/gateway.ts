@@ -1,5 +1,6 @@
 // What the operator configured, in the form that routing reads: providers in order of preference, fees, retention.
 import type { WaiverTerms } from '../budgets/waiver.ts'
+import type { Protocol } from '../credentials/platform.ts'
 import type { OperatorAlias } from '../models/operator-alias.ts'
 import { type BookedModel, PRICE_BOOK } from '../models/price-book.ts'
 import type { ProviderSettings } from '../providers/provider-config.ts'
@@ -21,8 +22,9 @@ export interface Gateway {
 
 /** A provider as everybody knows it, for credentials that name it without an address. */
 interface KnownProvider {
-  base_url: string
-  protocol: 'openai' | 'anthropic'
+  /** Undefined of platforms: it hangs on the region, or is the customer's own. */
+  base_url?: string
+  protocol: Protocol
 }
 
 const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
@@ -35,6 +37,9 @@ const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
   deepseek: { base_url: 'https://api.deepseek.com/v1', protocol: 'openai' },
   xai: { base_url: 'https://api.x.ai/v1', protocol: 'openai' },
   moonshot: { base_url: 'https://api.moonshot.ai/v1', protocol: 'openai' },
+  azure: { protocol: 'azure' },
+  bedrock: { protocol: 'bedrock' },
+  vertex: { protocol: 'vertex' },
 }
 
 /** By its public address. */

@@ -78,11 +78,13 @@ export const modelRoutes: Routes<{ modelsFor: ModelsFor }> = async (app, { model
 type Listed = ReadonlyMap<string, readonly string[]>
 
 /** The first to claim a name is its owner, in the order of R40. Only what the key may name is listed (R62). */
-function modelsOf({ aliases, clusters, gateway }: Snapshot, listed: Listed, { allowed_models }: Caller) {
+function modelsOf({ aliases, clusters, credentials, gateway }: Snapshot, listed: Listed, { allowed_models }: Caller) {
   const owners = new Map<string, string>()
   const claim = (id: string, owner: string) => owners.has(id) || owners.set(id, owner)
   for (const name of aliases.keys()) claim(name, 'alias')
   for (const cluster of clusters) for (const model of cluster.models) claim(model, cluster.name)
+  for (const { settings, provider } of credentials)
+    for (const id of Object.keys(settings?.models ?? {})) claim(id, provider)
   for (const provider of gateway.providers) for (const { id } of provider.models) claim(id, provider.id)
   for (const [provider, models] of listed) for (const id of models) claim(id, provider)
   if (!isConfigured(gateway)) for (const { id, provider } of bookedModels()) claim(id, provider)

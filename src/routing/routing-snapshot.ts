@@ -2,15 +2,16 @@
 
 import { clusterStore, type ReportedCluster } from '../clusters/cluster-store.ts'
 import type { Caller } from '../core/caller.ts'
+import { readSettings } from '../credentials/credential.ts'
 import { type AliasStore, aliasStore } from '../models/alias-store.ts'
 import type { Boundary } from '../models/boundary.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { subscriptionStore } from '../subscriptions/subscription-store.ts'
 import { type ClusterFacts, readingOf, wasRestarted } from './byoc-targets.ts'
 import type { CurrentRelease, Snapshot } from './choose-route.ts'
+import type { CredentialFacts } from './credential-address.ts'
 import type { Gateway } from './gateway.ts'
 import type { ListedModels } from './listed-models.ts'
-import type { CredentialFacts } from './provider-targets.ts'
 
 const PROJECTS_MAX = 10_000
 
@@ -31,8 +32,8 @@ export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
     const [releases, reported, credentials, subscriptions, [project]] = await Promise.all([
       aliasStore(db).currentReleases(project_id),
       clusterStore(db).listReported(project_id),
-      db.rows<CredentialFacts>(sql`
-        SELECT id, provider, base_url, status, refusals FROM provider_credential
+      db.rows<CredentialRow>(sql`
+        SELECT id, provider, base_url, settings, status, refusals FROM provider_credential
         WHERE project_id = ${project_id} AND status <> 'revoked' ORDER BY sequence DESC`),
       subscriptionStore(db).list(project_id),
       db.rows<ProjectRow>(sql`SELECT allowed_regions, boundary FROM project WHERE id = ${project_id}`),
@@ -41,7 +42,7 @@ export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
       gateway,
       aliases: aliasesOf(gateway, releases),
       clusters: await Promise.all(reported.map(factsOf)),
-      credentials,
+      credentials: credentials.map((row) => ({ ...row, settings: readSettings(row.settings) })),
       subscriptions,
       allowed_regions: project?.allowed_regions ? JSON.parse(project.allowed_regions) : undefined,
       boundary: project?.boundary ?? 'own_first',
@@ -103,6 +104,8 @@ export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
     },
   }
 }
+
+type CredentialRow = Omit<CredentialFacts, 'settings'> & { settings: string | null }
 
 interface ProjectRow {
   allowed_regions: string | null

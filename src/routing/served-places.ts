@@ -1,7 +1,8 @@
 // What other rooms ask of the operator's settings: which providers there are, where they are, and what they serve.
 import type { AliasTarget, ProviderProblem } from '../models/alias.ts'
+import { type Addressed, credentialAddress, wrongTerm } from './credential-address.ts'
 import { bookedModels, type Gateway, isConfigured, knownProvider } from './gateway.ts'
-import { credentialAddress, modelAt } from './provider-targets.ts'
+import { modelAt } from './provider-targets.ts'
 
 const NAMED_MAX = 20
 
@@ -16,10 +17,10 @@ export function servedPlaces(gateway: Gateway) {
     /** Of the providers; of the placeholder where there are none. */
     regions: isConfigured(gateway) ? providers.map(({ region }) => region) : ['local'],
 
-    regionOf: (credential: { provider: string; base_url: string | null }) =>
-      credentialAddress(credential, gateway)?.region,
+    regionOf: (credential: Addressed) => credentialAddress(credential, gateway)?.region,
 
-    hasAddress: (provider: string) => credentialAddress({ provider, base_url: null }, gateway) !== undefined,
+    /** Why calls could not go where a credential says, if they could not. */
+    wrongTerm: (credential: Parameters<typeof wrongTerm>[0]) => wrongTerm(credential, gateway),
 
     /** What is wrong with a target that names a provider, if anything is. */
     providerProblem({ provider = '', model }: AliasTarget): ProviderProblem | undefined {

@@ -1,4 +1,6 @@
 // Somewhere a generation can go, and what became of trying (§1, R40, R47).
+
+import type { Platform } from '../credentials/platform.ts'
 import type { ExecutionProfile } from '../headers/agent-headers.ts'
 import type { Price } from '../models/price.ts'
 import type { Timeouts } from '../providers/provider.ts'
@@ -8,6 +10,8 @@ import type { Placing } from './placement.ts'
 /** How to reach an upstream. Connections are the target's own, even where another has the same address. */
 export interface Dialling {
   protocol: 'openai' | 'anthropic' | 'placeholder'
+  /** Whose paths and signatures that protocol is spoken by, where they are not its own. */
+  platform?: Platform | undefined
   base_url: string
   /** Whose credential goes along: the operator's, the project's own, or none (T-85). */
   secret: { kind: 'configured'; value: string } | { kind: 'credential'; id: string } | { kind: 'none' }

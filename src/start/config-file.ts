@@ -139,7 +139,7 @@ export function parseConfig(text: string, path: string, env: Env): FileSettings 
   })
   const filled = Default(FileShape, values) as FileShape
   for (const finding of findingsOf(filled)) wrong(finding.instancePath, describeInvalid([finding]).slice(0, -1))
-  const settings = settingsOf(filled, wrong)
+  const settings = settingsOf(filled, wrong, env)
   refuseWith(problems, path)
   return settings as FileSettings
 }
@@ -197,7 +197,7 @@ function substituted(value: unknown, pointer: string, variable: (pointer: string
 type Wrong = (pointer: string, message: string) => void
 
 /** What no shape can say. Parts whose shape is wrong are left out; of them something has been told already. */
-function settingsOf(file: FileShape, wrong: Wrong): FileSettings | undefined {
+function settingsOf(file: FileShape, wrong: Wrong, env: Env): FileSettings | undefined {
   const { limits, fees, deadlines, retention, streams, networks } = file
   const providers = Array.isArray(file.providers) ? file.providers : []
   for (const [index, provider] of providers.entries())
@@ -206,9 +206,9 @@ function settingsOf(file: FileShape, wrong: Wrong): FileSettings | undefined {
   const settings = providers.flatMap((provider, index) => {
     const known = Clean(ProviderShape, structuredClone(provider)) // a misspelled field hides no other mistake
     if (!Check(ProviderShape, known)) return []
-    return providerSettings(known, (field, message) =>
-      wrong(`/providers/${index}${field}`, `providers[${index}]: ${message}`),
-    )
+    const at = (field: string, message: string) =>
+      wrong(`/providers/${index}${field}`, `providers[${index}]: ${message}`)
+    return providerSettings(known, at, env)
   })
   for (const [index, network] of (Array.isArray(networks?.allow) ? networks.allow : []).entries())
     if (!parseCidr(String(network)))

@@ -41,6 +41,8 @@ export interface Behaviour extends Saying {
   drip_bytes?: number
   /** After so many events (for a plain answer: bytes) the answer breaks off. */
   cut?: { after: number; how: 'reset' | 'close' | 'silence' | 'end' | { event: unknown } }
+  /** It answers as it would to this path. */
+  as_path?: string
   /** Everything by hand. */
   respond?: (request: Recorded, response: ServerResponse) => void | Promise<void>
 }
@@ -169,7 +171,8 @@ async function deliver(behaviour: Behaviour, request: Recorded, response: Server
   if (instead) return breakOff(response, instead)
   if (respond) return respond(request, response)
   if (body !== undefined) return sendWhole(behaviour, response, bytesOf(body))
-  const answer = answerTo(request, behaviour)
+  const { as_path: path = request.path } = behaviour
+  const answer = answerTo({ ...request, path }, behaviour)
   if (answer.kind === 'stream') return sendEvents(behaviour, response, answer.events)
   return sendWhole({ status: answer.status, ...behaviour }, response, bytesOf(answer.body))
 }

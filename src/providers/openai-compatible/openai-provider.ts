@@ -14,6 +14,10 @@ export interface OpenaiOptions {
   responses: boolean
   /** It has a Messages API beside them, as vLLM and llama.cpp have. */
   messages?: boolean | undefined
+  /** Where its key goes; undefined: by its address. */
+  key_header?: 'api-key'
+  /** It has no more than these; undefined: as the protocol has them. */
+  kinds?: readonly CallKind[]
 }
 
 export interface OpenaiProvider extends Provider {
@@ -35,14 +39,18 @@ const PATHS: Record<CallKind, string> = {
   rerank: '/rerank',
 }
 
-export function openaiCompatible({ base_url, api_key, upstream, responses, messages }: OpenaiOptions): OpenaiProvider {
-  const identity = { ...credential(base_url, api_key), 'accept-encoding': 'identity', 'user-agent': 'switchyard' }
+export function openaiCompatible(options: OpenaiOptions): OpenaiProvider {
+  const { upstream, responses, messages, kinds } = options
+  const identity = { ...credential(options), 'accept-encoding': 'identity', 'user-agent': 'switchyard' }
   const plain = { ...identity, 'content-type': 'application/json', accept: 'application/json' }
   const streaming = { ...plain, accept: 'text/event-stream' }
   const media = { ...plain, accept: '*/*' }
   const form_of = { ...identity, accept: '*/*' }
   return {
-    speaks: (kind) => (kind === 'messages' ? messages === true : kind !== 'responses' || responses),
+    speaks(kind) {
+      if (kinds) return kinds.includes(kind)
+      return kind === 'messages' ? messages === true : kind !== 'responses' || responses
+    },
 
     call(call, signal) {
       const { kind, body, stream, headers, timeouts } = call
@@ -69,7 +77,8 @@ export function openaiCompatible({ base_url, api_key, upstream, responses, messa
 
 const AZURE = /\.(openai|cognitiveservices|services\.ai)\.azure\.com$/
 
-function credential(base_url: string, api_key: string | undefined): Record<string, string> {
+function credential({ base_url, api_key, key_header }: OpenaiOptions): Record<string, string> {
   if (!api_key) return {}
-  return AZURE.test(new URL(base_url).hostname) ? { 'api-key': api_key } : { authorization: `Bearer ${api_key}` }
+  const is_azure = key_header === 'api-key' || AZURE.test(new URL(base_url).hostname)
+  return is_azure ? { 'api-key': api_key } : { authorization: `Bearer ${api_key}` }
 }
