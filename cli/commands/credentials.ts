@@ -18,11 +18,16 @@ export function addCredential(program: Command): void {
     .requiredOption('--name <text>', 'what people call it')
     .option('--base-url <url>', 'where to call, if not where the provider is usually called')
     .option('--secret-env <name>', 'the environment variable that holds the secret')
+    .option('--region <name>', 'of Bedrock and Vertex: where calls go, such as us-east-1')
+    .option('--api-version <version>', 'of Azure: by deployments of this version')
+    .option('--google-project <id>', 'of Vertex, if not that of the service account')
+    .option('--model <name=upstream>', 'a model, and what the provider calls it; may be repeated', named, {})
     .action(add)
   withExample(
     entering,
     'OPENAI_API_KEY=sk-… switchyard credential add --provider openai --name team --secret-env OPENAI_API_KEY',
     'switchyard credential add --provider openai --name team < openai-key.txt',
+    'switchyard credential add --provider vertex --name ours --region us-east5 --model c=claude-opus-4-6 < key.json',
   )
 
   const listing = withJson(credential.command('list'))
@@ -48,18 +53,54 @@ interface Entering extends Printing {
   name: string
   baseUrl?: string
   secretEnv?: string
+  region?: string
+  apiVersion?: string
+  googleProject?: string
+  model: Record<string, string>
 }
 
-async function add({ provider, name, baseUrl, secretEnv, json }: Entering): Promise<void> {
+async function add({ provider, name, baseUrl, secretEnv, json, ...more }: Entering): Promise<void> {
   const client = service() // before anything is read: a bad setting is told at once
   const secret = secretEnv === undefined ? await fromInput() : fromVariable(secretEnv)
+  const { region, apiVersion, googleProject, model: models } = more
   const { body, text } = await client.post<Credential>('/v2/provider-credentials', {
     provider,
     name,
-    secret,
+    ...enteredAs(secret),
     ...(baseUrl !== undefined && { base_url: baseUrl }),
+    ...(region !== undefined && { region }),
+    ...(apiVersion !== undefined && { api_version: apiVersion }),
+    ...(googleProject !== undefined && { google_project: googleProject }),
+    ...(Object.keys(models).length > 0 && { models }),
   })
   print(json ? text : describe(body))
+}
+
+function named(text: string, before: Record<string, string>): Record<string, string> {
+  const at = text.indexOf('=')
+  if (at < 1 || at === text.length - 1)
+    throw new Failure(EXIT.usage, `--model must be like name=upstream, not '${text}'.`)
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
+}
+
+/** JSON is the key of a service account, or AWS's keys as its tools print them; anything else is the secret itself. */
+function enteredAs(secret: string): object {
+  if (!secret.startsWith('{')) return { secret }
+  const told = jsonIn(secret)
+  const keys = (told.Credentials ?? told) as Record<string, unknown>
+  const access_key_id = keys.AccessKeyId ?? keys.access_key_id
+  if (access_key_id === undefined) return { service_account: told }
+  const session_token = keys.SessionToken ?? keys.session_token
+  const secret_access_key = keys.SecretAccessKey ?? keys.secret_access_key
+  return { aws: { access_key_id, secret_access_key, ...(session_token !== undefined && { session_token }) } }
+}
+
+function jsonIn(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Failure(EXIT.usage, 'The secret begins like JSON, and is none.')
+  }
 }
 
 async function fromInput(): Promise<string> {
@@ -103,7 +144,7 @@ async function revoke(id: string, { json }: Printing): Promise<void> {
   print(json ? text : `Revoked ${body.id}.`)
 }
 
-const describe = ({ id, provider, name, masked, status, verified_at, base_url }: Credential) =>
+const describe = ({ id, provider, name, masked, status, verified_at, base_url, region, models }: Credential) =>
   card({
     Credential: id,
     Provider: provider,
@@ -112,4 +153,6 @@ const describe = ({ id, provider, name, masked, status, verified_at, base_url }:
     Status: status,
     Verified: when(verified_at),
     ...(base_url !== undefined && { Address: base_url }),
+    ...(region !== undefined && { Region: region }),
+    ...(models !== undefined && { Models: Object.keys(models).join(', ') }),
   })

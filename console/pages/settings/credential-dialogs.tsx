@@ -8,17 +8,22 @@ import { Form } from '../../parts/form.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 import { useSubmission } from '../../state/submission.ts'
+import { enteredCredential } from './entered-credential.ts'
 
 interface DialogProps {
   onClose(): void
   onChanged(): void
 }
 
-const FIELDS = ['provider', 'name', 'secret', 'base_url']
-const KNOWN = ['openai', 'anthropic', 'gemini', 'groq', 'together', 'mistral', 'deepseek', 'moonshot']
+const FIELDS = ['provider', 'name', 'secret', 'base_url', 'region', 'api_version', 'models']
+const KNOWN = [
+  ...['openai', 'anthropic', 'gemini', 'groq', 'together', 'mistral', 'deepseek', 'moonshot'],
+  ...['azure', 'bedrock', 'vertex'],
+]
+const NOTHING = { provider: '', name: '', base_url: '', region: '', api_version: '', models: '' }
 
 export function EnterCredentialDialog({ onClose, onChanged }: DialogProps) {
-  const [typed, setTyped] = useState({ provider: '', name: '', base_url: '' })
+  const [typed, setTyped] = useState(NOTHING)
   const set = (more: Partial<typeof typed>) => setTyped((before) => ({ ...before, ...more }))
   // React keeps states for a while; the secret is in none of them, only in the input.
   const secret = useRef<HTMLInputElement>(null)
@@ -31,9 +36,7 @@ export function EnterCredentialDialog({ onClose, onChanged }: DialogProps) {
     onClose()
   })
   function submit() {
-    const { base_url, ...rest } = typed
-    const body = { ...rest, secret: secret.current?.value ?? '', ...(base_url.trim() !== '' && { base_url }) }
-    void sending.submit(body)
+    void sending.submit(enteredCredential(typed, secret.current?.value ?? ''))
   }
   const { error } = sending
   return (
@@ -55,7 +58,7 @@ export function EnterCredentialDialog({ onClose, onChanged }: DialogProps) {
           name="secret"
           required
           error={error}
-          hint="Sealed as it arrives, and never shown again."
+          hint="Sealed as it arrives, and never shown again. AWS’s keys and a service account of Google’s as JSON."
         />
         <Field
           label="Address"
@@ -67,9 +70,58 @@ export function EnterCredentialDialog({ onClose, onChanged }: DialogProps) {
           error={error}
           placeholder="Where the provider is usually called"
         />
+        <PlatformFields typed={typed} onChange={set} error={error} />
         <FormError error={error} fields={FIELDS} />
       </Form>
     </Dialog>
+  )
+}
+
+interface PlatformFieldsProps {
+  typed: typeof NOTHING
+  onChange(more: Partial<typeof NOTHING>): void
+  error: ApiError | undefined
+}
+
+/** What only Azure, Bedrock and Vertex ask for, and the models of any. */
+function PlatformFields({ typed, onChange, error }: PlatformFieldsProps) {
+  const { provider } = typed
+  return (
+    <>
+      {(provider === 'bedrock' || provider === 'vertex') && (
+        <Field
+          label="Region"
+          name="region"
+          required
+          autoComplete="off"
+          value={typed.region}
+          onChange={(region) => onChange({ region })}
+          error={error}
+          placeholder={provider === 'bedrock' ? 'us-east-1' : 'us-east5'}
+        />
+      )}
+      {provider === 'azure' && (
+        <Field
+          label="API version"
+          name="api_version"
+          autoComplete="off"
+          value={typed.api_version}
+          onChange={(api_version) => onChange({ api_version })}
+          error={error}
+          hint="Left out for the form without one."
+          placeholder="2024-10-21"
+        />
+      )}
+      <Field
+        label="Models"
+        name="models"
+        autoComplete="off"
+        value={typed.models}
+        onChange={(models) => onChange({ models })}
+        error={error}
+        hint="What requests call each, and what the provider calls it: name=deployment, name=deployment."
+      />
+    </>
   )
 }
 
