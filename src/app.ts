@@ -12,6 +12,7 @@ import { attentionRoutes } from './attention/attention-routes.ts'
 import { auditChanges } from './audit/audit-hooks.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
 import { carveStore } from './budgets/carve-store.ts'
+import { tagBudgetRoutes } from './budgets/tag-budget-routes.ts'
 import { bundleRoutes } from './bundles/bundle-routes.ts'
 import { cachePlanRoutes } from './cache-plan/cache-plan-routes.ts'
 import { prefillRates } from './cache-plan/observed-store.ts'
@@ -234,6 +235,7 @@ export async function buildService(parts: Parts) {
     await api.register(purges.routes)
     await api.register(notificationRoutes, { clock, seals })
     await api.register(replays.routes)
+    await api.register(tagBudgetRoutes, { clock })
     await api.register(usageRoutes)
     await api.register(reuseRoutes, {
       clock,

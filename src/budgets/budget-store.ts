@@ -7,6 +7,7 @@ import { type Hold, type HoldOutcome, overageOf, type RowFate, type Settlement, 
 import { carveStore, holdOfChild, releaseOfChild, settleOfChild } from './carve-store.ts'
 import {
   DoesNotFit,
+  lockProject,
   lowerHeld,
   Moves,
   moveProject,
@@ -16,6 +17,7 @@ import {
   type Spent,
 } from './ledger-store.ts'
 import { leftFor, refusal, type Spender } from './left-store.ts'
+import { raiseTags, settleTags } from './tag-ledger-store.ts'
 import { tellCrossings } from './threshold-store.ts'
 
 export type { Spender } from './left-store.ts'
@@ -44,7 +46,8 @@ export function budgetStore(db: Db, process: string) {
         hold.parent_id === undefined
           ? [raiseProject(tx, hold.project_id, hold.micros), raiseKey(tx, hold.key_id, hold.micros, now)]
           : [holdOfChild(tx, hold, now)]
-      await together([...raises, noteHeld(tx, hold, process, now)])
+      const tagged = hold.tag_budgets === undefined ? [] : [raiseTags(tx, hold)]
+      await together([...raises, ...tagged, noteHeld(tx, hold, process, now)])
     }
     try {
       await db.transaction(write, { lasting: 'committed' })
@@ -58,8 +61,8 @@ export function budgetStore(db: Db, process: string) {
 
   return {
     async hold(spender: Spender, micros: number, now: number): Promise<HoldOutcome> {
-      const { key_id, project_id, parent_id } = spender
-      const hold: Hold = { id: newId('hld'), key_id, project_id, parent_id, micros }
+      const { key_id, project_id, parent_id, tag_budgets } = spender
+      const hold: Hold = { id: newId('hld'), key_id, project_id, parent_id, micros, tag_budgets }
       for (let swept = false; ; swept = true) {
         const refused = await tryHold(hold, now)
         if (!refused) return { kind: 'held', hold }
@@ -116,15 +119,22 @@ export function budgetStore(db: Db, process: string) {
       // R72: what each charge is above the cap is known once the project's row has moved.
       if (owings.some(isCounted)) countOverage(owings, settlements, await moves.chargeProjects(db))
       await together([...moves.writes(db, now), ...beside(settlements)])
+      for (const [at, { hold, spender }] of owings.entries())
+        if (hold?.tag_budgets)
+          await settleTags(db, spender.project_id, hold.id, (settlements[at] as Settlement).charged_micros)
       if (moves.crossings.length > 0) await tellCrossings(db, moves.crossings, now)
       return settlements
     },
 
     /** Gives a hold back. A second time changes nothing. */
-    async release({ id, key_id, project_id, parent_id }: Hold): Promise<void> {
+    async release({ id, key_id, project_id, parent_id, tag_budgets }: Hold): Promise<void> {
       await db.transaction(async (tx) => {
         const micros = await takeHold(tx, id)
         if (micros === undefined) return
+        if (tag_budgets) {
+          await lockProject(tx, project_id) // as whoever holds does, before any budget of a tag
+          await settleTags(tx, project_id, id, 0)
+        }
         if (parent_id != null) return releaseOfChild(tx, { key_id, project_id, parent_id }, micros)
         await together([moveProject(tx, project_id, { held: -micros, spent: 0 }), lowerHeld(tx, key_id, micros)])
       })
@@ -168,11 +178,13 @@ export function budgetStore(db: Db, process: string) {
     /** Returns the holds of the dead; how many there were. */
     async returnOrphans(now: number): Promise<number> {
       await db.rows(sql`DELETE FROM live_process WHERE beat_at <= ${now - DEAD_AFTER_MS}`)
-      const orphans = await db.rows<Hold>(sql`
-        SELECT h.id, h.key_id, h.project_id, h.micros, k.parent_id
+      const orphans = await db.rows<Hold & { is_tagged: number }>(sql`
+        SELECT h.id, h.key_id, h.project_id, h.micros, k.parent_id,
+               CASE WHEN EXISTS (SELECT 1 FROM tag_hold t WHERE t.hold_id = h.id) THEN 1 ELSE 0 END AS is_tagged
         FROM budget_hold h LEFT JOIN api_key k ON k.id = h.key_id
         WHERE h.process <> ${process} AND h.process NOT IN (SELECT id FROM live_process) LIMIT 1000`)
-      for (const orphan of orphans) await this.release(orphan)
+      for (const { is_tagged, ...orphan } of orphans)
+        await this.release(is_tagged === 1 ? { tag_budgets: [], ...orphan } : orphan)
       return orphans.length
     },
   }

@@ -12,9 +12,11 @@ export interface Hold {
   /** R64: only of a child key, which spends what was carved out of its parent. */
   parent_id?: string | undefined
   micros: number
+  /** Budgets of tags that it is taken from too, by their ids. */
+  tag_budgets?: readonly string[] | undefined
 }
 
-export type Limit = 'key' | 'window' | 'project'
+export type Limit = 'key' | 'window' | 'project' | 'tag'
 
 export type HoldOutcome =
   | { kind: 'held'; hold: Hold }
@@ -83,6 +85,7 @@ export function quotaExceeded(limit: Limit, resets_at?: number): Refusal {
     project:
       "This call does not fit into what is left of the project's cap. Raise the cap, enable overage, or ask for " +
       'less. Where the cap is the operator’s, only the operator raises it.',
+    tag: 'This call does not fit into what is left of the budget of one of its tags. Raise it, or ask for less.',
   }[limit]
   return new Refusal('quota_exceeded', message, { headers: { 'x-should-retry': 'false' } })
 }

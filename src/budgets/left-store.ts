@@ -3,6 +3,7 @@ import { type Db, sql } from '../storage/db.ts'
 import type { HoldOutcome, Limit } from './budget.ts'
 import { type Period, windowEnd } from './budget-window.ts'
 import type { DoesNotFit } from './ledger-store.ts'
+import { leftByTags } from './tag-ledger-store.ts'
 
 export interface Spender {
   key_id: string
@@ -13,6 +14,8 @@ export interface Spender {
   counts_overage?: boolean | undefined
   /** Where there is a cap that refuses. */
   project_cap_micros?: number | undefined
+  /** Budgets of the call's tags, by their ids. */
+  tag_budgets?: readonly string[] | undefined
 }
 
 export interface Left {
@@ -31,7 +34,8 @@ interface LeftRow extends Record<'by_key' | 'by_window' | 'by_project', number |
   due: number
 }
 
-export async function leftFor(db: Db, { key_id, project_id, parent_id }: Spender, now: number): Promise<Left> {
+export async function leftFor(db: Db, spender: Spender, now: number): Promise<Left> {
+  const { key_id, project_id, parent_id, tag_budgets = [] } = spender
   const [left] = await db.rows<LeftRow>(sql`
     SELECT k.budget_micros - k.spent_micros - k.held_micros AS by_key,
            k.window_limit_micros - k.held_micros -
@@ -48,6 +52,7 @@ export async function leftFor(db: Db, { key_id, project_id, parent_id }: Spender
     ['project', isChild ? null : left?.by_project],
     ['key', left?.by_key],
     ['window', left?.by_window],
+    ['tag', await leftByTags(db, project_id, tag_budgets)],
   ]
   const by = limits.filter((one): one is [Limit, number] => typeof one[1] === 'number')
   const ended = isChild && (left?.returned_at != null || (left?.expires_at ?? now) <= now)

@@ -117,6 +117,12 @@ export function slices(db: Db, process: string) {
     return back.length > 0
   }
 
+  /** A call with a budget of its tags has a row of its own; what lies free for others is not in its way. */
+  async function holdTagged(spender: LimitedSpender, micros: number, now: number): Promise<HoldOutcome> {
+    const outcome = await direct.hold(spender, micros, now)
+    return outcome.kind === 'refused' && (await collect(spender)) ? direct.hold(spender, micros, now) : outcome
+  }
+
   async function decide(account: Account, batch: readonly Waiting[]): Promise<Answer[]> {
     const { spender, now } = batch.at(-1) as Waiting
     const terms = termsOf(spender)
@@ -239,6 +245,7 @@ export function slices(db: Db, process: string) {
     /** R64: a child's budget is set aside already, so its calls take from its own row, one by one. */
     hold(spender: LimitedSpender, micros: number, now: number): Promise<HoldOutcome> {
       if (spender.parent_id !== undefined) return direct.hold(spender, micros, now)
+      if (spender.tag_budgets !== undefined) return holdTagged(spender, micros, now)
       const name = nameOf(spender)
       const account = accounts.get(name) ?? { name, slice: undefined, waiting: [], busy: false }
       const { slice, busy, waiting } = account

@@ -28,6 +28,7 @@ export type IdPrefix =
   | 'nch'
   | 'evt'
   | 'dlv'
+  | 'tbg'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const ID_LENGTH = 20 // 119 bits: no two ids ever meet

@@ -7,6 +7,7 @@ import { EXPANSIONS, MEDIA, memoryRoom } from '../artifacts/memory-room.ts'
 import { budgetState } from '../budgets/budget-state-store.ts'
 import { budgetStore } from '../budgets/budget-store.ts'
 import { slices as slicesOf } from '../budgets/slice-store.ts'
+import { tagBudgetStore } from '../budgets/tag-budget-store.ts'
 import { waivers } from '../budgets/waiver-store.ts'
 import { openBundles } from '../bundles/open-bundle-store.ts'
 import { admission } from '../capacity/admission.ts'
@@ -174,6 +175,7 @@ export function inferencePath(parts: PathParts) {
     tapes: parts.tapes,
     opening: { patience, timers: systemTimers },
     onBudgetRefused: parts.onBudgetRefused ?? (() => {}),
+    tagBudgetsOf: tagBudgetStore(db).of,
   })
   return {
     path: generations,

@@ -3,6 +3,7 @@
 import type { FastifyRequest } from 'fastify'
 import { traceIdOf } from '../core/ids.ts'
 import type { JsonBody } from '../core/json-bytes.ts'
+import { tagsOf } from '../headers/call-tags.ts'
 import { decodeHints, type Hints } from '../hints/hints.ts'
 import { hintsStore } from '../hints/hints-store.ts'
 import type { CallKind } from '../providers/provider.ts'
@@ -52,6 +53,7 @@ export async function readCall({ kind, request, readConversation, isClosed, expa
     is_keyed: request.keyed !== undefined,
     hints,
     session_id: is_closed ? undefined : session?.id,
+    tags: tagsOf(request.headers['agent-tags'], asked.json),
     ignored_fields: ignored,
     deadline_at: deadlineAt(hints, received_at),
     is_replay,

@@ -3,6 +3,7 @@
 import type { Caller } from '../core/caller.ts'
 import type { JsonBody } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { Tag } from '../headers/call-tags.ts'
 import type { Hints } from '../hints/hints.ts'
 import { grownBound, type MessageContent, messageContent } from '../messages/message-content.ts'
 import { type CallKind, isMediaKind, type TextKind } from '../providers/provider.ts'
@@ -43,6 +44,8 @@ export interface Call extends Asked {
   is_keyed: boolean
   hints: Hints | undefined
   session_id: string | undefined
+  /** What it is filed under; undefined where nothing was said. */
+  tags?: readonly Tag[] | undefined
   /** R75: what of its hints nobody acted on, by name. */
   ignored_fields: readonly string[]
   /** R44: from arrival. */

@@ -34,23 +34,37 @@ export function holdFor(generation: Generation, target: Target): Held | Promise<
     refuseUnpriced(call, target)
     only.assertFits(worstCost(call, target))
   }
+  if (call.tags) return holdTagged(generation, target)
   if ((budget_micros ?? window_limit_micros ?? project_cap_micros) === undefined) return NOTHING
   refuseUnpriced(call, target)
   return hold(generation, target)
 }
 
-async function hold({ path, call, only }: Generation, target: Target): Promise<Held> {
+/** Whether one of its tags has a budget, the store knows. */
+async function holdTagged(generation: Generation, target: Target): Promise<Held> {
+  const { caller, tags = [] } = generation.call
+  const budgets = await generation.path.tagBudgetsOf(caller.project_id, tags)
+  const { budget_micros, window_limit_micros, project_cap_micros } = caller
+  if (budgets.length === 0 && (budget_micros ?? window_limit_micros ?? project_cap_micros) === undefined) return NOTHING
+  refuseUnpriced(generation.call, target)
+  return hold(generation, target, budgets.length === 0 ? undefined : budgets)
+}
+
+async function hold(generation: Generation, target: Target, tag_budgets?: readonly string[]): Promise<Held> {
+  const { path, call, only } = generation
   const { slices, clock, onBudgetRefused } = path
+  const spender = tag_budgets ? { tag_budgets, ...call.caller } : call.caller
   let wanted = { micros: worstCost(call, target), clamp_output_to: undefined as number | undefined }
   for (let tries = 0; ; tries++) {
-    const outcome = await slices.hold(call.caller, wanted.micros, clock.now())
+    const outcome = await slices.hold(spender, wanted.micros, clock.now())
     if (outcome.kind === 'held') return { hold: outcome.hold, clamp_output_to: wanted.clamp_output_to }
     if (outcome.kind === 'ended') throw invalidKey() // R64: between its request and this moment
     // A call of ours is asked whole or not at all: a shorter answer would not be the one that is compared.
     const shorter = tries < CLAMP_TRIES && !only ? shorterFor(call, target, outcome.available_micros) : undefined
     if (!shorter) {
       const { project_id, key_id } = call.caller
-      if (!call.is_replay) onBudgetRefused({ project_id, key_id, limit: outcome.limit })
+      const { limit } = outcome
+      if (limit !== 'tag' && !call.is_replay) onBudgetRefused({ project_id, key_id, limit })
       throw quotaExceeded(outcome.limit, outcome.resets_at)
     }
     wanted = { micros: shorter.micros, clamp_output_to: shorter.clamp_output_to }

@@ -11,6 +11,7 @@ import {
   routeHeaders,
   savings,
 } from '../headers/agent-headers.ts'
+import type { Tag } from '../headers/call-tags.ts'
 import { isFallback } from '../routing/own-capacity.ts'
 import type { Attempt, Route, Target } from '../routing/target.ts'
 import type { TraceFacts } from '../usage/trace.ts'
@@ -25,6 +26,7 @@ export interface Outcome extends RouteFacts, QosFacts {
   endpoint: string
   requested_model: string
   session_id: string | undefined
+  tags?: Call['tags']
   cluster_id: string | undefined
   received_at: number
   stream: boolean
@@ -94,6 +96,7 @@ export function outcomeOf(went: Went): Outcome {
     endpoint: call.endpoint,
     requested_model: call.model,
     session_id: call.session_id,
+    tags: call.tags,
     cluster_id: target.cluster_id,
     received_at: call.received_at,
     stream: call.stream,
@@ -168,6 +171,7 @@ export function eventOf(outcome: Outcome, figures: Figures, now: number): UsageE
     credential_id: outcome.credential_id ?? null,
     subscription_id: outcome.subscription?.id ?? null,
     session_id: outcome.session_id ?? null,
+    tags: outcome.tags && asRecord(outcome.tags),
     bundle_id: outcome.bundle_id ?? null,
     input_tokens: tokens.input,
     cached_tokens: tokens.cached,
@@ -191,6 +195,8 @@ export function eventOf(outcome: Outcome, figures: Figures, now: number): UsageE
     attempts: outcome.attempts,
   }
 }
+
+const asRecord = (tags: readonly Tag[]) => Object.fromEntries(tags.map(({ name, value }) => [name, value]))
 
 /** What its trace tells beyond the event. */
 export const traceOf = (outcome: Outcome): TraceFacts => ({

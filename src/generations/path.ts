@@ -9,6 +9,7 @@ import type { Admission } from '../capacity/admission.ts'
 import type { Breakers } from '../capacity/breaker.ts'
 import type { Clock } from '../core/clock.ts'
 import type { CredentialStore } from '../credentials/credential-store.ts'
+import type { Tag } from '../headers/call-tags.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
 import type { Recorder } from '../recordings/recorder.ts'
 import type { Chains } from '../responses/conversation.ts'
@@ -66,5 +67,7 @@ export interface Path {
   /** How long a stream may be silent towards its client (R82). */
   opening: Opening
   /** A call does not fit into what is left of a limit. */
-  onBudgetRefused(refused: { project_id: string; key_id: string; limit: Limit }): void
+  onBudgetRefused(refused: { project_id: string; key_id: string; limit: Exclude<Limit, 'tag'> }): void
+  /** Budgets that a call with these tags counts against, by their ids. */
+  tagBudgetsOf(project_id: string, tags: readonly Tag[]): Promise<readonly string[]>
 }

@@ -99,6 +99,7 @@ const ASKED = {
   'Agent-Hints-Ref': 'Stored hints, `ah_…`. They win over `Agent-Hints`; ignored where they are not the project’s.',
   'Agent-Bundle':
     'A bundle, `bnd_…`, to go before turns and tools of chat, responses and messages. Never ignored: 404.',
+  'Agent-Tags': 'What the call is filed under in usage: `team=search, run=42`, at most 8. What cannot be read is 400.',
   'x-session-id': 'Names the conversation where the hints do not.',
 }
 

@@ -26,6 +26,7 @@ const quotas = {
   replay_runs: 1_000,
   purge_jobs: 1_000,
   notification_channels: 20,
+  tag_budgets: 1_000,
   mails_per_day: 100,
 }
 

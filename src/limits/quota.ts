@@ -30,6 +30,7 @@ export const QuotasShape = Type.Object(
     purge_jobs: Most(1_000, 'Purge jobs, those that have ended included.'),
     replay_runs: Most(1_000, 'Replay runs, those that have ended included.'),
     notification_channels: Most(20, 'Notification channels.'),
+    tag_budgets: Most(1_000, 'Budgets of tags.'),
     mails_per_day: Most(
       100,
       'Mails that a project sends in a day: invitations, withdrawn ones included, and notifications.',

@@ -37,6 +37,7 @@ export const ListedRequest = Type.Object(
     cluster_id: text(),
     session_id: text(),
     bundle_id: text(),
+    tags: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'What it is filed under.' })),
     input_tokens: amount(),
     cached_tokens: amount(),
     output_tokens: amount(),
@@ -82,6 +83,7 @@ export type ListedEvent = Pick<
   | 'cluster_id'
   | 'session_id'
   | 'bundle_id'
+  | 'tags'
   | 'input_tokens'
   | 'cached_tokens'
   | 'output_tokens'
@@ -92,7 +94,7 @@ export type ListedEvent = Pick<
 >
 
 export function requestOfEvent(event: ListedEvent, facts: TraceFacts): ListedRequest {
-  const { trace_id, status: outcome, attempts, ...columns } = event
+  const { trace_id, status: outcome, attempts, tags, ...columns } = event
   const refusal = refusalIn(event, facts)
   return {
     id: trace_id,
@@ -108,6 +110,7 @@ export function requestOfEvent(event: ListedEvent, facts: TraceFacts): ListedReq
     key_name: null,
     target: attempts.at(-1)?.target ?? null,
     attempts: attempts.length,
+    ...(tags && { tags }),
     ...columns,
   }
 }
@@ -172,5 +175,5 @@ export const asksForEvents = ({ outcomes }: RequestFilter) => outcomes.some((out
 /** Whether a refusal could be among what is asked for. */
 export const asksForRefusals = (filter: RequestFilter) =>
   filter.outcomes.includes('refused') &&
-  (filter.alias_release_id ?? filter.session_id ?? filter.bundle_id ?? filter.min_ttft_ms) === null &&
+  (filter.alias_release_id ?? filter.session_id ?? filter.bundle_id ?? filter.tag ?? filter.min_ttft_ms) === null &&
   (filter.min_charged_micros ?? 0) === 0

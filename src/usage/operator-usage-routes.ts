@@ -37,7 +37,7 @@ export const operatorUsageRoutes: Routes = async (app) => {
       const as_csv = prefers(headers.accept, 'text/csv', 'application/json')
       reply.header('vary', 'accept')
       if (as_csv) reply.header('content-disposition', 'attachment; filename="usage-by-project.csv"')
-      const columns = ['project_id', 'project_name', ...sumColumns(question.group_by)]
+      const columns = ['project_id', 'project_name', ...sumColumns(question.group_by, question.group_tag)]
       const format = as_csv ? csvTable(columns) : listEnvelope<object>(JSON.stringify)
       return sendWhole<object>(reply, operatorUsageStore(db).byProject(question), format)
     },

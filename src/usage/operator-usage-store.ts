@@ -25,7 +25,7 @@ export function operatorUsageStore(db: Db) {
       let rows: ProjectUsage[] = []
       for await (const batch of projects(asked))
         for (const { id: project_id, name: project_name } of batch)
-          for await (const groups of usage.groupedAll(project_id, asked.filter, asked.group_by)) {
+          for await (const groups of usage.groupedAll(project_id, asked.filter, asked)) {
             rows.push(...groups.map((group) => ({ project_id, project_name, ...group })))
             if (rows.length < BATCH_ROWS) continue
             yield rows

@@ -21,10 +21,11 @@ export interface OperatorUsageQuestion {
   project_id: string | undefined
   filter: UsageFilter
   group_by: readonly Group[]
+  group_tag: string | undefined
 }
 
 export function operatorUsageQuestion({ project_id, ...query }: Static<typeof OperatorUsageQuery>) {
-  const { filter, group_by } = usageQuestion(query)
+  const { filter, group_by, group_tag } = usageQuestion(query)
   const only = project_id === undefined ? undefined : storable('project_id', project_id)
-  return { project_id: only, filter, group_by } satisfies OperatorUsageQuestion
+  return { project_id: only, filter, group_by, group_tag } satisfies OperatorUsageQuestion
 }

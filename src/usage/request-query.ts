@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Refusal } from '../core/refusal.ts'
 import { storable } from '../core/shapes.ts'
 import { instant, wholeNumber } from '../core/text-values.ts'
+import { tagIn, tagText } from '../headers/call-tags.ts'
 import { REFUSAL_KINDS, type RefusalKind } from '../refusals/refusal-kind.ts'
 import { ENDINGS } from './usage-event.ts'
 
@@ -35,6 +36,7 @@ export const RequestQuery = Type.Object({
   cluster_id: only('this cluster'),
   session_id: only('this session'),
   bundle_id: only('what was asked with this bundle'),
+  tag: only('what has this tag, such as `team=search`'),
   min_charged_micros: only('what was charged at least so much'),
   min_ttft_ms: only('where the first token took at least so long'),
   error: Type.Optional(
@@ -48,7 +50,7 @@ export const RequestQuery = Type.Object({
   after: Type.Optional(Type.String({ description: 'The next page: what an answer had as `next`.' })),
 })
 
-type Equal = 'key_id' | 'model' | 'provider' | 'alias_release_id' | 'cluster_id' | 'session_id' | 'bundle_id'
+type Equal = 'key_id' | 'model' | 'provider' | 'alias_release_id' | 'cluster_id' | 'session_id' | 'bundle_id' | 'tag'
 
 /** Null: anything. */
 export interface RequestFilter extends Record<Equal, string | null> {
@@ -95,6 +97,7 @@ export function requestQuestion(query: Static<typeof RequestQuery>): RequestQues
       cluster_id: asked('cluster_id'),
       session_id: asked('session_id'),
       bundle_id: asked('bundle_id'),
+      tag: query.tag === undefined ? null : tagText(tagIn('tag', query.tag)),
       min_charged_micros: least('min_charged_micros'),
       min_ttft_ms: least('min_ttft_ms'),
       error: text,

@@ -6,8 +6,9 @@ import { lastOf, type RequestFilter, type RequestPlace } from './request-query.t
 import { type RequestSource, TEXT_WINDOW_ROWS, WINDOW_ROWS } from './request-search.ts'
 import type { TraceFacts } from './trace.ts'
 import { ENDINGS } from './usage-event.ts'
+import { hasTag } from './usage-tag-store.ts'
 
-type Row = Omit<ListedEvent, 'attempts'> & { attempts: string; trace: string | null }
+type Row = Omit<ListedEvent, 'attempts' | 'tags'> & { attempts: string; trace: string | null; tags: string | null }
 
 export function requestStore(db: Db, project_id: string, filter: RequestFilter): RequestSource {
   const indexed = indexedPart(project_id, filter)
@@ -50,7 +51,7 @@ export function requestStore(db: Db, project_id: string, filter: RequestFilter):
 const COLUMNS =
   'e.trace_id, e.status, e.key_id, e.created_at, e.endpoint, e.requested_model, e.resolved_model, e.provider, ' +
   'e.mode, e.alias_release_id, e.cluster_id, e.session_id, e.bundle_id, e.input_tokens, e.cached_tokens, ' +
-  'e.output_tokens, e.charged_micros, e.ttft_ms, e.duration_ms, e.attempts, e.trace'
+  'e.output_tokens, e.charged_micros, e.ttft_ms, e.duration_ms, e.attempts, e.trace, e.tags'
 
 /** What an index finds. Of several, one is enough: the others are filters like the rest. */
 function indexedPart(project_id: string, f: RequestFilter): Sql {
@@ -66,6 +67,7 @@ function restOf(f: RequestFilter): Sql[] {
   const parts: Sql[] = []
   if (f.session_id !== null && f.key_id !== null) parts.push(sql` AND e.session_id = ${f.session_id}`)
   if (f.bundle_id !== null && (f.key_id ?? f.session_id) !== null) parts.push(sql` AND e.bundle_id = ${f.bundle_id}`)
+  if (f.tag !== null) parts.push(hasTag(f.tag))
   if (f.model !== null) parts.push(sql` AND (e.requested_model = ${f.model} OR e.resolved_model = ${f.model})`)
   if (f.provider !== null) parts.push(sql` AND e.provider = ${f.provider}`)
   if (f.alias_release_id !== null) parts.push(sql` AND e.alias_release_id = ${f.alias_release_id}`)
@@ -90,7 +92,8 @@ const within = (below: RequestPlace, from_ms: number) =>
 const NO_FACTS: TraceFacts = { stream: false, keyed: false, fallback_used: false }
 const WENT_WELL = ['completed', 'client_left']
 
-function fromRow({ attempts, trace, ...columns }: Row): ListedRequest {
+function fromRow({ attempts, trace, tags: filed, ...columns }: Row): ListedRequest {
   const facts = trace === null || WENT_WELL.includes(columns.status) ? NO_FACTS : (JSON.parse(trace) as TraceFacts)
-  return requestOfEvent({ ...columns, attempts: JSON.parse(attempts) }, facts)
+  const tags = filed === null ? undefined : (JSON.parse(filed) as Record<string, string>)
+  return requestOfEvent({ ...columns, tags, attempts: JSON.parse(attempts) }, facts)
 }

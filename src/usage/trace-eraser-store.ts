@@ -1,5 +1,5 @@
-// What usage events tell beyond money, for purge jobs: which session a call belonged to, what its client was told, and
-// what upstreams said, which may quote a prompt. Tokens, prices and who paid stay: sums before are sums after.
+// What usage events tell beyond money, for purge jobs: which session a call belonged to, what it was filed under, what
+// its client was told, and what upstreams said, which may quote a prompt. Tokens, prices and who paid stay: sums before are sums after.
 import { type Db, joined, sql } from '../storage/db.ts'
 import { countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
 import type { UsageAttempt } from './usage-event.ts'
@@ -7,7 +7,7 @@ import type { UsageAttempt } from './usage-event.ts'
 const where = (scope: PurgeScope) =>
   joined(
     sql` WHERE project_id = ${scope.project_id}
-      AND (session_id IS NOT NULL OR trace IS NOT NULL OR attempts LIKE '%"message":%')`,
+      AND (session_id IS NOT NULL OR trace IS NOT NULL OR tags IS NOT NULL OR attempts LIKE '%"message":%')`,
     matching.madeAtMs(scope, 'created_ms'),
     matching.madeBy(scope, 'key_id'),
     matching.named(scope, { trace: 'trace_id' }),
@@ -24,9 +24,12 @@ export const traceEraser: Eraser = {
     if (batch.ids.length === 0) return batch
     await tx.rows(
       joined(
-        sql`UPDATE usage_event SET session_id = NULL, trace = NULL WHERE project_id = ${scope.project_id} AND `,
+        sql`UPDATE usage_event SET session_id = NULL, trace = NULL, tags = NULL WHERE project_id = ${scope.project_id} AND `,
         isOneOf('trace_id', batch.ids),
       ),
+    )
+    await tx.rows(
+      joined(sql`DELETE FROM usage_tag WHERE project_id = ${scope.project_id} AND `, isOneOf('trace_id', batch.ids)),
     )
     await forgetWords(tx, scope, batch.ids)
     return batch

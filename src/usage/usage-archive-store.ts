@@ -5,6 +5,7 @@ import { DAY_MS } from '../core/clock.ts'
 import { fixed, joined, type OpenDb, type Sql, sql, type Tx } from '../storage/db.ts'
 import { type Month, monthNamed, monthOf } from './usage-month.ts'
 import { FINEST_CUBES } from './usage-rollup.ts'
+import { tagsBefore } from './usage-tag-store.ts'
 
 const MONTHS_AHEAD = 2
 const DELETED_AT_ONCE = 500
@@ -36,6 +37,7 @@ export function usageArchive(db: OpenDb) {
         oldestEvents(table, project_id, before_ms),
         finestRollups(project_id, before_ms),
         setAsideLongAgo(project_id, before_ms),
+        tagsBefore(project_id, before_ms, DELETED_AT_ONCE),
       ])
     },
   }

@@ -4,7 +4,8 @@ import { writeList } from '../core/list-format.ts'
 import { columnsOf, csvTable } from './usage-csv.ts'
 import type { Group } from './usage-query.ts'
 
-const csv = (group_by: readonly Group[], rows: readonly object[]) => writeList(csvTable(columnsOf(group_by)), rows)
+const csv = (group_by: readonly Group[], rows: readonly object[]) =>
+  writeList(csvTable(columnsOf({ group_by, group_tag: undefined })), rows)
 
 const SUMS =
   'events,input_tokens,cached_tokens,written_tokens,output_tokens,reasoning_tokens,repeated_tokens_est,' +

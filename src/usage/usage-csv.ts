@@ -1,7 +1,7 @@
 // Usage as a table for spreadsheets: RFC 4180, and no cell that a spreadsheet would run.
 import type { ListFormat } from '../core/list-format.ts'
 import { UsageEvent } from './usage-event.ts'
-import { type Group, UsageGroup } from './usage-query.ts'
+import { type Group, isGrouped, UsageGroup, type UsageQuestion } from './usage-query.ts'
 
 const CSV_TYPE = 'text/csv; charset=utf-8; header=present'
 
@@ -11,9 +11,14 @@ const EVENT_COLUMNS = Object.keys(UsageEvent.properties).filter((name) => name !
 const SUM_COLUMNS = Object.keys(UsageGroup.properties).slice(Object.keys(UsageGroup.properties).indexOf('events'))
 
 /** Of events, or of groups of them. */
-export const columnsOf = (group_by: readonly Group[]) => (group_by.length === 0 ? EVENT_COLUMNS : sumColumns(group_by))
+export const columnsOf = (question: Pick<UsageQuestion, 'group_by' | 'group_tag'>) =>
+  isGrouped(question) ? sumColumns(question.group_by, question.group_tag) : EVENT_COLUMNS
 
-export const sumColumns = (group_by: readonly Group[]) => [...group_by, ...SUM_COLUMNS]
+export const sumColumns = (group_by: readonly Group[], group_tag?: string) => [
+  ...group_by,
+  ...(group_tag === undefined ? [] : ['tag']),
+  ...SUM_COLUMNS,
+]
 
 /** A table that is written row by row. */
 export const csvTable = (columns: readonly string[]): ListFormat<object> => ({

@@ -131,6 +131,11 @@ export const UsageEvent = Type.Object(
     subscription_id: orNull(Type.String()),
     session_id: orNull(Type.String()),
     bundle_id: orNull(Type.String()),
+    tags: Type.Optional(
+      Type.Union([Type.Undefined(), Type.Record(Type.String(), Type.String())], {
+        description: 'What it is filed under: `Agent-Tags`, `metadata`, `user`, `safety_identifier`.',
+      }),
+    ),
     ...amounts,
     tokens_estimated: Type.Boolean({ description: 'Counted here: the upstream told no tokens, or none that can be.' }),
     units: orNull(UsageUnits),

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Refusal } from '../core/refusal.ts'
 import { orNull, storable } from '../core/shapes.ts'
 import { instant, wholeNumber } from '../core/text-values.ts'
+import { isTagName, tagIn, tagText } from '../headers/call-tags.ts'
 import { amounts, ENDINGS, type UsageEvent } from './usage-event.ts'
 
 export const LIMIT_MAX = 10_000
@@ -23,6 +24,7 @@ export const filters = {
   cluster_id: only('this cluster'),
   session_id: only('this session'),
   bundle_id: only('what was asked with this bundle'),
+  tag: only('what has this tag, such as `team=search`'),
   status: Type.Optional(Type.Enum([...ENDINGS], { description: 'Only generations that ended so.' })),
   trace_id: only('this generation'),
 }
@@ -32,7 +34,9 @@ export const UsageQuery = Type.Object({
   to: only('before this RFC 3339 time'),
   ...filters,
   group_by: Type.Optional(
-    Type.String({ description: `Add up by one or more of ${GROUPS.join(', ')}: \`day,model\`.` }),
+    Type.String({
+      description: `Add up by one or more of ${GROUPS.join(', ')}, and by the values of one tag: \`day,tag:team\`.`,
+    }),
   ),
   limit: Type.Optional(
     Type.String({ description: `How many rows at most, 1 to ${LIMIT_MAX}. Without it, all of them.` }),
@@ -55,6 +59,7 @@ export const UsageGroup = Type.Object(
     profile: Type.Optional(Type.String()),
     cluster_id: Type.Optional(orNull(Type.String())),
     bundle_id: Type.Optional(orNull(Type.String())),
+    tag: Type.Optional(orNull(Type.String({ description: 'The value of the tag; null where it was not said.' }))),
     events: Type.Integer(),
     ...amounts,
   },
@@ -70,6 +75,7 @@ type Equal =
   | 'cluster_id'
   | 'session_id'
   | 'bundle_id'
+  | 'tag'
   | 'status'
   | 'trace_id'
 
@@ -79,12 +85,17 @@ export type UsageFilter = Record<Equal, string | null> & { from_ms: number; to_m
 export interface UsageQuestion {
   filter: UsageFilter
   group_by: readonly Group[]
+  /** The name of the tag whose values are told apart. */
+  group_tag: string | undefined
   /** Undefined: all of them (R70). */
   limit: number | undefined
   /** Trace ids that a page begins after, or ends before. */
   after: string | undefined
   before: string | undefined
 }
+
+export const isGrouped = ({ group_by, group_tag }: Pick<UsageQuestion, 'group_by' | 'group_tag'>) =>
+  group_by.length > 0 || group_tag !== undefined
 
 export interface UsagePage<Item> {
   data: Item[]
@@ -112,7 +123,7 @@ export function usageQuestion(query: Static<typeof UsageQuery>): UsageQuestion {
     throw new Refusal('invalid_request', `'${cursor}' must not be given together with 'group_by'.`)
   return {
     filter: usageFilter(query, from_ms, to_ms),
-    group_by: group_by === undefined ? [] : groupsIn(group_by),
+    ...(group_by === undefined ? { group_by: [], group_tag: undefined } : groupsIn(group_by)),
     limit: limit === undefined ? undefined : wholeNumber('limit', limit, { minimum: 1, maximum: LIMIT_MAX }),
     after: after === undefined ? undefined : storable('after', after),
     before: before === undefined ? undefined : storable('before', before),
@@ -131,6 +142,7 @@ export function usageFilter(query: Partial<Record<Equal, string>>, from_ms: numb
     cluster_id: asked('cluster_id'),
     session_id: asked('session_id'),
     bundle_id: asked('bundle_id'),
+    tag: query.tag === undefined ? null : tagText(tagIn('tag', query.tag)),
     status: asked('status'),
     trace_id: asked('trace_id'),
   }
@@ -143,19 +155,26 @@ export function placed<Place>(cursor: 'after' | 'before', place: Place | undefin
   return place
 }
 
-function groupsIn(text: string): Group[] {
+const TAG_GROUP = 'tag:'
+
+function groupsIn(text: string): Pick<UsageQuestion, 'group_by' | 'group_tag'> {
   const asked = text.split(',')
+  const [tag, ...more] = asked.filter((one) => one.startsWith(TAG_GROUP)).map((one) => one.slice(TAG_GROUP.length))
   const known = GROUPS.filter((group) => asked.includes(group))
-  if (known.length !== asked.length)
-    throw new Refusal('invalid_request', `'group_by' must be one or more of ${GROUPS.join(', ')}, each once.`)
-  return known
+  const is_tag_known = tag === undefined || isTagName(tag)
+  if (!is_tag_known || more.length > 0 || known.length + (tag === undefined ? 0 : 1) !== asked.length)
+    throw new Refusal(
+      'invalid_request',
+      `'group_by' must be one or more of ${GROUPS.join(', ')}, each once, and at most one tag, such as tag:team.`,
+    )
+  return { group_by: known, group_tag: tag }
 }
 
 /** The filter over an event that was found by its trace id, where no index is needed to be quick. */
 export function matches(event: UsageEvent, filter: UsageFilter): boolean {
   const time_ms = Date.parse(event.created_at)
-  const { from_ms, to_ms, model, key_id, provider, profile, cluster_id, session_id, bundle_id, status, trace_id } =
-    filter
+  const { from_ms, to_ms, model, key_id, provider, profile, cluster_id, session_id, bundle_id, status } = filter
+  const { trace_id, tag } = filter
   const equal = [
     [model, event.resolved_model],
     [key_id, event.key_id],
@@ -166,6 +185,12 @@ export function matches(event: UsageEvent, filter: UsageFilter): boolean {
     [bundle_id, event.bundle_id],
     [status, event.status],
     [trace_id, event.trace_id],
+    [tag, taggedSo(event, tag)],
   ]
   return time_ms >= from_ms && time_ms < to_ms && equal.every(([asked, is]) => asked === null || asked === is)
+}
+
+/** The tag itself, where the event has it. */
+function taggedSo({ tags = {} }: UsageEvent, tag: string | null): string | null {
+  return tag !== null && Object.entries(tags).some(([name, value]) => tagText({ name, value }) === tag) ? tag : null
 }

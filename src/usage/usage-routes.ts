@@ -10,6 +10,7 @@ import { columnsOf, csvTable } from './usage-csv.ts'
 import { UsageEvent } from './usage-event.ts'
 import { OutcomeQuery, outcomeQuestion, UsageOutcome } from './usage-outcomes.ts'
 import {
+  isGrouped,
   placed,
   refuseUnknown,
   UsageGroup,
@@ -59,7 +60,7 @@ export const usageRoutes: Routes = async (app) => {
       reply.header('vary', 'accept')
       if (as_csv) reply.header('content-disposition', 'attachment; filename="usage.csv"')
       const rows = await rowsAsked(usageStore(db), caller.project_id, question)
-      const format = as_csv ? csvTable(columnsOf(question.group_by)) : listEnvelope<object>(JSON.stringify)
+      const format = as_csv ? csvTable(columnsOf(question)) : listEnvelope<object>(JSON.stringify)
       if (!('data' in rows)) return sendWhole<object>(reply, rows, format)
       const text = as_csv
         ? writeList(format, rows.data)
@@ -119,9 +120,9 @@ type Rows = Batches<object> | UsagePage<object>
 
 /** A page where a limit or `before` is given, else all of it (R70). */
 async function rowsAsked(usage: UsageStore, project_id: string, question: UsageQuestion): Promise<Rows> {
-  const { filter, group_by, limit } = question
-  if (group_by.length > 0)
-    return limit === undefined ? usage.groupedAll(project_id, filter, group_by) : usage.grouped(project_id, question)
+  const { filter, limit } = question
+  if (isGrouped(question))
+    return limit === undefined ? usage.groupedAll(project_id, filter, question) : usage.grouped(project_id, question)
   const from = await placeAsked(usage, project_id, question)
   if (limit === undefined && !from.before) return usage.listAll(project_id, filter, from.after)
   return usage.list(project_id, question, from)

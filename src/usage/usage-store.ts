@@ -28,8 +28,10 @@ import {
   TOTAL_BY_DAY,
   within,
 } from './usage-sums-store.ts'
+import { insertTags, storedTags, tagColumn } from './usage-tag-store.ts'
 
-type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts' | 'tokens_estimated' | 'units'> & {
+type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts' | 'tokens_estimated' | 'units' | 'tags'> & {
+  tags: string | null
   tokens_estimated: number
   units: string | null
   attempts: string
@@ -39,6 +41,7 @@ type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts' | 'tokens_estimated' | 
   day: string
 }
 type GroupRow = Omit<UsageGroup, 'object'>
+type Groups = Pick<UsageQuestion, 'group_by' | 'group_tag'>
 type Place = Pick<Row, 'created_ms' | 'sequence' | 'trace_id'>
 
 export type UsageStore = ReturnType<typeof usageStore>
@@ -72,6 +75,7 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
 
     async insert(e: UsageEvent, facts?: TraceFacts): Promise<void> {
       const created_ms = Date.parse(e.created_at)
+      const tags = e.tags && (await storedTags(db, e, created_ms))
       await db.rows(sql`
         INSERT INTO usage_event (trace_id, project_id, key_id, created_at, created_ms, day, endpoint, status,
           requested_model, resolved_model, provider, profile, mode, region, alias_release_id, cluster_id, credential_id,
@@ -79,7 +83,7 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
           reasoning_tokens,
           repeated_tokens_est, missed_reuse_tokens, charged_micros, direct_cost_micros, savings_micros,
           written_off_micros, overage_micros, waived_micros, tokens_estimated, admission, queue_ms, ttft_ms,
-          duration_ms, attempts, sequence, trace, units)
+          duration_ms, attempts, sequence, trace, units, tags)
         VALUES (${e.trace_id}, ${e.project_id}, ${e.key_id}, ${e.created_at}, ${created_ms},
           ${e.created_at.slice(0, 10)}, ${e.endpoint}, ${e.status}, ${e.requested_model}, ${e.resolved_model},
           ${e.provider}, ${e.profile}, ${e.mode}, ${e.region}, ${e.alias_release_id}, ${e.cluster_id},
@@ -90,7 +94,8 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
           ${e.written_off_micros}, ${e.overage_micros}, ${e.waived_micros}, ${e.tokens_estimated ? 1 : 0},
           ${e.admission}, ${e.queue_ms}, ${e.ttft_ms}, ${e.duration_ms}, ${JSON.stringify(e.attempts)},
           ${nextSequence(created_ms)}, ${facts ? JSON.stringify(facts) : null},
-          ${e.units ? JSON.stringify(e.units) : null})`)
+          ${e.units ? JSON.stringify(e.units) : null}, ${tags ? JSON.stringify(tags) : null})`)
+      if (tags) await insertTags(db, e, tags, created_ms)
       written?.add(e, placeOf(e), created_ms)
     },
 
@@ -122,19 +127,16 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
     },
 
     /** Added up, the latest day first, then the dearest. */
-    async grouped(project_id: string, { filter, group_by, limit = LIMIT_MAX }: Paged): Promise<UsagePage<UsageGroup>> {
-      const groups = await sums(project_id, filter, group_by, limit + 1)
+    async grouped(project_id: string, asked: Paged): Promise<UsagePage<UsageGroup>> {
+      const { filter, group_by = [], group_tag, limit = LIMIT_MAX } = asked
+      const groups = await sums(project_id, filter, { group_by, group_tag }, limit + 1)
       return { data: groups.slice(0, limit), has_more: groups.length > limit }
     },
 
     /** All groups. Where days are told apart there may be very many: then a week at a time, the latest first. */
-    async *groupedAll(
-      project_id: string,
-      filter: UsageFilter,
-      group_by: readonly Group[],
-    ): AsyncGenerator<UsageGroup[]> {
-      if (!group_by.includes('day')) {
-        yield await sums(project_id, filter, group_by, MOST)
+    async *groupedAll(project_id: string, filter: UsageFilter, groups: Groups): AsyncGenerator<UsageGroup[]> {
+      if (!groups.group_by.includes('day')) {
+        yield await sums(project_id, filter, groups, MOST)
         return
       }
       const known = await usedBetween(project_id)
@@ -142,18 +144,19 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
       for (let to_ms = Math.min(filter.to_ms, known.to_ms); to_ms > from_ms; ) {
         const start_ms = Math.max(from_ms, startOfDay(to_ms - 1) - 6 * DAY_MS)
         const week = { ...filter, from_ms: start_ms, to_ms }
-        const groups = await sums(project_id, week, group_by, MOST)
-        if (groups.length > 0) yield groups
+        const found = await sums(project_id, week, groups, MOST)
+        if (found.length > 0) yield found
         to_ms = start_ms
       }
     },
   }
 
-  async function sums(project_id: string, filter: UsageFilter, group_by: readonly Group[], limit: number) {
-    const told = (parts: Sql) => grouping(group_by, parts, limit)
+  async function sums(project_id: string, filter: UsageFilter, groups: Groups, limit: number) {
+    const { group_by, group_tag } = groups
+    const told = (parts: Sql) => grouping(groups, parts, limit)
     const rows =
-      needsEvents(filter) || group_by.includes('bundle_id')
-        ? await db.rows<GroupRow>(told(allEvents(project_id, filter)))
+      needsEvents(filter) || group_by.includes('bundle_id') || group_tag !== undefined
+        ? await db.rows<GroupRow>(told(allEvents(project_id, filter, group_tag)))
         : await answered<GroupRow>(db, READING, rolledUp(project_id, filter, group_by), told)
     return rows.map(groupFrom)
   }
@@ -183,7 +186,7 @@ const MOST = Number.MAX_SAFE_INTEGER
 const startOfDay = (time_ms: number) => time_ms - (time_ms % DAY_MS)
 
 /** What a page is cut from, and how long it is at most. */
-type Paged = Pick<UsageQuestion, 'filter' | 'group_by' | 'limit'>
+type Paged = Pick<UsageQuestion, 'filter' | 'limit'> & Partial<Groups>
 
 /** Between which two events of the list a page lies. */
 export interface From {
@@ -221,11 +224,13 @@ const READING: Reading = {
   ),
 }
 
-const allEvents = (project_id: string, filter: UsageFilter): Sql =>
+const allEvents = (project_id: string, filter: UsageFilter, group_tag: string | undefined): Sql =>
   joined(
     sql`SELECT `,
     READING.event,
-    sql`, COALESCE(e.bundle_id, '') AS bundle_id FROM usage_event e WHERE `,
+    sql`, COALESCE(e.bundle_id, '') AS bundle_id`,
+    group_tag === undefined ? sql`` : tagColumn(group_tag),
+    sql` FROM usage_event e WHERE `,
     eventsWhere(project_id, filter),
     within(filter.from_ms, filter.to_ms),
   )
@@ -238,8 +243,9 @@ function rolledUp(project_id: string, filter: UsageFilter, group_by: readonly Gr
 
 const SUMS = ['events', ...AMOUNTS].map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`).join(', ')
 
-function grouping(group_by: readonly Group[], parts: Sql, limit: number): Sql {
-  const names = GROUPS.filter((name) => group_by.includes(name))
+function grouping({ group_by, group_tag }: Groups, parts: Sql, limit: number): Sql {
+  const tag = group_tag === undefined ? [] : ['tag']
+  const names = [...GROUPS.filter((name) => group_by.includes(name)), ...tag]
   const rest = names.filter((name) => name !== 'day')
   const order = [...(names.includes('day') ? ['day DESC'] : []), 'charged_micros DESC', ...rest]
   // Without a group there is one sum, and none at all where nothing was used.
@@ -255,13 +261,14 @@ function grouping(group_by: readonly Group[], parts: Sql, limit: number): Sql {
 
 function fromRow(read: Row): UsageEvent {
   const { created_ms: _created_ms, day: _day, sequence: _sequence, trace: _trace, attempts, ...more } = read
-  const { tokens_estimated, units, ...row } = more
+  const { tokens_estimated, units, tags, ...row } = more
   return {
     id: row.trace_id,
     object: 'usage_event',
     attempts: JSON.parse(attempts),
     tokens_estimated: tokens_estimated === 1,
     units: units === null ? null : JSON.parse(units),
+    ...(tags !== null && { tags: JSON.parse(tags) }),
     ...row,
   }
 }
@@ -270,5 +277,6 @@ function groupFrom(row: GroupRow): UsageGroup {
   const group: UsageGroup = { object: 'usage_group', ...row }
   if (group.cluster_id === '') group.cluster_id = null
   if (group.bundle_id === '') group.bundle_id = null
+  if (group.tag === '') group.tag = null
   return group
 }

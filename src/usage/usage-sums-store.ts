@@ -15,6 +15,7 @@ import {
   type Grain,
   type Span,
 } from './usage-rollup.ts'
+import { hasTag } from './usage-tag-store.ts'
 
 /** How one line of the whole is read: out of a roll-up, and out of an event `e`. The columns must be alike. */
 export interface Reading {
@@ -35,9 +36,9 @@ export interface Asked {
 /** What roll-ups are by, among what is filtered by. */
 export const filteredBy = (filter: UsageFilter): Dimension[] => DIMENSIONS.filter((name) => filter[name] !== null)
 
-/** Only events know sessions, bundles, endings and trace ids. */
-export const needsEvents = ({ session_id, bundle_id, status, trace_id }: UsageFilter) =>
-  (session_id ?? bundle_id ?? status ?? trace_id) !== null
+/** Only events know sessions, bundles, tags, endings and trace ids. */
+export const needsEvents = ({ session_id, bundle_id, tag, status, trace_id }: UsageFilter) =>
+  (session_id ?? bundle_id ?? tag ?? status ?? trace_id) !== null
 
 /** All parts of the answer, as rows; no two of them overlap. */
 function fromRollups({ rollup, event, only: more }: Reading, { project_id, filter, cube }: Asked, cuts: Cuts): Sql {
@@ -108,6 +109,7 @@ export function eventsWhere(project_id: string, f: UsageFilter): Sql {
   if (f.cluster_id !== null) parts.push(sql` AND e.cluster_id = ${f.cluster_id}`)
   if (f.session_id !== null) parts.push(sql` AND e.session_id = ${f.session_id}`)
   if (f.bundle_id !== null) parts.push(sql` AND e.bundle_id = ${f.bundle_id}`)
+  if (f.tag !== null) parts.push(hasTag(f.tag))
   if (f.status !== null) parts.push(sql` AND e.status = ${f.status}`)
   if (f.trace_id !== null) parts.push(sql` AND e.trace_id = ${f.trace_id}`)
   return joined(...parts)
