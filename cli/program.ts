@@ -18,12 +18,13 @@ import { addProject } from './commands/projects.ts'
 import { addPurge, addReceipt } from './commands/purge.ts'
 import { addReplay } from './commands/replay.ts'
 import { addServe } from './commands/serve.ts'
+import { addTagBudget } from './commands/tag-budgets.ts'
 import { addUpkeep } from './commands/upkeep.ts'
 import { addUsage } from './commands/usage.ts'
 import { EXIT_CODES } from './failure.ts'
 
-const SETTINGS = `Settings of key, alias, credential, limits, usage, cluster, plan, artifact, bundle, channel, purge,
-receipt and project cap, which speak to a service:
+const SETTINGS = `Settings of key, alias, credential, limits, usage, cluster, plan, artifact, bundle, channel,
+tag-budget, purge, receipt and project cap, which speak to a service:
   SWITCHYARD_URL  where it is (default: http://127.0.0.1:8080)
   SWITCHYARD_KEY  an API key of the project
 The other commands, and key create --project, work on the store by the settings of the server: SWITCHYARD_DATA_DIR,
@@ -35,6 +36,7 @@ const COMMANDS = [
     addArtifact,
     addBundle,
     addChannel,
+    addTagBudget,
     addPurge,
     addReceipt,
     addReplay,

@@ -15,8 +15,10 @@ import { FLUSH_EVERY_MS } from './refusals/refusal-tally.ts'
 import { refusedCallStore } from './refusals/refused-call-store.ts'
 import type { HousekeepingLeases, SharedTask, Task } from './start/housekeeping-lease.ts'
 import { sweepLooseParts } from './storage/large-bodies.ts'
+import { forgetTags } from './usage/usage-tag-store.ts'
 
 const BEAT_MS = 5 * SECOND_MS
+const KEPT_TAG_MS = 90 * DAY_MS
 const KEPT_CHILD_MS = 35 * DAY_MS // longer than any window whose spending may have to be counted again (R65)
 
 export function housekeepingTasks(service: Service, leases: HousekeepingLeases, clock: Clock): Task[] {
@@ -100,6 +102,13 @@ function sharedTasks(
     { name: 'sweep purge jobs', every_ms: MINUTE_MS, run: purges.sweep },
     { name: 'run replay runs', every_ms: SECOND_MS, isDue: replays.isDue, run: replays.turn },
     { name: 'sweep replay runs', every_ms: MINUTE_MS, run: replays.sweep },
+    {
+      name: 'forget tags',
+      every_ms: HOUR_MS,
+      async run(db) {
+        while (await forgetTags(db, clock.now() - KEPT_TAG_MS));
+      },
+    },
     {
       name: 'sweep silent clusters',
       every_ms: 5 * SECOND_MS,

@@ -25,6 +25,7 @@ interface Asked extends Printing {
   profile?: string
   cluster?: string
   session?: string
+  tag?: string
   trace?: string
   groupBy?: string
   limit?: number
@@ -43,8 +44,13 @@ export function addUsage(program: Command): void {
     .option('--profile <name>', 'only this execution profile')
     .option('--cluster <id>', 'only this cluster', idOf('byc'))
     .option('--session <id>', 'only this session')
+    .option('--tag <tag>', 'only what has this tag, such as team=search')
     .option('--trace <id>', 'only this generation')
-    .option('--group-by <fields>', `add up by one or more of ${GROUPS.join(', ')}, with commas between them`, groupsIn)
+    .option(
+      '--group-by <fields>',
+      `add up by one or more of ${GROUPS.join(', ')}, tag:<name>, with commas between them`,
+      groupsIn,
+    )
     .option('--limit <count>', `at most so many rows (default: ${SHOWN} in a table of single generations)`, wholeNumber)
     .option('--after <trace>', 'only generations older than this one, the last of a page')
     .addOption(new Option('--csv', 'print CSV, amounts in micro-USD').conflicts('json'))
@@ -66,16 +72,16 @@ export function timeIn(text: string): string {
 }
 
 export function groupsIn(text: string): string {
-  if (!text.split(',').every((one) => GROUPS.some((group) => group === one)))
-    throw new InvalidArgumentError(`It must be one or more of ${GROUPS.join(', ')}.`)
+  if (!text.split(',').every((one) => one.startsWith('tag:') || GROUPS.some((group) => group === one)))
+    throw new InvalidArgumentError(`It must be one or more of ${GROUPS.join(', ')}, tag:<name>.`)
   return text
 }
 
 function pathOf({ from, to, key, model, provider, profile, cluster, session, trace, ...asked }: Asked): string {
-  const { groupBy, after, csv, json, limit = groupBy || csv || json ? undefined : SHOWN } = asked
+  const { tag, groupBy, after, csv, json, limit = groupBy || csv || json ? undefined : SHOWN } = asked
   const query = {
     ...{ from, to, key_id: key, model, provider, profile, cluster_id: cluster, session_id: session, trace_id: trace },
-    ...{ group_by: groupBy, limit, after },
+    ...{ tag, group_by: groupBy, limit, after },
   }
   const given = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value))
@@ -87,14 +93,23 @@ async function show(asked: Asked): Promise<void> {
   if (asked.csv) return print(await service().getText(path, 'text/csv'))
   const { body, text } = await service().get<{ data: (UsageEvent | UsageGroup)[]; has_more: boolean }>(path)
   if (asked.json) return print(text)
-  const groups = asked.groupBy ? GROUPS.filter((group) => asked.groupBy?.split(',').includes(group)) : []
+  const groups = asked.groupBy ? groupsShown(asked.groupBy) : []
   print(groups.length > 0 ? grouped(groups, body.data as UsageGroup[]) : single(body.data as UsageEvent[]))
   const last = body.data.at(-1)
   if (body.has_more)
     print(last?.object === 'usage_event' ? `There are more: --after ${last.trace_id}` : 'There are more.')
 }
 
-export const HEADINGS: Record<Group, string> = {
+/** The values of a tag stand last. */
+function groupsShown(text: string): Shown[] {
+  const asked = text.split(',')
+  const tag = asked.some((one) => one.startsWith('tag:')) ? (['tag'] as const) : []
+  return [...GROUPS.filter((group) => asked.includes(group)), ...tag]
+}
+
+type Shown = Group | 'tag'
+
+export const HEADINGS: Record<Shown, string> = {
   day: 'DAY',
   model: 'MODEL',
   key_id: 'KEY',
@@ -102,9 +117,10 @@ export const HEADINGS: Record<Group, string> = {
   profile: 'PROFILE',
   cluster_id: 'CLUSTER',
   bundle_id: 'BUNDLE',
+  tag: 'TAG',
 }
 
-const grouped = (groups: readonly Group[], rows: readonly UsageGroup[]) =>
+const grouped = (groups: readonly Shown[], rows: readonly UsageGroup[]) =>
   table(
     [...groups.map((group) => HEADINGS[group]), 'REQUESTS', 'INPUT', 'OUTPUT', 'CHARGED'],
     rows.map((row) => [...groups.map((group) => row[group] ?? '-'), String(row.events), ...amountsOf(row)]),

@@ -4,6 +4,7 @@
 // takes more than the row has. The last call takes the row with it: where nothing runs, nothing is held.
 import { newId } from '../core/ids.ts'
 import { CommitUnknown, type Db } from '../storage/db.ts'
+import { holdApart, isApart } from './apart-hold-store.ts'
 import type { Hold, HoldOutcome, Limit, RowFate, Settlement } from './budget.ts'
 import { type BudgetStore, budgetStore, type Spender } from './budget-store.ts'
 import { type Left, leastOf, leftAfter, refusalOf } from './left-store.ts'
@@ -115,12 +116,6 @@ export function slices(db: Db, process: string) {
     }
     await Promise.all(back)
     return back.length > 0
-  }
-
-  /** A call with a budget of its tags has a row of its own; what lies free for others is not in its way. */
-  async function holdTagged(spender: LimitedSpender, micros: number, now: number): Promise<HoldOutcome> {
-    const outcome = await direct.hold(spender, micros, now)
-    return outcome.kind === 'refused' && (await collect(spender)) ? direct.hold(spender, micros, now) : outcome
   }
 
   async function decide(account: Account, batch: readonly Waiting[]): Promise<Answer[]> {
@@ -242,10 +237,8 @@ export function slices(db: Db, process: string) {
   }
 
   return {
-    /** R64: a child's budget is set aside already, so its calls take from its own row, one by one. */
     hold(spender: LimitedSpender, micros: number, now: number): Promise<HoldOutcome> {
-      if (spender.parent_id !== undefined) return direct.hold(spender, micros, now)
-      if (spender.tag_budgets !== undefined) return holdTagged(spender, micros, now)
+      if (isApart(spender)) return holdApart({ direct, collect }, spender, micros, now)
       const name = nameOf(spender)
       const account = accounts.get(name) ?? { name, slice: undefined, waiting: [], busy: false }
       const { slice, busy, waiting } = account

@@ -1,5 +1,5 @@
-// R43: what holds take from the budgets of tags, beside their key's and their project's. Each rise is a conditional update
-// of the row that carries the limit; what a hold took is on record until it is settled or given back, once.
+// R43: what holds take from the budgets of tags, beside their key's and their project's. Each rise is a conditional
+// update of the row that carries the limit; what a hold took is on record until it is settled or given back, once.
 import { type Db, joined, sql } from '../storage/db.ts'
 import { DoesNotFit } from './ledger-store.ts'
 

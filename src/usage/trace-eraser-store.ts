@@ -1,5 +1,6 @@
 // What usage events tell beyond money, for purge jobs: which session a call belonged to, what it was filed under, what
-// its client was told, and what upstreams said, which may quote a prompt. Tokens, prices and who paid stay: sums before are sums after.
+// its client was told, and what upstreams said, which may quote a prompt. Tokens, prices and who paid stay: sums before
+// are sums after.
 import { type Db, joined, sql } from '../storage/db.ts'
 import { countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
 import type { UsageAttempt } from './usage-event.ts'
@@ -24,7 +25,8 @@ export const traceEraser: Eraser = {
     if (batch.ids.length === 0) return batch
     await tx.rows(
       joined(
-        sql`UPDATE usage_event SET session_id = NULL, trace = NULL, tags = NULL WHERE project_id = ${scope.project_id} AND `,
+        sql`UPDATE usage_event SET session_id = NULL, trace = NULL, tags = NULL
+          WHERE project_id = ${scope.project_id} AND `,
         isOneOf('trace_id', batch.ids),
       ),
     )

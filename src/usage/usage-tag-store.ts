@@ -43,7 +43,8 @@ async function isKept(db: Db, { project_id, name, value }: Named, now: number): 
     SELECT 1 AS present FROM project_tag WHERE project_id = ${project_id} AND name = ${name} AND value = ${value}`)
   if (!present) {
     const placed = await db.rows(sql`
-      UPDATE project SET tag_count = tag_count + 1 WHERE id = ${project_id} AND tag_count < ${DISTINCT_MAX} RETURNING id`)
+      UPDATE project SET tag_count = tag_count + 1 WHERE id = ${project_id} AND tag_count < ${DISTINCT_MAX}
+      RETURNING id`)
     if (placed.length === 0) return false
     await db.rows(sql`
       INSERT INTO project_tag (project_id, name, value, first_ms) VALUES (${project_id}, ${name}, ${value}, ${now})

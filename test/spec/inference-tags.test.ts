@@ -1,5 +1,6 @@
 // Tags over the whole path: dimensions of usage, and hard budgets by the same holds.
 import { describe, expect, test } from 'vitest'
+import { DAY_MS } from '../../src/core/clock.ts'
 import { sql } from '../../src/storage/db.ts'
 import { DISTINCT_MAX } from '../../src/usage/usage-tag-store.ts'
 import { envelope } from '../support/inference-cases.ts'
@@ -76,6 +77,10 @@ withScene((scene) => {
       for (const run of ['a', 'b', 'c', 'a']) await stage.chat({}, tagged(`run=${run}`))
       const { data } = (await stage.get('/v2/usage')).body
       expect(data.map(({ tags }: { tags: { run: string } }) => tags.run)).toEqual(['a', '(other)', '(other)', 'a'])
+      scene().clock.advance(91 * DAY_MS)
+      await scene().housekeep('forget tags')
+      await stage.chat({}, tagged('run=d'))
+      expect((await stage.get('/v2/usage?limit=1')).body.data[0].tags).toEqual({ run: 'd' })
     })
 
     test('§tags a call without tags costs no statement for them', async () => {

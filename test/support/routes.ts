@@ -25,8 +25,10 @@ export function walkOf(routes: readonly RouteOptions[]): Walk[] {
   )
 }
 
-/** They take a body and change nothing. */
-const READS = /^\/v2\/(byoc\/hicache-(plan|estimate)|route-explain|purge-receipts\/verify)$/
+/** They take a body and change nothing that is the caller's. */
+const READS = /^\/v2\/(byoc\/hicache-(plan|estimate)|route-explain|purge-receipts\/verify|leaked-keys)$/
+/** R74: they tell addresses of members and receivers, or what was erased. */
+const ADMINS = /^\/v2\/(audit-log$|purge-jobs|notification-channels)/
 
 /**
  * R3 and R64, told from the address alone: what a route declares of itself is what is being tested. A key that is not
@@ -34,7 +36,7 @@ const READS = /^\/v2\/(byoc\/hicache-(plan|estimate)|route-explain|purge-receipt
  */
 export function scopeByRuling({ method, route }: Walk): Scope {
   if (route.startsWith('/v2/operator/')) return 'admin' // R79
-  if (route === '/v2/audit-log' || route.startsWith('/v2/purge-jobs')) return 'admin' // R74
+  if (ADMINS.test(route)) return 'admin'
   if (method === 'GET' || method === 'HEAD' || READS.test(route)) return 'read'
   const generates =
     /^\/(v1|openai|anthropic\/v1)\/|^\/v2\/(responses|agent-hints|sessions|artifacts|bundles)(\/|$)/.test(route)
