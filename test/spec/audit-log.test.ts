@@ -34,6 +34,9 @@ interface Change {
 
 const PLAN = { plan: 'pro', provider: 'openai', input_discount_pct: 20, allowance_tokens: 1_000 }
 
+const CHANNEL = { kind: 'webhook', name: 'ops', url: 'https://example.com/hook' }
+const TAG_BUDGET = { tag: 'team=search', limit_usd: 1 }
+
 const CHANGES: Record<string, Change> = {
   'POST /v2/api-keys': { body: { name: 'ci' } },
   'DELETE /v2/api-keys/:key_id': { make: newKey },
@@ -62,6 +65,15 @@ const CHANGES: Record<string, Change> = {
   'POST /v2/purge-jobs': { body: { filter: { trace_ids: ['trc_1'] } } },
   'POST /v2/purge-jobs/:purge_job_id/erase': { make: newPurgePlan },
   'POST /v2/purge-jobs/:purge_job_id/cancel': { make: newPurgePlan },
+  'POST /v2/notification-channels': { body: CHANNEL },
+  'PATCH /v2/notification-channels/:channel_id': { make: newChannel, body: { name: 'other' } },
+  'DELETE /v2/notification-channels/:channel_id': { make: newChannel },
+  'POST /v2/notification-channels/:channel_id/rotate-secret': { make: newChannel },
+  'POST /v2/notification-channels/:channel_id/test': { make: newChannel },
+  'POST /v2/notification-channels/:channel_id/deliveries/:delivery_id/redeliver': { make: newDelivery },
+  'POST /v2/tag-budgets': { body: TAG_BUDGET },
+  'PATCH /v2/tag-budgets/:tag_budget_id': { make: newTagBudget, body: { limit_usd: 2 } },
+  'DELETE /v2/tag-budgets/:tag_budget_id': { make: newTagBudget },
   'POST /v2/provider-credentials': { body: { provider: 'openai', name: 'ours', secret: 'sk-of-our-own' } },
   'DELETE /v2/provider-credentials/:credential_id': { make: newCredential },
   'POST /v2/provider-credentials/:credential_id/verify': { make: newCredential },
@@ -363,6 +375,20 @@ async function newRelease(project: Pick<TestProject, 'post'>) {
     targets: [{ provider: 'openai', model: 'gpt-4o-mini' }],
   })
   return { release_id: release.body.id as string }
+}
+
+async function newChannel({ post }: Pick<TestProject, 'post'>) {
+  return { channel_id: (await post('/v2/notification-channels', CHANNEL)).body.id }
+}
+
+async function newDelivery(project: Pick<TestProject, 'post'>) {
+  const { channel_id } = await newChannel(project)
+  const { id: delivery_id } = (await project.post(`/v2/notification-channels/${channel_id}/test`)).body
+  return { channel_id, delivery_id }
+}
+
+async function newTagBudget({ post }: Pick<TestProject, 'post'>) {
+  return { tag_budget_id: (await post('/v2/tag-budgets', TAG_BUDGET)).body.id }
 }
 
 async function newCredential({ post }: Pick<TestProject, 'post'>) {
