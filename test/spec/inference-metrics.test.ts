@@ -15,8 +15,8 @@ const LIMIT = 1_000_000
 /** Of a server as it is scraped over the wire. */
 const scrapeOf = async ({ origin }: Scene) => readScrape(await (await fetch(`${origin}/metrics`)).text())
 
-/** What no test makes happen at will: what only failures, limits or Redis bring about. Their labels are declared. */
-const RARE = ['switchyard_housekeeping_failures_total', 'switchyard_limit_shadow_refusals_total']
+/** What calls bring about: of these there are series. Others may be declared and have none, until something happens. */
+const OF_CALLS = /^switchyard_(generation|attempts|slots|provider|budgets|holds|held|http|limit_refusals|idempotency)/
 /** Labels whose values are the operator's own, or states that this server is not in. */
 const OPEN = ['provider', 'model', 'status', 'route', 'le']
 
@@ -142,16 +142,17 @@ function missingFor(expression: string, all: readonly Series[], { metrics }: Sce
   return selectedBy(expression).flatMap(({ metric, labels }) => {
     if (metric === 'up') return [] // Prometheus' own
     const found = all.filter(({ name }) => name === metric)
-    if (found.length === 0 && !RARE.includes(metric)) return [metric]
+    const declared = OF_CALLS.test(metric) ? undefined : declaredLabels(metrics, metric)
+    if (found.length === 0 && !declared) return [metric]
     return labels.flatMap(({ name, value }) => {
       if (name === 'instance' || name === 'job') return [] // Prometheus adds them
-      const declared = RARE.includes(metric) && labelNames(metrics, metric).includes(name)
-      if (!declared && !found.some((series) => name in series.labels)) return [`${metric}: ${name}`]
-      const is_there = value === undefined || OPEN.includes(name) || found.some(({ labels }) => labels[name] === value)
-      return is_there ? [] : [`${metric}: ${name}="${value}"`]
+      const is_known = declared?.includes(name) || found.some((series) => name in series.labels)
+      if (!is_known) return [`${metric}: ${name}`]
+      const is_open = value === undefined || OPEN.includes(name) || found.length === 0
+      return is_open || found.some((series) => series.labels[name] === value) ? [] : [`${metric}: ${name}="${value}"`]
     })
   })
 }
 
-const labelNames = ({ registry }: Scene['metrics'], name: string) =>
-  (registry.getSingleMetric(name) as unknown as { labelNames: string[] }).labelNames
+const declaredLabels = ({ registry }: Scene['metrics'], name: string): string[] | undefined =>
+  (registry.getSingleMetric(name) as unknown as { labelNames: string[] } | undefined)?.labelNames

@@ -243,6 +243,7 @@ describe('what is sampled', () => {
     try {
       await calls(await traced.stage())
       await traced.scene.app.close()
+      await traced.scene.inference.close()
       await traced.tracing.stop()
       return traced.receiver.spans.filter(({ kind }) => kind === 'server').map(({ trace_id }) => trace_id)
     } finally {
