@@ -1,5 +1,6 @@
 // `npm run bench`: ratios to a bare reference in the same run. Machines are noisy; ratios hold, rates do not.
 import { parseArgs } from 'node:util'
+import { capacity } from './capacity.ts'
 import { compare } from './compare.ts'
 import { chatStreams, chatWhole } from './gateway.ts'
 import { growth } from './growth.ts'
@@ -55,6 +56,7 @@ const SCENARIOS: Record<string, Scenario> = {
   'routing-cost': async () => routingCost(),
   metrics: async () => metricsCost(),
   tracing: tracingCost,
+  capacity: async (_conditions, rates) => capacity(rates.length > 0 ? rates.map(Number) : undefined),
   latency,
   compare,
   growth,
