@@ -12,6 +12,7 @@ import type { Conditions } from './measure.ts'
 import { metricsCost } from './metrics-cost.ts'
 import { keepOffTheServersCore } from './processes.ts'
 import { profile } from './profile.ts'
+import { replays } from './replays.ts'
 import { replicas } from './replicas.ts'
 import { circumstances, writeReport } from './report.ts'
 import { reuse } from './reuse.ts'
@@ -53,6 +54,7 @@ const SCENARIOS: Record<string, Scenario> = {
       out: values.out,
     }),
   reuse: () => reuse({ calls: Number(values.calls), seed: Number(values.seed) }),
+  replays: (_conditions, [word]) => replays({ items: Number(values.items), has_upstream: word !== 'placeholder' }),
   'routing-cost': async () => routingCost(),
   metrics: async () => metricsCost(),
   tracing: tracingCost,
@@ -77,6 +79,7 @@ const { values, positionals } = parseArgs({
     engine: { type: 'string', default: 'sqlite' },
     folder: { type: 'string' },
     calls: { type: 'string', default: '2000' },
+    items: { type: 'string', default: '1000' },
     trace: { type: 'string' },
     clusters: { type: 'string', default: '4' },
     'cache-tokens': { type: 'string', default: '4096000' },

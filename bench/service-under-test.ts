@@ -29,6 +29,8 @@ export interface ServiceSettings {
   root?: string
   /** A folder with a store in it already. */
   data_dir?: string
+  /** More of its switchyard.yaml. */
+  config?: string
 }
 
 /** What its switchyard.yaml says. */
@@ -45,7 +47,7 @@ export async function startService(settings: ServiceSettings): Promise<ServerPro
   const folder = settings.data_dir ?? temporaryFolder().path
   const file = join(folder, 'switchyard.yaml')
   mkdirSync(folder, { recursive: true })
-  writeFileSync(file, settingsWith(upstream))
+  writeFileSync(file, settingsWith(upstream) + (settings.config ?? ''))
   return startProcess({
     name,
     script: join(root, 'dist/cli/main.js'),

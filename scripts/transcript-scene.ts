@@ -90,6 +90,7 @@ ${provider('primary', '/broken', 'twice-served')}
 ${provider('backup', '', 'twice-served')}
 ${provider('mistral', '', 'mistral-small')}
 ${provider('groq', '', 'llama-3.3-70b')}
+retention: { full_fidelity: true }
 `
 }
 

@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { FIRST_MINUTES } from './first-minutes.ts'
+import { REPLAYED_CALLS } from './replayed-calls.ts'
 import { SHARED_PREFIX } from './shared-prefix.ts'
 import { openTranscriptScene, type Section, type Site } from './transcript-scene.ts'
 
@@ -83,6 +84,7 @@ const SECTIONS: readonly Section[] = [
     },
   },
   SHARED_PREFIX,
+  REPLAYED_CALLS,
   {
     title: 'A retry with the same key',
     says: 'The first call executes. The second is the first answer again, byte for byte, and costs nothing more.',
@@ -159,7 +161,7 @@ export async function transcriptsText(): Promise<string> {
 /** What differs from run to run, replaced. */
 const steady = (text: string) =>
   text
-    .replace(/\b(trc|req|key|usr|alr|pcr|sub|byc|prj|art|bnd|chatcmpl)([_-])[0-9A-Za-z]{12,}/g, '$1$2…')
+    .replace(/\b(trc|req|key|usr|alr|als|rpl|pcr|sub|byc|prj|art|bnd|chatcmpl)([_-])[0-9A-Za-z]{12,}/g, '$1$2…')
     .replace(/^date: .*$/gim, 'date: <date>')
     .replace(/^retry-after: \d+$/gim, 'retry-after: <seconds>')
     .replace(/^(x-ratelimit-reset-\w+: ).*$/gim, '$1<time>')
@@ -169,7 +171,7 @@ const steady = (text: string) =>
     .replace(/"created":\d+/g, '"created":<time>')
     .replace(/svc_live_\w+/g, 'svc_live_…')
     .replace(/#token=\w+/g, '#token=…')
-    .replace(/\b\d{4}-\d\d-\d\d( \d\d:\d\d UTC|T[\d:.]+Z)/g, '<time>')
+    .replace(/\b\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)? UTC|T[\d:.]+Z)/g, '<time>')
     .replace(/"(\w+_ms)":\d+/g, '"$1":<ms>')
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

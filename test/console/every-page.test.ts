@@ -41,6 +41,8 @@ const PAGES: [path: string, whose: Whose, ...dialogs: string[]][] = [
   ['/keys/:id', 'full', 'Spending limit', 'Rate limits', 'Revoke', 'Edit', 'Rotate', 'Child key'],
   ['/alerts', 'full', 'Add channel'],
   ['/alerts/nch_nowhere', 'full'],
+  ['/replays', 'full', 'Plan a replay'],
+  ['/replays/rpl_nowhere', 'full'],
   ['/playground', 'full'],
   ['/settings', 'full'],
   ['/settings/members', 'full', 'Invite'],

@@ -143,6 +143,11 @@ async function recording(tx: Db, { project_id, trace_id, now }: Recorded, { made
                            request_bytes, answer_bytes, pack_id, starts_at)
     VALUES (${trace_id}, ${project_id}, ${made_by}, ${made_by}, ${made_under}, '/v1/chat/completions', 200, 0, ${now},
             40, 50, ${`pack of ${trace_id}`}, 0)`)
+  // It was replayed, too.
+  await tx.rows(sql`
+    INSERT INTO replay_output (id, run_id, project_id, trace_id, key_id, made_under, created_ms, sequence, sealed, bytes)
+    VALUES (${`replay/rpl_1/${trace_id}/target`}, 'rpl_1', ${project_id}, ${trace_id}, ${made_by}, ${made_under}, ${now},
+            ${nextSequence(now)}, ${randomBytes(80)}, 80)`)
 }
 
 interface Recorded {
@@ -196,7 +201,7 @@ async function bundle(tx: Db, project_id: string, { made_by, made_under }: Maker
 const TABLES = [
   ...['stored_response', 'idempotency', 'session_event', 'agent_session', 'usage_event', 'refused_call'],
   ...['artifact', 'artifact_maker', 'artifact_content', 'artifact_loose_content', 'bundle', 'bundle_item'],
-  ...['recording', 'recording_pack'],
+  ...['recording', 'recording_pack', 'replay_output'],
 ] as const
 type Table = (typeof TABLES)[number]
 type Row = Record<string, string | number | null | Uint8Array>
@@ -275,6 +280,7 @@ export function expected(before: Contents, world: World, filter: PurgeFilter, ki
     },
     recordings: (row) =>
       inTime(Number(row.at_ms)) && byKey(row.key_id, row.made_by, row.made_under) && named(traced(row)),
+    replay_outputs: (row) => inTime(Number(row.created_ms)) && byKey(row.key_id, row.made_under) && named(traced(row)),
     refused_calls: (row) => inTime(Number(row.at_ms)) && byKey(row.key_id) && named(traced(row)),
     traces: (row) => inTime(Number(row.created_ms)) && byKey(row.key_id) && named(traced(row)),
   }
@@ -289,6 +295,7 @@ export function expected(before: Contents, world: World, filter: PurgeFilter, ki
     bundles: gone('bundles', 'bundle', 'id'),
     artifacts: gone('artifacts', 'artifact', 'id'),
     recordings: gone('recordings', 'recording', 'trace_id'),
+    replay_outputs: gone('replay_outputs', 'replay_output', 'id'),
     refused_calls: gone('refused_calls', 'refused_call', 'trace_id'),
     traces: gone('traces', 'usage_event', 'trace_id'),
     ...(kinds.includes('prefix_memory') && { prefix_memory: new Set([project_id]) }),
@@ -321,6 +328,7 @@ export function expected(before: Contents, world: World, filter: PurgeFilter, ki
     bundle: without('bundle', (row) => bundleGone(row.id)),
     bundle_item: without('bundle_item', (row) => bundleGone(row.bundle_id)),
     recording: without('recording', isIn(erased.recordings, 'trace_id')),
+    replay_output: without('replay_output', isIn(erased.replay_outputs, 'id')),
     recording_pack: without('recording_pack', (row) => erased.recordings.has(String(row.id).slice('pack of '.length))),
   }
   const lines = Object.entries(erased).flatMap(([kind, ids]) => [...ids].map((id) => `${kind} ${id}`))

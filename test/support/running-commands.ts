@@ -5,13 +5,13 @@ import { compiledCommand, type Workplace } from './command.ts'
 export const KEY = `svc_live_${'k'.repeat(40)}`
 
 /** One server for a suite. */
-export function commandsOfService() {
+export function commandsOfService(env: Record<string, string> = {}) {
   const { workplace } = compiledCommand()
   let place: Workplace
   let url: string
   beforeAll(async () => {
     place = workplace()
-    url = (await place.serve({ SWITCHYARD_BOOTSTRAP_KEY: KEY })).url
+    url = (await place.serve({ ...env, SWITCHYARD_BOOTSTRAP_KEY: KEY })).url
   })
   afterAll(() => place.leave())
 

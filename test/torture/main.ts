@@ -12,6 +12,7 @@ import { PLANTS, type Plant } from './plants.ts'
 import { race } from './race.ts'
 import { newSeed } from './randomness.ts'
 import { redis } from './redis-run.ts'
+import { replays } from './replays.ts'
 import { postmaster } from './replica-postmaster.ts'
 import { REDIS_STATES, type RedisState, revoke } from './replica-revoke.ts'
 import { rolling } from './replica-rolling.ts'
@@ -89,6 +90,13 @@ run('kill9', 'Kills the server with SIGKILL under traffic, again and again; clie
   .option('--in-flight <n>', 'requests at any time', whole, 32)
   .action(async ({ inFlight, ...options }: Common & { cycles: number; inFlight: number }) => {
     conclude(await kill9({ ...options, in_flight: inFlight, note: progress }), options)
+  })
+
+run('replays', 'Kills the server in the middle of a replay run: each item is asked and charged once.', [])
+  .option('--items <n>', 'recorded calls that are asked again', whole, 1_000)
+  .option('--kills <n>', 'kills', whole, 20)
+  .action(async (options: Common & { items: number; kills: number }) => {
+    conclude(await replays({ ...options, note: progress }), options)
   })
 
 run('race', 'Sends identical keyed requests all at once: one may execute.', ['check-then-act'])
