@@ -7,16 +7,23 @@ import { Brand } from './parts/brand.tsx'
 import { ShortcutsHelp } from './parts/shortcuts-help.tsx'
 import { ThemeSwitch } from './parts/theme-switch.tsx'
 import { useToast } from './parts/toasts.tsx'
+import { useFirstStepsOver } from './state/first-steps-over.ts'
 import { Link, navigate, usePath } from './state/navigation.tsx'
 import { useResource } from './state/resource.ts'
 import { useIsOperator, useMe, useSession } from './state/session.tsx'
 import { useShortcut } from './state/shortcuts.ts'
 import { useSubmission } from './state/submission.ts'
+import { countInTitle } from './state/window-title.ts'
 
 export function Shell({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState(false)
   const path = usePath()
   const is_operator = useIsOperator()
+  const { project } = useMe()
+  const first_steps_over = useFirstStepsOver(project?.id)
+  const shown = NAVIGATION.filter(
+    ({ to, operator }) => (!operator || is_operator) && (to !== '/start' || first_steps_over === false || path === to),
+  )
   return (
     <div className="shell">
       <a className="skip" href="#content">
@@ -41,17 +48,15 @@ export function Shell({ children }: { children: ReactNode }) {
         <SearchEverything />
         <nav aria-label="Project">
           <ul>
-            {NAVIGATION.filter(({ operator }) => !operator || is_operator).map(
-              ({ to, label, keys, also = to, ...more }) => (
-                <NavigationEntry
-                  key={to}
-                  {...{ to, label, keys }}
-                  beside={more.counts_attention && <AttentionCount />}
-                  current={[to, also].some((at) => path === at || path.startsWith(`${at}/`))}
-                  onFollow={() => setOpen(false)}
-                />
-              ),
-            )}
+            {shown.map(({ to, label, keys, also = to, ...more }) => (
+              <NavigationEntry
+                key={to}
+                {...{ to, label, keys }}
+                beside={more.counts_attention && <AttentionCount />}
+                current={[to, also].some((at) => path === at || path.startsWith(`${at}/`))}
+                onFollow={() => setOpen(false)}
+              />
+            ))}
           </ul>
         </nav>
         <div className="side-foot">
@@ -128,6 +133,10 @@ const ATTENTION_POLL_MS = 60_000
 function AttentionCount() {
   const { state } = useResource(attention, { poll_ms: ATTENTION_POLL_MS })
   const urgent = state.kind === 'ready' ? state.value.filter(({ severity }) => severity !== 'info').length : 0
+  useEffect(() => {
+    countInTitle(urgent)
+    return () => countInTitle(0)
+  }, [urgent])
   if (urgent === 0) return null
   return (
     <span className="side-count">

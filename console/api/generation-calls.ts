@@ -84,3 +84,19 @@ async function listen(body: ReadableStream<Uint8Array>, onText: (delta: string) 
     }
   if (!ended) throw new ApiError(0, { type: 'cut_off', message: 'The answer broke off before its end.' })
 }
+
+/** The first request of a new key, sent the way clients do: with the key, and no cookie. */
+export async function firstAnswer(key: string, model: string): Promise<string> {
+  const body = { model, messages: [{ role: 'user', content: 'Say hello.' }] }
+  const answer = await fetch('/v1/chat/completions', {
+    method: 'POST',
+    credentials: 'omit',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  }).catch(() => {
+    throw unreachable(false)
+  })
+  if (!answer.ok) throw await refusalOf(answer, '/v1/chat/completions')
+  const { choices } = (await answer.json()) as { choices: { message: { content: string | null } }[] }
+  return choices[0]?.message.content ?? ''
+}

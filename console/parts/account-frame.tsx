@@ -1,10 +1,12 @@
 // The frame of the pages for people who are not signed in: one card, one thing to do.
+
 import { type ReactNode, useEffect } from 'react'
+import { titleWindow } from '../state/window-title.ts'
 import { Brand } from './brand.tsx'
 
 export function AccountFrame({ title, children }: { title: string; children: ReactNode }) {
   useEffect(() => {
-    document.title = `${title} · Switchyard`
+    titleWindow(title)
   }, [title])
   return (
     <main className="alone">

@@ -1,6 +1,7 @@
 // The top of a page: its title, which is also the window's, one sentence, and what can be done here.
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, takeArrival } from '../state/navigation.tsx'
+import { titleWindow } from '../state/window-title.ts'
 
 interface PageHeaderProps {
   title: string
@@ -14,7 +15,7 @@ let has_focused = false
 
 export function PageHeader({ title, lead, up, actions }: PageHeaderProps) {
   useEffect(() => {
-    document.title = `${title} · Switchyard`
+    titleWindow(title)
   }, [title])
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {

@@ -1,11 +1,14 @@
 // First-run guidance: it ends in a working request, and the page sees it.
 import type { Request, Route } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { accountStore } from '../../src/accounts/account-store.ts'
 import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts'
+import { startUpstream } from '../support/upstream.ts'
 import { faults, tracesOf, untilByItself, withConsole } from './checks.ts'
 import type { ConsoleScene } from './console-scene.ts'
 import { seedOwner } from './seed.ts'
+
+const UPSTREAM_SECRET = 'sk-own-0123456789abcdef'
 
 withConsole((scene) => {
   test('§4.1 §5.6 confirm, make a key, send what the page shows, and it turns green', async () => {
@@ -40,6 +43,41 @@ withConsole((scene) => {
     expect(faults(visit)).toEqual([])
     await page.goto('/console')
     await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
+    await visit.close()
+  })
+
+  test('§console a provider is connected by its address and tested; the first answer is real; then the menu is without it', async () => {
+    const { cookie } = await seedOwner(scene().db())
+    const visit = await scene().visit('/start', { cookie })
+    const { page } = visit
+    const upstream = await startUpstream({ text: 'Hello from a model of your own.' })
+    onTestFinished(() => upstream.close())
+    const side = page.getByRole('navigation', { name: 'Project' })
+    await side.getByRole('link', { name: 'Get started' }).waitFor()
+    await page.getByText('An address', { exact: true }).click()
+    await page.getByRole('textbox', { name: 'Address' }).fill(upstream.base_url)
+    await page.getByLabel('Model', { exact: true }).fill('Own Model')
+    await page.getByLabel('Key, where it needs one').fill(UPSTREAM_SECRET)
+    upstream.behave({ status: 401, body: { error: { message: 'no' } } })
+    await page.getByRole('button', { name: 'Connect and test' }).click()
+    await page.getByText('Must be one that own-server takes: it refused it.').waitFor()
+    upstream.behave({ text: 'Hello from a model of your own.' })
+    await page.getByRole('button', { name: 'Connect and test' }).click()
+    await page.getByText('own-server is connected, and took the key.').waitFor()
+    await page.getByRole('button', { name: 'Make a key' }).click()
+    await page.getByRole('button', { name: 'Send it from this page' }).click()
+    await page.getByText('Hello from a model of your own.').waitFor()
+    await page.getByText('Your first request arrived.').waitFor()
+    expect(await page.getByText('placeholder').count()).toBe(0)
+    await page.getByRole('link', { name: 'Look at the request' }).click()
+    await page.getByText('It was answered in full.').waitFor()
+    await side.getByRole('link', { name: 'Get started' }).waitFor({ state: 'detached' })
+    expect(await tracesOf(UPSTREAM_SECRET, visit)).toEqual([])
+    await page.reload()
+    await page.getByText('It was answered in full.').waitFor()
+    await side.getByRole('link', { name: 'Overview' }).waitFor()
+    expect(await side.getByRole('link', { name: 'Get started' }).count()).toBe(0)
+    expect(faults(visit)).toEqual([])
     await visit.close()
   })
 
