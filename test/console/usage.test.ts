@@ -31,6 +31,31 @@ withConsole((scene) => {
     return (await text(await file.createReadStream())).trimEnd().split('\r\n')
   }
 
+  test('§tags by the values of a tag, down to the requests of one', async () => {
+    const at = { created_at: hoursAgo(1), charged_micros: 1_000_000 }
+    const owner = await project([
+      { ...at, tags: { team: 'search', run: '1' } },
+      { ...at, tags: { team: 'search', run: '2' } },
+      { ...at, tags: { team: 'core' } },
+      at,
+    ])
+    const visit = await scene().visit('/usage?range=24h&by=tag', { cookie: owner.cookie })
+    const { page } = visit
+    const by_tag = page.getByRole('table', { name: 'Usage by tag' })
+    await by_tag.getByRole('row', { name: /team=search.*\$2\.00/ }).waitFor()
+    await page.getByLabel('Name of the tag').fill('run')
+    await page.getByLabel('Name of the tag').press('Enter')
+    await by_tag.getByRole('row', { name: /run=2.*\$1\.00/ }).waitFor()
+    await by_tag.getByRole('button', { name: 'run=2' }).click()
+    await page.getByRole('list', { name: 'Only what matches' }).getByText('run=2').waitFor()
+    await rowsToBe(page, 1)
+    await page.goto('/console/requests?tag=team%3Dsearch')
+    await page.getByRole('list', { name: 'Only what matches' }).getByText('team=search').waitFor()
+    await rowsToBe(page, 2)
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
   test('§8.2.3 from a model to its keys to a bar to its requests to one trace; and back', async () => {
     const owner = await seedOwner(scene().db())
     const keys = await seedKeys(scene().db(), owner.project_id, [{ name: 'ci' }, { name: 'eval' }])

@@ -11,7 +11,7 @@ export interface Taken {
 }
 
 const MOODS = ['failing', 'well', 'stalling', 'failing', 'well', 'restarting'] as const
-const FAILS_ONE_IN = 3
+const FAILS_ONE_IN = 6
 
 export async function eventReceiver(random: Chance) {
   const port = await freePort()
@@ -67,7 +67,7 @@ export async function eventReceiver(random: Chance) {
         mood = 'well'
       }
       const was = mood
-      await sleep(random.between(100, 1_000))
+      await sleep(mood === 'well' ? random.between(500, 3_000) : random.between(100, 500))
       if (was === 'stalling') server?.closeAllConnections() // whoever waited learns that nothing comes
     }
     mood = 'well'

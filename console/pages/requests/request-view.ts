@@ -14,6 +14,7 @@ export const FILTERS = {
   cluster_id: 'Cluster',
   session_id: 'Session',
   bundle_id: 'Bundle',
+  tag: 'Tag',
   min_charged_micros: 'Cost from',
   min_ttft_ms: 'First token from',
 } as const
@@ -94,6 +95,7 @@ export const PLACEHOLDERS: Record<FilterId, string> = {
   cluster_id: 'A cluster’s name or id',
   session_id: 'A session, ses_…',
   bundle_id: 'A bundle, bnd_…',
+  tag: 'A tag, such as team=search',
   min_charged_micros: 'Dollars, such as 0.05',
   min_ttft_ms: 'Seconds, such as 2',
 }

@@ -11,7 +11,7 @@ import { Link } from '../../state/navigation.tsx'
 import { type Resource, seenAs } from '../../state/resource.ts'
 import { WRONG } from '../overview/refusal-layers.ts'
 import { type Compared, GROUPS_SHOWN, type Outcomes } from './usage-figures.ts'
-import { DIMENSIONS, drilledInto, nameOf, spanIn, type UsageFrame } from './usage-view.ts'
+import { DIMENSIONS, drilledInto, hasOutcomes, nameOf, spanIn, type UsageFrame } from './usage-view.ts'
 
 interface Row {
   name: string | null
@@ -88,7 +88,7 @@ function columnsOf(frame: UsageFrame, change: AddressQuery['change'], outcomes: 
       ),
     },
     number('events', 'Requests', ({ group }) => group.events, count),
-    ...(by === 'bundle_id' ? [] : outcomeColumns(outcomes ?? NONE, frame)),
+    ...(!hasOutcomes(by) ? [] : outcomeColumns(outcomes ?? NONE, frame)),
     number('in', 'Tokens in', ({ group }) => group.input_tokens, shortCount, true),
     {
       ...number('cached', 'Cached', ({ group }) => cachedShare(group), count, true),

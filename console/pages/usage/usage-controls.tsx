@@ -36,6 +36,17 @@ export function UsageControls({ frame, change }: UsageControlsProps) {
             </option>
           ))}
         </select>
+        {frame.by === 'tag' && (
+          <input
+            aria-label="Name of the tag"
+            type="text"
+            spellCheck={false}
+            autoComplete="off"
+            defaultValue={frame.tag_name}
+            onBlur={(event) => change({ tag_name: event.target.value.trim().toLowerCase() || undefined })}
+            onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}
+          />
+        )}
       </span>
       <label className="control">
         <input

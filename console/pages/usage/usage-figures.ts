@@ -5,7 +5,7 @@ import { type UsageGroup, type UsageOutcome, usageGroups, usageOutcomes } from '
 import { spanBefore } from '../../parts/periods.ts'
 import { nowMs } from '../../state/browser-clock.ts'
 import { type Resource, useResource } from '../../state/resource.ts'
-import { type Grouping, nameOf, spanIn, type UsageFrame } from './usage-view.ts'
+import { type Grouping, groupedBy, hasOutcomes, nameOf, spanIn, type UsageFrame, withWholeTag } from './usage-view.ts'
 
 const POLL_MS = 15_000
 /** Thousands of keys are told by their dearest; each of those is compared, however cheap it was before. */
@@ -40,8 +40,10 @@ export function useGroups(frame: UsageFrame): Resource<Compared<UsageGroup>> {
     useCallback(
       async (signal: AbortSignal) => {
         const span = spanIn(frame, nowMs())
-        const groups = (of: Span, limit: number) =>
-          usageGroups({ ...frame.filters, ...between(of), group_by: frame.by, limit: String(limit) }, signal)
+        const groups = async (of: Span, limit: number) => {
+          const asked = { ...frame.filters, ...between(of), group_by: groupedBy(frame), limit: String(limit) }
+          return (await usageGroups(asked, signal)).map((group) => withWholeTag(group, frame))
+        }
         const [now, before] = await Promise.all([
           groups(span, GROUPS_SHOWN),
           frame.compare ? groups(spanBefore(span), GROUPS_COMPARED) : undefined,
@@ -68,7 +70,7 @@ export function useOutcomes(frame: UsageFrame, groups: Resource<Compared<UsageGr
   const { state } = useResource(
     useCallback(
       async (signal: AbortSignal) => {
-        if (names === undefined || frame.by === 'bundle_id') return []
+        if (names === undefined || !hasOutcomes(frame.by)) return []
         const asked = { ...frame.filters, ...between(spanIn(frame, nowMs())), group_by: frame.by }
         return usageOutcomes(asked, names.split('\n'), signal)
       },

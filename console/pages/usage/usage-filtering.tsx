@@ -41,6 +41,8 @@ export function UsageFiltering({ frame, names, change }: UsageFilteringProps) {
   )
 }
 
+const PLACEHOLDERS: Partial<Record<Dimension, string>> = { key_id: 'A key id, key_…', tag: 'A tag, team=search' }
+
 function AddFilter({ frame, change }: Omit<UsageFilteringProps, 'names'>) {
   const id = useId()
   const [dimension, setDimension] = useState<Dimension>('model')
@@ -79,7 +81,7 @@ function AddFilter({ frame, change }: Omit<UsageFilteringProps, 'names'>) {
         list={`${id}-known`}
         autoComplete="off"
         spellCheck={false}
-        placeholder={dimension === 'key_id' ? 'A key id, key_…' : `A ${DIMENSIONS[dimension].toLowerCase()}`}
+        placeholder={PLACEHOLDERS[dimension] ?? `A ${DIMENSIONS[dimension].toLowerCase()}`}
         value={text}
         onFocus={() => setNear(true)}
         onChange={(event) => setText(event.target.value)}
@@ -96,7 +98,7 @@ function AddFilter({ frame, change }: Omit<UsageFilteringProps, 'names'>) {
 
 /** What there is to choose from, asked for once somebody is about to type. */
 function useKnownValues(frame: UsageFrame, dimension: Dimension | undefined): string[] {
-  const by = GROUPINGS.find((one) => one === dimension)
+  const by = GROUPINGS.find((one) => one === dimension && one !== 'tag')
   const { state } = useResource(
     useCallback(
       async (signal: AbortSignal) => {

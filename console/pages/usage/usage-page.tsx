@@ -17,7 +17,7 @@ import { UsageChart } from './usage-chart.tsx'
 import { UsageControls } from './usage-controls.tsx'
 import { useGroups, useOutcomes, useSteps } from './usage-figures.ts'
 import { UsageFiltering } from './usage-filtering.tsx'
-import { DIMENSIONS, frameFrom, measureFrom, spanIn, type UsageFrame } from './usage-view.ts'
+import { DIMENSIONS, frameFrom, groupedBy, measureFrom, spanIn, type UsageFrame } from './usage-view.ts'
 
 export type KeyNames = ReadonlyMap<string, string>
 
@@ -53,7 +53,7 @@ export default function UsagePage() {
           <DownloadButton
             what="sums"
             file={`usage-by-${frame.by}.csv`}
-            load={() => groupsTable({ ...asked, group_by: frame.by })}
+            load={() => groupsTable({ ...asked, group_by: groupedBy(frame) })}
           />
         }
       >

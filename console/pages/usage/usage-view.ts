@@ -13,6 +13,7 @@ export const DIMENSIONS = {
   cluster_id: 'Cluster',
   session_id: 'Session',
   bundle_id: 'Bundle',
+  tag: 'Tag',
 } as const
 export type Dimension = keyof typeof DIMENSIONS
 export const DIMENSION_IDS = Object.keys(DIMENSIONS) as Dimension[]
@@ -25,24 +26,41 @@ export const GROUPINGS = [
   'profile',
   'cluster_id',
   'bundle_id',
+  'tag',
 ] as const satisfies Dimension[]
 export type Grouping = (typeof GROUPINGS)[number]
 
 export interface UsageFrame extends TimeFrame {
   by: Grouping
+  /** Whose values are told apart, where it is added up by a tag. */
+  tag_name: string
   compare: boolean
   filters: UsageFilters & Partial<Record<Dimension, string>>
 }
+
+const USUAL_TAG = 'team'
 
 export function frameFrom(params: URLSearchParams): UsageFrame {
   const given = DIMENSION_IDS.flatMap((id) => (params.get(id) ? [[id, params.get(id)]] : []))
   return {
     ...timeFrameIn(params, '30d'),
     by: GROUPINGS.find((id) => id === params.get('by')) ?? 'model',
+    tag_name: params.get('tag_name') || USUAL_TAG,
     compare: params.get('compare') === 'yes',
     filters: Object.fromEntries(given),
   }
 }
+
+/** As the service is asked to add it up. */
+export const groupedBy = ({ by, tag_name }: Pick<UsageFrame, 'by' | 'tag_name'>) =>
+  by === 'tag' ? `tag:${tag_name}` : by
+
+/** A value of a tag is told by the whole tag, which is what can be asked for. */
+export const withWholeTag = (group: UsageGroup, { by, tag_name }: Pick<UsageFrame, 'by' | 'tag_name'>): UsageGroup =>
+  by === 'tag' && group.tag ? { ...group, tag: `${tag_name}=${group.tag}` } : group
+
+/** Only events know these: there is no telling how such groups ended. */
+export const hasOutcomes = (by: Grouping) => by !== 'bundle_id' && by !== 'tag'
 
 export const spanIn = (frame: UsageFrame, now_ms: number): Span => spanInFrame(frame, now_ms, '30d')
 
