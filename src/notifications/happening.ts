@@ -183,6 +183,11 @@ export function purgeFinished(project_id: string, { id, status, error }: Finishe
   return { project_id, type: 'purge.finished', subject: id, sentence, data: { id, status, error } }
 }
 
+export function replayFinished(project_id: string, { id, status, error }: Finished): Event {
+  const sentence = `The replay run ${id} has ${status}${error === null ? '' : `: ${error}`}.`.replace('..', '.')
+  return { project_id, type: 'replay.finished', subject: id, sentence, data: { id, status, error } }
+}
+
 interface Anomaly {
   hour_start_ms: number
   spent_micros: number

@@ -6,7 +6,9 @@ import type { Caller } from '../core/caller.ts'
 import { type Clock, SECOND_MS } from '../core/clock.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { restingTurn } from '../core/turns.ts'
+import { replayFinished } from '../notifications/happening.ts'
 import type { Db } from '../storage/db.ts'
+import { tell } from '../storage/telling.ts'
 import { afterCall, itemKey, type Next, type Result, type StoredItem } from './replay-item.ts'
 import { replayItemStore, replayOutputStore } from './replay-item-store.ts'
 import { KEY_ENDED, type StoredRun } from './replay-run.ts'
@@ -148,6 +150,7 @@ async function end(needs: RunnerNeeds, fenced: Db, run: StoredRun, to: 'complete
     if (!(await replayStore(tx).turn(project_id, id, { from: ['queued', 'running', 'paused'], to, now, error }))) return
     await replayItemStore(tx).skipAll(project_id, id, 'ended')
     if (key_id !== null) await needs.endKeyOn(tx)(project_id, key_id, now)
+    await tell(tx, replayFinished(project_id, { id, status: to, error }), now)
   })
 }
 

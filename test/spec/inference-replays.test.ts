@@ -89,6 +89,8 @@ withScene(
 
     test('§8.1 after a crash between the charge and the item, the kept answer counts: asked once, charged once', async () => {
       const stage = await scene().stage()
+      const ops = { kind: 'webhook', name: 'ops', url: 'https://example.com/' }
+      const channel = (await stage.post('/v2/notification-channels', ops)).body
       const traces = await recorded(stage, 2)
       const { id } = await planned(stage, traces)
       await executed(stage, id, 50_000)
@@ -105,6 +107,10 @@ withScene(
       await run()
       expect([broken, stage.one.requests.length - asked]).toEqual([2, 2])
       expect(await shown(stage, id)).toMatchObject({ status: 'completed', items: { done: 2 } })
+      const { data: told } = (await stage.get(`/v2/notification-channels/${channel.id}/deliveries`)).body
+      expect(told.map(({ type, subject }: Record<string, string>) => [type, subject])).toEqual([
+        ['replay.finished', id],
+      ])
       expect(await replayFaults(scene().db, id)).toEqual([])
     })
 
