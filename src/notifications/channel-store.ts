@@ -64,6 +64,9 @@ export function channelStore(db: Db, { seal }: Pick<Sealing, 'seal'>) {
       const shown = target === undefined ? channel.target : shownTarget(kind, target)
       const moved = target === undefined ? null : sealed(target, project_id, id)
       await db.rows(sql`
+        UPDATE notification_delivery SET due_at = 0
+        WHERE project_id = ${project_id} AND channel_id = ${id} AND status = 'waiting' AND attempts > 0`)
+      await db.rows(sql`
         UPDATE notification_channel
         SET name = ${name ?? channel.name}, events = ${listed(events === undefined ? channel.events : events)},
             status = ${status ?? channel.status}, shown = ${shown},

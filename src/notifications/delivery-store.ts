@@ -92,7 +92,7 @@ export function deliveryStore(db: Db) {
       return this.find(project_id, channel_id, delivery_id)
     },
 
-    /** R70: what is old, and of each channel what is more than its log holds. True while there may be more. */
+    /** R70: what is old. True while there may be more. */
     async sweep(now: number): Promise<boolean> {
       const old = await db.rows(sql`
         DELETE FROM notification_delivery WHERE id IN (
@@ -106,6 +106,7 @@ export function deliveryStore(db: Db) {
       return Math.max(old.length, marks.length) >= SWEEP_MAX
     },
 
+    /** R70: of each channel what is more than its log holds. */
     async trimLogs(): Promise<void> {
       const channels = await db.rows<{ id: string }>(sql`SELECT id FROM notification_channel`)
       for (const { id } of channels) {

@@ -59,9 +59,9 @@ export function notificationsOf(parts: NotificationParts) {
       every_ms: MINUTE_MS,
       async run(on) {
         while (await deliveryStore(on).sweep(clock.now()));
-        await deliveryStore(on).trimLogs()
       },
     },
+    { name: 'trim notification logs', every_ms: HOUR_MS, run: (on) => deliveryStore(on).trimLogs() },
   ]
   return {
     tasks,

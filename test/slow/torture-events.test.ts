@@ -8,7 +8,7 @@ import { ENGINES } from '../torture/scene.ts'
 test.each(ENGINES)(
   '§notifications through kills and a bad receiver each event is told, in order (%s)',
   async (engine) => {
-    expectClean(await events({ events: 2_000, kills: 3, clusters: 20, engine, seed }))
+    expectClean(await events({ events: 1_000, kills: 2, clusters: 20, engine, seed }))
   },
 )
 
@@ -16,6 +16,6 @@ test.each([
   ['an event that is written down after what it tells of', 'told-later', 'lost'],
   ['a retry that is overtaken', 'overtaking', 'disordered'],
 ] as const)('§notifications events catches %s', async (_bug, plant, check) => {
-  const report = await events({ events: 2_000, kills: 3, clusters: 10, engine: 'sqlite', plant, seed })
+  const report = await events({ events: 1_000, kills: 2, clusters: 10, engine: 'sqlite', plant, seed })
   expect(foundBy(report, EVENT_CHECKS[check]).length, table(report)).toBeGreaterThan(0)
 })

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../src/core/clock.ts'
+import { LOG_MAX } from '../../src/notifications/notification-delivery.ts'
 import { noGateway } from '../../src/start/gateway-settings.ts'
 import { sql } from '../../src/storage/db.ts'
 import { KEPT_TRYING_MS, tell, WAITING_MAX } from '../../src/storage/telling.ts'
@@ -399,6 +400,28 @@ withService(
       ])
     })
 
+    test('R73 a credential that its provider refuses is told of', async () => {
+      const { post, receiver } = await listening()
+      const ours = { provider: 'openai', name: 'ours', secret: 'sk-of-our-own' }
+      const { id } = (await post('/v2/provider-credentials', ours)).body
+      await post(`/v2/provider-credentials/${id}/verify`)
+      await deliver()
+      expect(told(receiver)).toMatchObject([{ type: 'credential.refused', subject: id, data: { provider: 'openai' } }])
+    })
+
+    test('R70 of a log, the last ten thousand are kept', async () => {
+      const { project, get, path, channel } = await listening()
+      await service().db.rows(sql`
+        INSERT INTO notification_delivery (id, project_id, channel_id, event_id, type, subject, sequence, payload,
+                                           status, attempts, due_at, expires_at, created_ms)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${LOG_MAX + 5})
+        SELECT 'dlv_old' || ${channel.id} || CAST(i AS TEXT), CAST(${project.id} AS TEXT), CAST(${channel.id} AS TEXT),
+               'evt_x', 'test', 'x', i, '{}', 'delivered', 1, 0, 0, CAST(${service().clock.now()} AS BIGINT) FROM n`)
+      await service().housekeep('trim notification logs')
+      const { data } = (await get(`${path}/deliveries`)).body
+      expect([data.length, data.at(-1).sequence]).toEqual([LOG_MAX, 6])
+    })
+
     test('§5.8 another project’s channel does not exist', async () => {
       const [one, two] = [await listening(), await service().newProject()]
       const { id } = (await one.post(`${one.path}/test`)).body
@@ -462,7 +485,7 @@ withService(
       })
     })
   },
-  { parts: { settings }, tampering },
+  { parts: { settings, verifyCredential: async () => 'refused' }, tampering },
 )
 
 test.each([

@@ -12,6 +12,7 @@ export interface Taken {
 
 const MOODS = ['failing', 'well', 'stalling', 'failing', 'well', 'restarting'] as const
 const FAILS_ONE_IN = 6
+const REFUSED_LEAST = 5
 
 export async function eventReceiver(random: Chance) {
   const port = await freePort()
@@ -66,6 +67,8 @@ export async function eventReceiver(random: Chance) {
         await open()
         mood = 'well'
       }
+      // However small the run: some are refused.
+      while (turn === 0 && figures.refused < REFUSED_LEAST && !over) await sleep(20)
       const was = mood
       await sleep(mood === 'well' ? random.between(500, 3_000) : random.between(100, 500))
       if (was === 'stalling') server?.closeAllConnections() // whoever waited learns that nothing comes
@@ -74,13 +77,17 @@ export async function eventReceiver(random: Chance) {
   }
 
   await open()
-  const living = live()
+  let living = Promise.resolve()
   return {
     url: `http://127.0.0.1:${port}/events`,
     taken,
     figures,
     signedWith(text: string): void {
       secret = new Webhook(text)
+    },
+    /** Its moods begin. */
+    begin(): void {
+      living = live()
     },
     async calm(): Promise<void> {
       over = true

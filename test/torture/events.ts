@@ -53,6 +53,7 @@ async function telling(scene: Scene, run: Events): Promise<Findings> {
     const ids = await clustersOf(scene.client, run.clusters)
     const door = doorway()
     door.open()
+    receiver.begin()
     const traffic = startTraffic(scene, ids, { wanted: run.events, taken: receiver.taken, opened: door.opened })
     const kills = killing(scene, servers, { door, random, run, made: traffic.made })
     await traffic.finished
