@@ -18,6 +18,7 @@ withService((service) => {
       owner_verified: true,
       created_at: service().clock.rfc3339(),
       overage_enabled: false,
+      recordings_enabled: false,
       spent_micros: 0,
       held_micros: 0,
       boundary: 'own_first',

@@ -44,12 +44,22 @@ async function noteWhereConcerned(tx: Db, done: NewEntry, project_id: string | u
 function recordedAhead(handler: RouteHandlerMethod, action: string, clock: Clock): RouteHandlerMethod {
   return async function (request, reply) {
     const ahead = entry(request, action, targetOf(undefined, request.params), clock.now())
-    await auditStore(request.db).insert(ahead)
-    try {
-      return await handler.call(this, request, reply)
-    } catch (error) {
-      await auditStore(request.db).withdraw(ahead.project_id, ahead.id)
-      throw error
+    const store = auditStore(request.db)
+    await store.insert(ahead)
+    const result = await withdrawnWhereItFails(() => handler.call(this, request, reply))
+    const made = targetOf(result, request.params)
+    // The deed is done: whether its entry can be told what came of it changes nothing of that.
+    if (ahead.target === undefined && made !== undefined)
+      await store.nameTarget(ahead.project_id, ahead.id, made).catch(() => {})
+    return result
+
+    async function withdrawnWhereItFails<T>(work: () => T | Promise<T>): Promise<T> {
+      try {
+        return await work()
+      } catch (error) {
+        await store.withdraw(ahead.project_id, ahead.id)
+        throw error
+      }
     }
   }
 }

@@ -1,4 +1,5 @@
-// The audit log at rest: entries are added and read, and never changed.
+// The audit log at rest: entries are added and read, and never changed. One that is made ahead of its deed is withdrawn
+// where that fails, and told what came of it where it had nothing to name.
 import { nextSequence } from '../core/ids.ts'
 import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
 import { type Db, joined, sql } from '../storage/db.ts'
@@ -29,6 +30,12 @@ export function auditStore(db: Db) {
         INSERT INTO audit_entry (id, project_id, actor, action, target, request_id, created_at, created_ms, sequence)
         VALUES (${e.id}, ${e.project_id}, ${e.actor}, ${e.action}, ${e.target ?? null}, ${e.request_id},
                 ${e.created_at}, ${e.created_ms}, ${nextSequence(e.created_ms)})`)
+    },
+
+    /** Only for an entry that was made ahead of something that had no id yet. */
+    async nameTarget(project_id: string, id: string, target: string): Promise<void> {
+      await db.rows(sql`
+        UPDATE audit_entry SET target = ${target} WHERE project_id = ${project_id} AND id = ${id} AND target IS NULL`)
     },
 
     /** Only for an entry that was made ahead of something that then did not happen. */

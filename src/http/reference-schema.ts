@@ -124,6 +124,7 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   limit_usd: 25,
   ttl_seconds: 3600,
   prefix_tokens: 8192,
+  sha256: 'n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg',
 }
 
 /** A value that the schema takes: of an object, the fields that it must have, or its first one. */

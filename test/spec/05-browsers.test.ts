@@ -245,7 +245,7 @@ withService((service) => {
   describe('R3 roles', () => {
     const SCOPE_OF = { owner: 'admin', member: 'inference', viewer: 'read' } as const
 
-    /** Every route with every role: who got in, and who should have. `/v1` and `/anthropic` are for keys alone. */
+    /** Every route with every role: who got in, and who should have. `/v1`, `/openai` and `/anthropic` are for keys alone. */
     async function wronglyJudged(of: TestService, letters = mails): Promise<string[]> {
       const wrong: string[] = []
       await of.operator() // R79: so that what comes after it is nobody's but its own
@@ -257,7 +257,7 @@ withService((service) => {
           })
           const needed = walk.route.endsWith('/heartbeat') ? 'admin' : scopeByRuling(walk) // R74: members are no keys
           const allowed = SCOPES.indexOf(SCOPE_OF[role]) >= SCOPES.indexOf(needed) && !isOperators(walk)
-          const expected = /^\/(v1|anthropic)\//.test(walk.route)
+          const expected = /^\/(v1|openai|anthropic)\//.test(walk.route)
             ? status === 401
             : (status === 403) !== allowed && status !== 401
           if (!expected) wrong.push(`${walk.method} ${walk.route} as ${role}: ${status}`)

@@ -1,7 +1,8 @@
 // GET /v2/audit-log: every change is on record together with itself, and nothing else is.
 import { describe, expect, test } from 'vitest'
 import { sql } from '../../src/storage/db.ts'
-import { newEmail, newPerson, PASSWORD, settle, tokenIn, watched } from '../support/browser.ts'
+import { newEmail, newPerson, PASSWORD, settle, tokenIn, watched, withoutEdge } from '../support/browser.ts'
+import { record, recordingSettings } from '../support/replays.ts'
 import { scopeByRuling, walkOf } from '../support/routes.ts'
 import { startService, type TestProject, type TestService, withService } from '../support/service.ts'
 import { cutOffNextCommit, mutateSql, type Tampering, textOf } from '../support/tampered-db.ts'
@@ -22,12 +23,15 @@ const entriesOf = async ({ get }: Pick<TestProject, 'get'>, query = '') =>
   (await get(`${LOG}${query}`)).body.data as Entry[]
 
 const verifyCredential = async () => 'active' as const
-const { mails, options } = watched({ tampering: {}, parts: { verifyCredential } })
+const settings = { ...withoutEdge(), gateway: recordingSettings().gateway }
+const { mails, options } = watched({ tampering: {}, parts: { verifyCredential, settings } })
 
 /** A change of each kind: the body it takes, and what must be there before. */
+type Params = Readonly<Record<string, string>>
+
 interface Change {
   body?: unknown
-  make?: (project: Pick<TestProject, 'post'>, service: TestService) => Promise<Record<string, string>>
+  make?: (project: Pick<TestProject, 'post' | 'send'>, service: TestService) => Promise<Params>
   /** R79: by whoever runs the service. */
   by?: 'operator'
 }
@@ -65,6 +69,15 @@ const CHANGES: Record<string, Change> = {
   'POST /v2/purge-jobs': { body: { filter: { trace_ids: ['trc_1'] } } },
   'POST /v2/purge-jobs/:purge_job_id/erase': { make: newPurgePlan },
   'POST /v2/purge-jobs/:purge_job_id/cancel': { make: newPurgePlan },
+  'POST /v2/project/recordings': { body: { enabled: true } },
+  'POST /v2/replay-runs': {
+    make: newRecording,
+    body: ({ trace_id }: Params) => ({ source: { trace_ids: [trace_id] }, target: { model: 'a-model' } }),
+  },
+  'POST /v2/replay-runs/:replay_run_id/execute': { make: newReplayPlan, body: { max_cost_usd: 1 } },
+  'POST /v2/replay-runs/:replay_run_id/pause': { make: newReplayRun },
+  'POST /v2/replay-runs/:replay_run_id/resume': { make: newPausedRun },
+  'POST /v2/replay-runs/:replay_run_id/cancel': { make: newReplayPlan },
   'POST /v2/notification-channels': { body: CHANNEL },
   'PATCH /v2/notification-channels/:channel_id': { make: newChannel, body: { name: 'other' } },
   'DELETE /v2/notification-channels/:channel_id': { make: newChannel },
@@ -114,7 +127,8 @@ withService((service) => {
         const before = await entriesOf(project)
         const [method = '', path = ''] = route.split(' ')
         const url = path.replace(/:(\w+)/g, (_whole, name: string) => encodeURIComponent(params[name] ?? ''))
-        const answer = await project.send(method, url, body === undefined ? {} : { body })
+        const asked = typeof body === 'function' ? body(params) : body
+        const answer = await project.send(method, url, asked === undefined ? {} : { body: asked })
         expect(answer.status, `${route}: ${answer.bytes}`).toBe(200)
         const [entry, ...others] = await entriesOf(project)
         expect(others, route).toEqual(before)
@@ -362,6 +376,29 @@ async function newCluster({ post }: Pick<TestProject, 'post'>) {
 async function newPurgePlan({ post }: Pick<TestProject, 'post'>) {
   const { id } = (await post('/v2/purge-jobs', { filter: { trace_ids: ['trc_1'] } })).body
   return { purge_job_id: id }
+}
+
+async function newRecording(project: Pick<TestProject, 'send'>) {
+  const body = { model: 'a-model', messages: [{ role: 'user', content: 'hi' }] }
+  return { trace_id: await record(project, '/v1/chat/completions', body) }
+}
+
+async function newReplayPlan(project: Pick<TestProject, 'post' | 'send'>) {
+  const { trace_id } = await newRecording(project)
+  const plan = { source: { trace_ids: [trace_id] }, target: { model: 'a-model' } }
+  return { replay_run_id: (await project.post('/v2/replay-runs', plan)).body.id as string }
+}
+
+async function newReplayRun(project: Pick<TestProject, 'post' | 'send'>) {
+  const params = await newReplayPlan(project)
+  await project.post(`/v2/replay-runs/${params.replay_run_id}/execute`, { max_cost_usd: 1 })
+  return params
+}
+
+async function newPausedRun(project: Pick<TestProject, 'post' | 'send'>) {
+  const params = await newReplayRun(project)
+  await project.post(`/v2/replay-runs/${params.replay_run_id}/pause`)
+  return params
 }
 
 async function newAlias({ post }: Pick<TestProject, 'post'>) {

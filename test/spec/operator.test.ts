@@ -211,6 +211,7 @@ withService((service) => {
         '/v2/usage',
         '/v2/usage/reuse',
         '/v2/usage/timeline',
+        '/v2/usage/outcomes',
         '/v2/requests',
         '/v2/project',
         '/v2/audit-log',

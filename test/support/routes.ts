@@ -25,10 +25,11 @@ export function walkOf(routes: readonly RouteOptions[]): Walk[] {
   )
 }
 
-/** They take a body and change nothing that is the caller's. */
-const READS = /^\/v2\/(byoc\/hicache-(plan|estimate)|route-explain|purge-receipts\/verify|leaked-keys)$/
-/** R74: they tell addresses of members and receivers, or what was erased. */
-const ADMINS = /^\/v2\/(audit-log$|purge-jobs|notification-channels)/
+/** They take a body and change nothing that is the project's: views are whoever's who saved them. */
+const READS =
+  /^\/v2\/((byoc\/hicache-(plan|estimate)|route-explain|purge-receipts\/verify|leaked-keys)$|saved-views(\/|$))/
+/** R74: they tell addresses of members and receivers, what was erased, or what others' calls said. */
+const ADMINS = /^\/v2\/(audit-log$|purge-jobs|replay-runs|notification-channels)/
 
 /**
  * R3 and R64, told from the address alone: what a route declares of itself is what is being tested. A key that is not
