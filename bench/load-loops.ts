@@ -34,6 +34,7 @@ let serial = 0
 
 /** The bytes of the next request: the same ones where nothing varies. */
 function requests(plan: LoadPlan): () => Buffer | string {
+  if (plan.bodies) return inTurn(plan.bodies.map((body) => requests({ ...plan, bodies: undefined, body })()))
   const headers = { host: '127.0.0.1', 'content-length': String(Buffer.byteLength(plan.body)), ...plan.headers }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = `POST ${plan.path} HTTP/1.1\r\n${lines.join('')}`
@@ -51,6 +52,11 @@ function requests(plan: LoadPlan): () => Buffer | string {
     const key = keys ? `authorization: Bearer ${keys[(serial * stride) % keys.length]}\r\n` : ''
     return `${head}${unique}${key}\r\n${plan.body}`
   }
+}
+
+function inTurn<T>(all: readonly T[]): () => T {
+  let at = 0
+  return () => all[at++ % all.length] as T
 }
 
 /** As many requests at once as connections; each sends its next when it has its answer. */

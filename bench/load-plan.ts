@@ -5,6 +5,8 @@ export interface LoadPlan {
   path: string
   headers: Record<string, string>
   body: string
+  /** Instead of the same one each time: these, in turn. */
+  bodies?: readonly string[] | undefined
   connections: number
   seconds: number
   /** Gives each request a header value of its own. */

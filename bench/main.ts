@@ -12,6 +12,7 @@ import type { Conditions } from './measure.ts'
 import { metricsCost } from './metrics-cost.ts'
 import { keepOffTheServersCore } from './processes.ts'
 import { profile } from './profile.ts'
+import { recordings } from './recordings.ts'
 import { replays } from './replays.ts'
 import { replicas } from './replicas.ts'
 import { circumstances, writeReport } from './report.ts'
@@ -30,6 +31,7 @@ const SCENARIOS: Record<string, Scenario> = {
   streams: chatStreams,
   writes,
   replicas,
+  recordings,
   holds,
   usage: (_conditions, [word]) =>
     usage({

@@ -5,8 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { attribute, type CpuProfile, type Share } from './cpu-profile.ts'
 import { type Conditions, type Contender, slice } from './measure.ts'
 import { ROOT, type ServerProcess, temporaryFolder } from './processes.ts'
+import { promptsWith, RETENTION } from './recordings.ts'
 import { record, reportsFolder } from './report.ts'
-import { ADMIN_KEY, as, CHAT, chat, limitedKey, startService } from './service-under-test.ts'
+import { ADMIN_KEY, as, CHAT, chat, limitedKey, post, startService } from './service-under-test.ts'
 import { textTable } from './text-table.ts'
 import { startUpstream } from './upstream-side.ts'
 import { warmUp } from './warm-up.ts'
@@ -34,6 +35,10 @@ const KINDS: Record<string, (server: ServerProcess) => Promise<Plan>> = {
     unique_header: 'agent-idempotency-key',
   }),
   sse: async () => ({ path: CHAT, headers: as(ADMIN_KEY), body: chat({ stream: true }) }),
+  recording: async (server) => {
+    await post(server, '/v2/project/recordings', { enabled: true })
+    return { path: CHAT, headers: as(ADMIN_KEY), body: chat(), bodies: promptsWith({}) }
+  },
   placeholder: async () => ({ path: CHAT, headers: as(ADMIN_KEY), body: chat() }),
   write: async () => NEW_CLUSTER,
   'keyed-write': async () => ({ ...NEW_CLUSTER, unique_header: 'agent-idempotency-key' }),
@@ -47,6 +52,7 @@ export async function profile(conditions: Conditions, [kind = 'live']: string[])
   const server = await startService({
     name: 'switchyard',
     ...(kind !== 'placeholder' && { upstream }),
+    ...(kind === 'recording' && { config: RETENTION }),
     env: { PROFILE_FILE: file },
     node_args: ['--import', join(ROOT, 'bench/profiler.mjs')],
   })

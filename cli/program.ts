@@ -16,6 +16,7 @@ import { addPlan } from './commands/plan.ts'
 import { addPrices } from './commands/price-files.ts'
 import { addProject } from './commands/projects.ts'
 import { addPurge, addReceipt } from './commands/purge.ts'
+import { addRecording } from './commands/recordings.ts'
 import { addReplay } from './commands/replay.ts'
 import { addServe } from './commands/serve.ts'
 import { addTagBudget } from './commands/tag-budgets.ts'
@@ -24,7 +25,7 @@ import { addUsage } from './commands/usage.ts'
 import { EXIT_CODES } from './failure.ts'
 
 const SETTINGS = `Settings of key, alias, credential, limits, usage, cluster, plan, artifact, bundle, channel,
-tag-budget, purge, receipt and project cap, which speak to a service:
+recording, tag-budget, purge, receipt and project cap, which speak to a service:
   SWITCHYARD_URL  where it is (default: http://127.0.0.1:8080)
   SWITCHYARD_KEY  an API key of the project
 The other commands, and key create --project, work on the store by the settings of the server: SWITCHYARD_DATA_DIR,
@@ -36,6 +37,7 @@ const COMMANDS = [
     addArtifact,
     addBundle,
     addChannel,
+    addRecording,
     addTagBudget,
     addPurge,
     addReceipt,

@@ -242,7 +242,8 @@ export async function buildService(parts: Parts) {
       ratesOf: (on, project_id, clusters) => prefillRates(on, project_id, clusters, clock.now()),
     })
     const traceOfResponse = (on: Db) => responseStore(on, seals).traceOf
-    await api.register(traceRoutes, { refusedOn, traceOfResponse })
+    const recordingOf = recordings.traced
+    await api.register(traceRoutes, { refusedOn, traceOfResponse, recordingOf })
     await api.register(requestRoutes, { refusedOn, keyNamesOn: keyNames })
     await api.register(refusalRoutes, { clock, tally: refusals })
     await api.register(attentionRoutes, { clock, leftAlone: inference.leftAlone, departuresOf: inference.departuresOf })

@@ -1,12 +1,13 @@
 // What needs attention, what was refused, and one generation's life, as the pages use them.
 import type { AttentionItem } from '../../src/attention/attention.ts'
+import type { RecordingView as Recording } from '../../src/recordings/recording.ts'
 import type { RefusalKind, RefusalSeries } from '../../src/refusals/refusal-kind.ts'
 import type { Trace } from '../../src/usage/trace.ts'
 import { get } from './api-client.ts'
 import { between, type Span } from './timeline-calls.ts'
 import { asked } from './usage-calls.ts'
 
-export type { AttentionItem, RefusalKind, RefusalSeries, Trace }
+export type { AttentionItem, Recording, RefusalKind, RefusalSeries, Trace }
 
 export const attention = async (signal?: AbortSignal) =>
   (await get<{ data: AttentionItem[] }>('/v2/attention', signal)).data
@@ -19,3 +20,6 @@ export function refusals(span: Span, signal?: AbortSignal): Promise<RefusalSerie
 
 export const findTrace = (id: string, signal?: AbortSignal) =>
   get<Trace>(`/v2/traces/${encodeURIComponent(id)}`, signal)
+
+export const findRecording = (trace_id: string, signal?: AbortSignal) =>
+  get<Recording>(`/v2/recordings/${encodeURIComponent(trace_id)}`, signal)

@@ -5,6 +5,7 @@ import type {
   ProjectBoundary,
   ProjectCap,
   ProjectName,
+  ProjectRecordings,
   ProjectState,
   RegionPolicy,
 } from '../../src/accounts/project.ts'
@@ -24,6 +25,8 @@ const listed =
 export const renameProject = (body: Static<typeof ProjectName>) => post<ProjectState>('/v2/project/name', body)
 export const setCap = (body: Static<typeof ProjectCap>) => post<ProjectState>('/v2/project/cap', body)
 export const setBoundary = (body: Static<typeof ProjectBoundary>) => post<ProjectState>('/v2/project/boundary', body)
+export const setRecordings = (body: Static<typeof ProjectRecordings>) =>
+  post<ProjectState>('/v2/project/recordings', body)
 export const setRegions = (body: RegionPolicy) => post<ProjectState>('/v2/project/regions', body)
 
 export const listMembers = listed<Member>('/v2/members')

@@ -16,6 +16,6 @@ export function beginRecording({ path, call, client, request }: Generation): voi
 /** Calls that this process makes itself are nobody's to read back: whoever makes them keeps what they need of them. */
 export function endRecording({ path, client, only }: Generation): void {
   const { tape } = client
-  if (tape && only) tape.giveBack()
+  if (tape && only) tape.letGo()
   else if (tape) path.tapes.end(tape)
 }

@@ -6,6 +6,7 @@ import type { Clock } from '../core/clock.ts'
 import { randomBase62 } from '../core/ids.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { type Db, unavailable } from '../storage/db.ts'
+import { hourOf, whyNone } from './missing-recording.ts'
 import { packed, unpacked, type Waiting } from './packing.ts'
 import { type PackToWrite, recorder, type Written } from './recorder.ts'
 import { type DroppedFor, IN_ROW_MAX_BYTES, keptSince, type Recording, type StoredEntry } from './recording.ts'
@@ -33,6 +34,8 @@ export interface RecordingNeeds {
   quota: RecordingQuota
   /** `retention.days`, as it is now. */
   days(): number
+  /** Whether the operator lets projects record. */
+  isAllowed(): boolean
   onDrop(reason: DroppedFor, count: number): void
   onFailure(error: unknown): void
   bounds?: RoomBounds | undefined
@@ -44,7 +47,7 @@ const CUT_TRIES = 1_000 // of some packs each
 export type KeptRecordings = ReturnType<typeof keptRecordings>
 
 export function keptRecordings(needs: RecordingNeeds) {
-  const { db, clock, seals, contents, quota, days, onDrop, onFailure, bounds } = needs
+  const { db, clock, seals, contents, quota, days, isAllowed, onDrop, onFailure, bounds } = needs
   const writeDrops = recordingStore(db).addDrops
   const tapes = recorder({ clock, write, writeDrops, onDrop, onFailure, ...(bounds && { bounds }) })
   const since = () => keptSince(clock.now(), days())
@@ -79,7 +82,7 @@ export function keptRecordings(needs: RecordingNeeds) {
 
   async function write({ project_id, waiting, plain_bytes, packed: bytes }: PackToWrite): Promise<Written> {
     const id = randomBase62(PACK_ID_LENGTH)
-    const recordings = laidOut(id, waiting)
+    const recordings = waiting.map((one) => ({ pack_id: id, ...one }))
     const pack: Pack = {
       ...{ id, project_id, plain_bytes, packed_bytes: bytes.length, ...spanOf(recordings) },
       ...(await laidDown(project_id, id, bytes)),
@@ -148,23 +151,36 @@ export function keptRecordings(needs: RecordingNeeds) {
     return true
   }
 
-  function fromMemory({ tape, at_ms }: Waiting): Recording {
-    const { trace_id, project_id, key_id, endpoint } = tape.call
-    const { request, status, is_stream } = tape
-    return {
-      ...{ trace_id, project_id, key_id, endpoint, at: at_ms, status, is_stream },
-      request,
-      answer: Buffer.concat(tape.answer()),
-    }
+  /** Which of these are recorded. */
+  async function recorded(project_id: string, trace_ids: readonly string[]): Promise<Set<string>> {
+    const there = await recordingStore(db).recorded(project_id, trace_ids, since())
+    return new Set([...there, ...trace_ids.filter((id) => tapes.isWaiting(project_id, id))])
+  }
+
+  /** Of one that is not there: why. */
+  async function reasonOf(on: Db, project_id: string, trace_id: string): Promise<string> {
+    const hour_ms = hourOf(trace_id)
+    const drops = hour_ms === undefined ? [] : await recordingStore(on).drops(project_id, hour_ms + 1, hour_ms)
+    const records_since_ms = await recordingStore(on).recordsSince(project_id)
+    return whyNone(trace_id, { now: clock.now(), is_allowed: isAllowed(), days: days(), drops, records_since_ms })
+  }
+
+  /** Whether there is one; where not, why. */
+  async function traced(on: Db, project_id: string, trace_id: string) {
+    const is_there = (await recorded(project_id, [trace_id])).size === 1
+    return { recorded: is_there, why_not: is_there ? null : await reasonOf(on, project_id, trace_id) }
   }
 
   return {
     tapes,
+    recorded,
+    traced,
+    whyNone: reasonOf,
 
     /** Undefined where there is none, or none any more. */
     async read(project_id: string, trace_id: string): Promise<Recording | undefined> {
       const waiting = tapes.waiting(project_id, trace_id)
-      if (waiting) return fromMemory(waiting)
+      if (waiting) return recordingIn(waiting.plain, { ...waiting.one, starts_at: 0 })
       const found = await recordingStore(db).find(project_id, trace_id, since())
       const pack = found && (await recordingStore(db).findPack(project_id, found.pack_id))
       return pack && recordingIn(await plainIn(pack), found)
@@ -172,14 +188,7 @@ export function keptRecordings(needs: RecordingNeeds) {
 
     /** What is known of one that is not in the store yet. */
     entryInMemory(project_id: string, trace_id: string): StoredEntry | undefined {
-      const waiting = tapes.waiting(project_id, trace_id)
-      return waiting && laidOut('', [waiting])[0]
-    },
-
-    /** Which of these are recorded. */
-    async recorded(project_id: string, trace_ids: readonly string[]): Promise<Set<string>> {
-      const there = await recordingStore(db).recorded(project_id, trace_ids, since())
-      return new Set([...there, ...trace_ids.filter((id) => tapes.waiting(project_id, id))])
+      return tapes.waiting(project_id, trace_id)?.one
     },
 
     /** R70: how long each is kept is the operator's to say, at any time. */
@@ -214,9 +223,9 @@ export function keptRecordings(needs: RecordingNeeds) {
   }
 }
 
-const lengthOf = ({ request_bytes, answer_bytes }: Packed) => request_bytes + answer_bytes
+const lengthOf = ({ request_bytes, answer_bytes }: StoredEntry) => request_bytes + answer_bytes
 
-function recordingIn(plain: Buffer, found: Packed): Recording {
+function recordingIn(plain: Buffer, found: Waiting): Recording {
   const { trace_id, project_id, key_id, endpoint, at_ms, status, is_stream, starts_at, request_bytes } = found
   const ends_at = starts_at + lengthOf(found)
   if (plain.length < ends_at) throw new Error(`the pack of ${trace_id} ends too soon`)
@@ -226,17 +235,6 @@ function recordingIn(plain: Buffer, found: Packed): Recording {
     request: plain.subarray(starts_at, answer_at),
     answer: plain.subarray(answer_at, ends_at),
   }
-}
-
-function laidOut(pack_id: string, waiting: readonly Waiting[]): Packed[] {
-  let starts_at = 0
-  return waiting.map(({ tape, at_ms }) => {
-    const { call, request, status, is_stream, answer_bytes } = tape
-    const facts = { pack_id, starts_at, at_ms, status, is_stream, request_bytes: request.length, answer_bytes }
-    const one = { ...facts, ...call }
-    starts_at += request.length + answer_bytes
-    return one
-  })
 }
 
 /** The same, one behind the other, in another pack. */

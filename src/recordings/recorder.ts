@@ -2,12 +2,11 @@
 // time, project by project in turn. All of it is bounded, over all projects and for one (R78). What there is no room
 // for, or what cannot be written, is dropped as a whole, and counted with its reason.
 import { type Clock, HOUR_MS } from '../core/clock.ts'
-import { bytesOf, firstPack, packed, plainOf, type Waiting } from './packing.ts'
+import { OpenPack, packed, type Waiting } from './packing.ts'
 import {
+  ALONE_BYTES,
   type DroppedFor,
   IN_ROW_MAX_BYTES,
-  ITEM_BYTES,
-  PACK_MAX_BYTES,
   RECORDING_MAX_BYTES,
   type RecordedCall,
   WAITING_BOUNDS,
@@ -19,6 +18,7 @@ const FAILURES_MAX = 10 // about as many seconds
 /** Large packs that are being written, in all and of one project: slow storage holds up nothing that lies elsewhere. */
 const LARGE_AT_ONCE = 4
 const LARGE_OF_ONE = 2
+const DROPS_MAX = 10_000
 
 export interface PackToWrite {
   project_id: string
@@ -46,110 +46,119 @@ export interface RecorderNeeds {
   bounds?: RoomBounds
 }
 
+interface Large {
+  open: OpenPack
+  bytes: Buffer
+}
+
 export type Recorder = ReturnType<typeof recorder>
 
 export function recorder({ clock, write, writeDrops, onDrop, onFailure, bounds = WAITING_BOUNDS }: RecorderNeeds) {
   const room = recordingRoom(bounds)
-  const queues = new Map<string, Queue>()
-  const by_trace = new Map<string, Waiting>()
-  const large: PackToWrite[] = []
+  /** The packs of each project: the last is the one that takes more. */
+  const queues = new Map<string, OpenPack[]>()
+  const by_trace = new Map<string, { open: OpenPack; one: Waiting }>()
+  const large: Large[] = []
   const large_of = new Map<string, number>()
   const large_under_way = new Set<Promise<void>>()
   let drops = new Map<string, CountedDrop>()
   let flushing: Promise<void> | undefined
   let is_failing = false // then only the clock's turn tries again
 
-  function noteDrop(project_id: string, reason: DroppedFor, count = 1): void {
-    const hour_ms = Math.floor(clock.now() / HOUR_MS) * HOUR_MS
-    const name = `${project_id} ${hour_ms} ${reason}`
-    const known = drops.get(name)
-    if (known) known.count += count
-    else if (drops.size < DROPS_MAX) drops.set(name, { project_id, hour_ms, reason, count })
+  function noteDrops(project_id: string, reason: DroppedFor, count: number): void {
+    if (count === 0) return
+    addDrop(drops, { project_id, hour_ms: Math.floor(clock.now() / HOUR_MS) * HOUR_MS, reason, count })
     onDrop(reason, count)
   }
 
-  function letGo(waiting: readonly Waiting[]): void {
-    for (const { tape } of waiting) {
-      tape.giveBack()
-      by_trace.delete(tape.call.trace_id)
-    }
+  /** A pack that is through. What is not written is dropped for this reason. */
+  function letGo(open: OpenPack, reason?: DroppedFor): void {
+    for (const { trace_id } of open.waiting) by_trace.delete(trace_id)
+    if (reason) noteDrops(open.project_id, reason, open.waiting.length)
+    open.letGo()
   }
 
-  function drop(project_id: string, waiting: readonly Waiting[], reason: DroppedFor): void {
-    letGo(waiting)
-    if (waiting.length > 0) noteDrop(project_id, reason, waiting.length)
-  }
-
-  function enqueue(project_id: string, waiting: readonly Waiting[], at: 'first' | 'last'): void {
-    const queue = queues.get(project_id) ?? { waiting: [], bytes: 0 }
-    if (at === 'last') queue.waiting.push(...waiting)
-    else queue.waiting.unshift(...waiting)
-    for (const one of waiting) queue.bytes += bytesOf(one)
+  function queueOf(project_id: string): OpenPack[] {
+    const queue = queues.get(project_id) ?? []
     queues.set(project_id, queue)
-    if (queue.bytes >= PACK_MAX_BYTES && !is_failing) flushing ??= soon().finally(ended)
+    return queue
+  }
+
+  function enqueue(tape: Tape, at_ms: number): void {
+    const { project_id, trace_id } = tape.call
+    const queue = queueOf(project_id)
+    const bytes = tape.request.length + tape.answer_bytes
+    let open = bytes > ALONE_BYTES ? undefined : queue.at(-1)
+    if (!open?.takes(bytes)) {
+      open = new OpenPack(room, project_id)
+      if (bytes > ALONE_BYTES) queue.unshift(open)
+      else queue.push(open)
+    }
+    const one = open.add(tape, at_ms)
+    if (one) by_trace.set(trace_id, { open, one })
+    else noteDrops(project_id, 'memory', 1)
+    if ((open.is_full || queue.length > 1) && !is_failing) flushing ??= soon().finally(ended)
   }
 
   /** Of the project whose turn it is, which is then behind the others. */
-  function next(failed: ReadonlySet<string>): { project_id: string; waiting: Waiting[] } | undefined {
+  function next(failed: ReadonlySet<string>): OpenPack | undefined {
     for (const [project_id, queue] of queues) {
       if (failed.has(project_id)) continue
       queues.delete(project_id)
-      const waiting = firstPack(queue.waiting)
-      for (const one of waiting) queue.bytes -= bytesOf(one)
-      if (queue.waiting.length > 0) queues.set(project_id, queue)
-      return { project_id, waiting }
+      const open = queue.shift()
+      if (queue.length > 0) queues.set(project_id, queue)
+      if (open && open.waiting.length > 0) return open
+      open?.letGo()
     }
     return undefined
   }
 
-  async function outcomeOf(pack: PackToWrite): Promise<boolean> {
-    const { project_id, waiting } = pack
+  /** What a purge job was made after is dropped; the rest is packed anew. */
+  function withoutPurged(open: OpenPack, purged_until: number): void {
+    const rest = new OpenPack(room, open.project_id)
+    for (const one of open.waiting) {
+      by_trace.delete(one.trace_id)
+      const moved = one.at_ms < purged_until ? undefined : rest.addFrom(open, one)
+      if (moved) by_trace.set(one.trace_id, { open: rest, one: moved })
+      else noteDrops(open.project_id, one.at_ms < purged_until ? 'purged' : 'memory', 1)
+    }
+    open.letGo()
+    queueOf(open.project_id).unshift(rest)
+  }
+
+  /** False where it failed, and is tried again later. */
+  async function isThrough(open: OpenPack, bytes: Buffer): Promise<boolean> {
+    const { project_id, waiting, plain_bytes } = open
     try {
-      const written = await write(pack)
-      if (written === 'written') letGo(waiting)
-      else if (written === 'quota') drop(project_id, waiting, 'quota')
-      else {
-        const { purged_until } = written
-        drop(
-          project_id,
-          waiting.filter(({ at_ms }) => at_ms < purged_until),
-          'purged',
-        )
-        const left = waiting.filter(({ at_ms }) => at_ms >= purged_until)
-        if (left.length > 0) enqueue(project_id, left, 'first')
-      }
+      const written = await write({ project_id, waiting, plain_bytes, packed: bytes })
+      if (written === 'written') letGo(open)
+      else if (written === 'quota') letGo(open, 'quota')
+      else withoutPurged(open, written.purged_until)
       return true
     } catch (error) {
       onFailure(error)
       is_failing = true
-      for (const one of waiting) one.failures++
-      drop(
-        project_id,
-        waiting.filter(({ failures }) => failures >= FAILURES_MAX),
-        'store',
-      )
-      const left = waiting.filter(({ failures }) => failures < FAILURES_MAX)
-      if (left.length > 0) enqueue(project_id, left, 'first')
+      if (++open.failures < FAILURES_MAX) queueOf(project_id).unshift(open)
+      else letGo(open, 'store')
       return false
     }
   }
 
   /** Large packs beside the others. What is compressed counts, too, until it is written. */
-  function writeLarge(pack: PackToWrite): void {
-    const [first] = pack.waiting
-    if (first?.tape.take(pack.packed.length)) {
-      large.push(pack)
+  function writeLarge(one: Large): void {
+    if (one.open.take(one.bytes.length)) {
+      large.push(one)
       pump()
-    } else drop(pack.project_id, pack.waiting, 'memory')
+    } else letGo(one.open, 'memory')
   }
 
   function pump(): void {
-    const at = large.findIndex(({ project_id }) => (large_of.get(project_id) ?? 0) < LARGE_OF_ONE)
+    const at = large.findIndex(({ open }) => (large_of.get(open.project_id) ?? 0) < LARGE_OF_ONE)
     if (at < 0 || large_under_way.size >= LARGE_AT_ONCE) return
-    const [pack] = large.splice(at, 1) as [PackToWrite]
-    count(large_of, pack.project_id, 1)
-    const writing = outcomeOf(pack).then(() => {
-      count(large_of, pack.project_id, -1)
+    const [{ open, bytes }] = large.splice(at, 1) as [Large]
+    count(large_of, open.project_id, 1)
+    const writing = isThrough(open, bytes).then(() => {
+      count(large_of, open.project_id, -1)
       large_under_way.delete(writing)
       pump()
     })
@@ -159,17 +168,11 @@ export function recorder({ clock, write, writeDrops, onDrop, onFailure, bounds =
 
   async function run(): Promise<void> {
     const failed = new Set<string>()
-    for (let found = next(failed); found; found = next(failed)) {
-      const { project_id, waiting } = found
-      const plain = plainOf(waiting)
-      const bytes = await packed(plain).catch(onFailure)
-      if (!bytes) {
-        drop(project_id, waiting, 'store')
-        continue
-      }
-      const pack = { project_id, waiting, plain_bytes: plain.length, packed: bytes }
-      if (bytes.length > IN_ROW_MAX_BYTES) writeLarge(pack)
-      else if (!(await outcomeOf(pack))) failed.add(project_id)
+    for (let open = next(failed); open; open = next(failed)) {
+      const bytes = await packed(open.plain()).catch(onFailure)
+      if (!bytes) letGo(open, 'store')
+      else if (bytes.length > IN_ROW_MAX_BYTES) writeLarge({ open, bytes })
+      else if (!(await isThrough(open, bytes))) failed.add(open.project_id)
     }
     await flushDrops()
   }
@@ -181,17 +184,12 @@ export function recorder({ clock, write, writeDrops, onDrop, onFailure, bounds =
     try {
       await writeDrops([...counted.values()])
     } catch (error) {
-      for (const { project_id, hour_ms, reason, count: more } of counted.values()) {
-        const name = `${project_id} ${hour_ms} ${reason}`
-        const known = drops.get(name)
-        if (known) known.count += more
-        else if (drops.size < DROPS_MAX) drops.set(name, { project_id, hour_ms, reason, count: more })
-      }
+      for (const drop of counted.values()) addDrop(drops, drop)
       throw error
     }
   }
 
-  /** Not in the turn of the call that filled the queue. */
+  /** Not in the turn of the call that filled the pack. */
   const soon = () => new Promise<void>((resolve) => setImmediate(resolve)).then(run).catch(onFailure)
   const ended = () => {
     flushing = undefined
@@ -202,24 +200,22 @@ export function recorder({ clock, write, writeDrops, onDrop, onFailure, bounds =
 
     /** Of one that nobody answered nothing is kept, and nothing is missed. */
     end(tape: Tape): void {
-      const { call, request, status } = tape
-      const is_answered = status !== 0
-      if (request.length + tape.answer_bytes > RECORDING_MAX_BYTES) tape.drop('too_large')
-      if (is_answered && !tape.dropped_for) tape.take(request.length + ITEM_BYTES)
-      if (!is_answered) tape.giveBack()
-      else if (tape.dropped_for) noteDrop(call.project_id, tape.dropped_for)
-      else {
-        const one = { tape, at_ms: clock.now(), failures: 0 }
-        by_trace.set(call.trace_id, one)
-        enqueue(call.project_id, [one], 'last')
+      if (tape.request.length > RECORDING_MAX_BYTES) tape.drop('too_large')
+      if (tape.status > 0) {
+        if (tape.dropped_for) noteDrops(tape.call.project_id, tape.dropped_for, 1)
+        else enqueue(tape, clock.now())
       }
+      tape.letGo()
     },
 
-    /** One that is not in the store yet. */
-    waiting(project_id: string, trace_id: string): Waiting | undefined {
-      const one = by_trace.get(trace_id)
-      return one?.tape.call.project_id === project_id ? one : undefined
+    /** One that is not in the store yet, and its bytes. */
+    waiting(project_id: string, trace_id: string): { one: Waiting; plain: Buffer } | undefined {
+      const found = by_trace.get(trace_id)
+      if (found?.open.project_id !== project_id) return undefined
+      return { one: found.one, plain: Buffer.from(found.open.bytesOf(found.one)) }
     },
+
+    isWaiting: (project_id: string, trace_id: string) => by_trace.get(trace_id)?.open.project_id === project_id,
 
     /** Until all that can be written now is; large packs go on beside. */
     flush(): Promise<void> {
@@ -239,12 +235,12 @@ export function recorder({ clock, write, writeDrops, onDrop, onFailure, bounds =
   }
 }
 
-interface Queue {
-  waiting: Waiting[]
-  bytes: number
+function addDrop(drops: Map<string, CountedDrop>, drop: CountedDrop): void {
+  const name = `${drop.project_id} ${drop.hour_ms} ${drop.reason}`
+  const known = drops.get(name)
+  if (known) known.count += drop.count
+  else if (drops.size < DROPS_MAX) drops.set(name, { ...drop })
 }
-
-const DROPS_MAX = 10_000
 
 function count(counts: Map<string, number>, name: string, by: number): void {
   const sum = (counts.get(name) ?? 0) + by

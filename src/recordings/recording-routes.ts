@@ -14,7 +14,6 @@ import { page, type Routes } from '../http/routes.ts'
 import { listEnvelope, sendWhole } from '../http/whole-list.ts'
 import type { Db } from '../storage/db.ts'
 import type { KeptRecordings } from './kept-recording-store.ts'
-import { hourOf, whyNone } from './missing-recording.ts'
 import {
   DROPPED_FOR,
   DroppedRecordings,
@@ -48,7 +47,7 @@ const List = Type.Object({
 interface Needs {
   clock: Clock
   recordings: KeptRecordings
-  gateway: { full_fidelity: boolean; retention_days: number }
+  gateway: { retention_days: number }
 }
 
 export const recordingRoutes: Routes<Needs> = async (app, { clock, recordings, gateway }) => {
@@ -67,15 +66,8 @@ export const recordingRoutes: Routes<Needs> = async (app, { clock, recordings, g
     }))
   }
 
-  async function missing(db: Db, { project_id }: Caller, trace_id: string): Promise<Refusal> {
-    const hour_ms = hourOf(trace_id)
-    const drops = hour_ms === undefined ? [] : await recordingStore(db).drops(project_id, hour_ms + 1, hour_ms)
-    const why = whyNone(trace_id, {
-      ...{ now: clock.now(), is_allowed: gateway.full_fidelity, days: gateway.retention_days, drops },
-      records_since_ms: await recordingStore(db).recordsSince(project_id),
-    })
-    return new Refusal('not_found', `No recording of '${trace_id}'. ${why}`)
-  }
+  const missing = async (db: Db, { project_id }: Caller, trace_id: string) =>
+    new Refusal('not_found', `No recording of '${trace_id}'. ${await recordings.whyNone(db, project_id, trace_id)}`)
 
   /** Both, for whoever may see them; the memory that they take is given back with the answer. */
   async function visible(db: Db, caller: Caller, named: string, takes: Takes) {

@@ -3,7 +3,7 @@
 import type { Content } from '../contents/content.ts'
 import { HOUR_MS } from '../core/clock.ts'
 import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
-import { type Db, fixed, joined, type Sql, sql, together } from '../storage/db.ts'
+import { type Db, fixed, joined, type Sql, type SqlValue, sql, together } from '../storage/db.ts'
 import { isOneOf } from '../storage/erasing.ts'
 import type { DroppedFor, StoredEntry } from './recording.ts'
 
@@ -120,15 +120,7 @@ export function recordingStore(db: Db) {
                                       content_id)
           VALUES (${id}, ${project_id}, ${from_ms}, ${until_ms}, ${plain_bytes}, ${packed_bytes}, ${sealed},
                   ${content?.place ?? null}, ${content?.content_id ?? null})`),
-        ...recordings.map((one) =>
-          db.rows(sql`
-            INSERT INTO recording (trace_id, project_id, key_id, made_by, made_under, endpoint, status, is_stream,
-                                   at_ms, request_bytes, answer_bytes, pack_id, starts_at)
-            VALUES (${one.trace_id}, ${one.project_id}, ${one.key_id}, ${one.made_by}, ${one.made_under},
-                    ${one.endpoint}, ${one.status}, ${one.is_stream ? 1 : 0}, ${one.at_ms}, ${one.request_bytes},
-                    ${one.answer_bytes}, ${one.pack_id}, ${one.starts_at})
-            ON CONFLICT (trace_id) DO NOTHING`),
-        ),
+        ...inserts(recordings).map((statement) => db.rows(statement)),
       ])
     },
 
@@ -215,6 +207,40 @@ export function recordingStore(db: Db) {
       return row?.records_since_ms ?? null
     },
   }
+}
+
+const COLUMNS = [
+  ...['trace_id', 'project_id', 'key_id', 'made_by', 'made_under', 'endpoint', 'status', 'is_stream', 'at_ms'],
+  ...['request_bytes', 'answer_bytes', 'pack_id', 'starts_at'],
+] as const
+/** So many rows in one statement: each by itself costs twice as much. The rest of a pack goes one by one. */
+const ROWS_AT_ONCE = 16
+
+/** The words of such a statement, which are the same each time. */
+function insertOf(rows: number): readonly string[] {
+  const values = `(${COLUMNS.map(() => '?').join(', ')})`
+  const text = `INSERT INTO recording (${COLUMNS.join(', ')}) VALUES ${Array(rows).fill(values).join(', ')}
+    ON CONFLICT (trace_id) DO NOTHING`
+  return text.split('?')
+}
+const ONE = insertOf(1)
+const MANY = insertOf(ROWS_AT_ONCE)
+
+function inserts(recordings: readonly Packed[]): Sql[] {
+  const statements: Sql[] = []
+  for (let at = 0; at < recordings.length; ) {
+    const rows = at + ROWS_AT_ONCE <= recordings.length ? ROWS_AT_ONCE : 1
+    const values: SqlValue[] = []
+    for (const end = at + rows; at < end; at++) addValues(values, recordings[at] as Packed)
+    statements.push({ text: rows === 1 ? ONE : MANY, values })
+  }
+  return statements
+}
+
+/** In the order of the columns. */
+function addValues(values: SqlValue[], one: Packed): void {
+  values.push(one.trace_id, one.project_id, one.key_id, one.made_by, one.made_under, one.endpoint, one.status)
+  values.push(one.is_stream ? 1 : 0, one.at_ms, one.request_bytes, one.answer_bytes, one.pack_id, one.starts_at)
 }
 
 const fromRow = ({ is_stream, ...row }: Row): Packed => ({ is_stream: is_stream === 1, ...row })

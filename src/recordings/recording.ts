@@ -44,14 +44,15 @@ const MIB = 2 ** 20
 export const RECORDING_MAX_BYTES = 32 * MIB
 /** What may wait in memory, of all projects and of one (R78). */
 export const WAITING_BOUNDS = { bytes: 64 * MIB, bytes_of_one: 40 * MIB }
-/** What a thing that waits takes beside its bytes. */
+/** What one that waits takes beside its bytes. */
 export const ITEM_BYTES = 1_024
-export const PART_BYTES = 96
 
-/** What is written together, before it is compressed; one that has more is a pack by itself. */
-export const PACK_MAX_BYTES = 128 * 1024
+/** What is written together, before it is compressed. */
+export const PACK_MAX_BYTES = 256 * 1024
+/** One that has more is a pack by itself: what is small does not wait for storage of what is large. */
+export const ALONE_BYTES = 64 * 1024
 /** What is sealed into a row; what is larger goes where large contents lie. */
-export const IN_ROW_MAX_BYTES = 64 * 1024
+export const IN_ROW_MAX_BYTES = 128 * 1024
 
 export const DAYS = { minimum: 1, maximum: 3_650, default: 30 }
 

@@ -1,7 +1,7 @@
-// One generation while it is being recorded: the parts of its answer as they go to the client, counted against the room
-// that all recordings share. Where there is no room, all of it goes: nothing is ever recorded by halves.
-import { GatheredParts } from '../core/gathered-parts.ts'
-import { type DroppedFor, PART_BYTES, RECORDING_MAX_BYTES, type RecordedCall } from './recording.ts'
+// One generation while it is being recorded: its answer as it goes to the client, counted against the room that all
+// recordings share. Where there is no room, all of it goes: nothing is ever recorded by halves.
+import { GrowingBytes } from './growing-bytes.ts'
+import { type DroppedFor, RECORDING_MAX_BYTES, type RecordedCall } from './recording.ts'
 import type { RecordingRoom } from './recording-room.ts'
 
 export class Tape {
@@ -12,8 +12,9 @@ export class Tape {
   is_stream = false
   dropped_for: DroppedFor | undefined = undefined
   readonly #room: RecordingRoom
-  readonly #answer = new GatheredParts()
-  #taken = 0
+  /** An answer that came whole is where it is; the parts of a stream are copied together. */
+  #whole: Buffer | undefined = undefined
+  #streamed: GrowingBytes | undefined = undefined
 
   constructor(call: RecordedCall, request: Buffer, room: RecordingRoom) {
     this.call = call
@@ -29,37 +30,35 @@ export class Tape {
   /** What is about to be sent. */
   add(part: Buffer): void {
     if (this.dropped_for) return
-    if (this.request.length + this.#answer.bytes + part.length > RECORDING_MAX_BYTES) this.drop('too_large')
-    else if (this.take(part.length + PART_BYTES)) this.#answer.add(part)
+    if (this.request.length + this.answer_bytes + part.length > RECORDING_MAX_BYTES) this.drop('too_large')
+    else if (!this.is_stream) this.#whole = part
+    else if (!this.#append(part)) this.drop('memory')
   }
 
-  /** False where there is no room, and then nothing is left of it. */
-  take(bytes: number): boolean {
-    if (this.#room.take(this.call.project_id, bytes)) {
-      this.#taken += bytes
-      return true
-    }
-    this.drop('memory')
-    return false
+  #append(part: Buffer): boolean {
+    this.#streamed ??= new GrowingBytes(this.#room, this.call.project_id)
+    if (!this.#streamed.reserve(part.length)) return false
+    this.#streamed.append(part)
+    return true
   }
 
   drop(reason: DroppedFor): void {
     this.dropped_for ??= reason
-    this.#answer.take()
-    this.giveBack()
+    this.letGo()
   }
 
   /** A second time changes nothing. */
-  giveBack(): void {
-    this.#room.giveBack(this.call.project_id, this.#taken)
-    this.#taken = 0
+  letGo(): void {
+    this.#whole = undefined
+    this.#streamed?.letGo()
+    this.#streamed = undefined
   }
 
   get answer_bytes(): number {
-    return this.#answer.bytes
+    return this.#whole?.length ?? this.#streamed?.used ?? 0
   }
 
-  answer(): readonly Buffer[] {
-    return this.#answer.parts()
+  answer(): Buffer {
+    return this.#whole ?? this.#streamed?.bytes() ?? Buffer.alloc(0)
   }
 }

@@ -31,6 +31,7 @@ export function keptContents({ db, clock, logger, seals, places, quotas, gateway
   const recordings = keptRecordings({
     ...{ db, clock, seals, contents: contents.of('recordings'), quota: quotas.recordings },
     days: () => gateway.retention_days,
+    isAllowed: () => gateway.full_fidelity,
     onDrop: (reason, count) => metrics.recordingsDropped.inc({ reason }, count),
     onFailure: (err) => logger.error({ err }, 'recordings could not be written'),
   })

@@ -5,7 +5,7 @@ import { Refusal } from '../core/refusal.ts'
 import type { Routes } from '../http/routes.ts'
 import type { RefusedCall } from '../refusals/refused-call.ts'
 import type { Db } from '../storage/db.ts'
-import { refusedTrace, Trace, traceOf } from './trace.ts'
+import { refusedTrace, Trace, type TracedRecording, traceOf } from './trace.ts'
 import { usageStore } from './usage-store.ts'
 
 const Params = Type.Object({
@@ -20,9 +20,10 @@ interface Needs {
   /** Refused generations, with those that are in no store yet. */
   refusedOn(db: Db): { find(project_id: string, trace_id: string): Promise<RefusedCall | undefined> }
   traceOfResponse(db: Db): (project_id: string, response_id: string) => Promise<string | undefined>
+  recordingOf(db: Db, project_id: string, trace_id: string): Promise<TracedRecording>
 }
 
-export const traceRoutes: Routes<Needs> = async (app, { refusedOn, traceOfResponse }) => {
+export const traceRoutes: Routes<Needs> = async (app, { refusedOn, traceOfResponse, recordingOf }) => {
   app.get(
     '/v2/traces/:trace_id',
     {
@@ -42,10 +43,10 @@ export const traceRoutes: Routes<Needs> = async (app, { refusedOn, traceOfRespon
     async ({ caller: { project_id }, params, db }) => {
       const trace_id = await traceNamed(params.trace_id, (id) => traceOfResponse(db)(project_id, id))
       const traced = await usageStore(db).findTraced(project_id, trace_id)
-      if (traced) return traceOf(traced)
-      const refused = await refusedOn(db).find(project_id, trace_id)
-      if (refused) return refusedTrace(refused)
-      throw unknown(params.trace_id)
+      const refused = traced ? undefined : await refusedOn(db).find(project_id, trace_id)
+      const trace = traced ? traceOf(traced) : refused && refusedTrace(refused)
+      if (!trace) throw unknown(params.trace_id)
+      return { ...trace, recording: await recordingOf(db, project_id, trace_id) }
     },
   )
 }

@@ -74,6 +74,15 @@ const TracedRefusal = Type.Object(
 )
 type TracedRefusal = Static<typeof TracedRefusal>
 
+const TracedRecording = Type.Object(
+  {
+    recorded: Type.Boolean({ description: 'Whether `GET /v2/recordings/{trace_id}` has request and answer.' }),
+    why_not: orNull(Type.String()),
+  },
+  { title: 'TracedRecording' },
+)
+export type TracedRecording = Static<typeof TracedRecording>
+
 export const Trace = Type.Object(
   {
     id: Type.String({ description: 'The trace id.' }),
@@ -103,12 +112,13 @@ export const Trace = Type.Object(
     refusal: orNull(TracedRefusal),
     placing: orNull(TracedPlacing),
     usage: orNull(UsageEvent),
+    recording: TracedRecording,
   },
   { title: 'Trace' },
 )
 export type Trace = Static<typeof Trace>
 
-export function traceOf({ event, facts }: TracedEvent): Trace {
+export function traceOf({ event, facts }: TracedEvent): Omit<Trace, 'recording'> {
   const { trace_id, status, endpoint, key_id, requested_model, duration_ms, attempts } = event
   return {
     id: trace_id,
@@ -134,7 +144,7 @@ const agentIn = ({ agent_id, parent_agent_id }: TraceFacts) => ({
   ...(parent_agent_id !== undefined && { parent_agent_id }),
 })
 
-export function refusedTrace(call: RefusedCall): Trace {
+export function refusedTrace(call: RefusedCall): Omit<Trace, 'recording'> {
   const { trace_id, endpoint, key_id, kind: layer, model, target, attempts, count, headers } = call
   const { status, type, code, message, said } = call
   return {

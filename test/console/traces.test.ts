@@ -33,6 +33,32 @@ withConsole((scene) => {
     await visit.close()
   })
 
+  test('§8.2 a recorded call shows what was sent and answered, on demand; any other says why it has none', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    const [key_id = ''] = await seedKeys(scene().db(), project_id, [{ name: 'ci' }])
+    const trace_id = await seedTrace(scene().db(), project_id, key_id)
+    const visit = await scene().visit(`/traces/${trace_id}`, { cookie })
+    const { page } = visit
+    await page.getByText('Not recorded. The operator of this server lets nobody record calls').waitFor()
+    const recording = {
+      ...{ trace_id, status: 200, stream: true, request_bytes: 13, answer_bytes: 24 },
+      request: { bytes: 13, encoding: 'utf-8', text: '{"model":"m"}' },
+      answer: { bytes: 24, encoding: 'utf-8', text: 'data: {"said":"hello"}\n\n' },
+    }
+    await page.route(`**/v2/traces/${trace_id}`, async (route) => {
+      const told = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...told, recording: { recorded: true, why_not: null } } })
+    })
+    await page.route(`**/v2/recordings/${trace_id}`, (route) => route.fulfill({ json: recording }))
+    await page.reload()
+    await page.getByRole('button', { name: 'Show request and answer' }).click()
+    await page.getByText('"model": "m"').waitFor()
+    await page.getByText('"said": "hello"').waitFor()
+    expect(await page.getByRole('link', { name: 'Download its bytes' }).count()).toBe(2)
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
   test('§console what is no id is looked for in errors; an unknown id says why it may be', async () => {
     const { cookie } = await seedOwner(scene().db())
     const visit = await scene().visit('/requests', { cookie })

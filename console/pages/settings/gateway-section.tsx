@@ -75,6 +75,11 @@ const SetUp = ({ gateway }: { gateway: GatewayView }) => (
       <Stat label="Fee with your own credential">{money(gateway.fees.byok_micros)}</Stat>
       <Stat label="Fee on your own cluster">{money(gateway.fees.byoc_micros)}</Stat>
       <Stat label="Contents kept">{gateway.retention.full_fidelity ? 'yes, sealed' : 'no'}</Stat>
+      <Stat label="Recordings kept">
+        {gateway.retention.full_fidelity
+          ? `${gateway.retention.recordings_days} days, where a project records`
+          : 'none'}
+      </Stat>
       <Stat label="Idempotent answers kept">{gateway.retention.kept_answers_hours} hours</Stat>
       <Stat label="Refusals kept">{gateway.retention.refusals_days} days</Stat>
       <Stat label="Cluster history kept">{gateway.retention.cluster_transitions_days} days</Stat>

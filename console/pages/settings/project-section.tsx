@@ -1,7 +1,14 @@
 // The project itself: its name, what all its keys together may spend, and where its requests may go.
 import { useCallback, useState } from 'react'
 import { theProject } from '../../api/account-calls.ts'
-import { type ProjectState, renameProject, setBoundary, setCap, setRegions } from '../../api/settings-calls.ts'
+import {
+  type ProjectState,
+  renameProject,
+  setBoundary,
+  setCap,
+  setRecordings,
+  setRegions,
+} from '../../api/settings-calls.ts'
 import { money } from '../../parts/amounts.ts'
 import { BudgetBar } from '../../parts/budget-bar.tsx'
 import { Card } from '../../parts/card.tsx'
@@ -35,6 +42,7 @@ export default function ProjectSection() {
       <CapCard project={state.value} onChanged={put} />
       <BoundaryCard project={state.value} onChanged={put} />
       <RegionsCard project={state.value} onChanged={put} />
+      <RecordingsCard project={state.value} onChanged={put} />
     </>
   )
 }
@@ -175,6 +183,36 @@ function RegionsCard({ project, onChanged }: CardProps) {
         </Form>
       ) : (
         <p>{project.allowed_regions?.join(', ') ?? 'Any region.'}</p>
+      )}
+    </Card>
+  )
+}
+
+function RecordingsCard({ project, onChanged }: CardProps) {
+  const may_manage = useMay('admin')
+  const say = useToast()
+  const sending = useSubmission(async (enabled: boolean) => {
+    const changed = await setRecordings({ enabled })
+    onChanged(changed)
+    say(changed.recordings_enabled ? 'Requests and answers are recorded.' : 'Nothing more is recorded.')
+  })
+  return (
+    <Card title="Recordings">
+      {may_manage ? (
+        <>
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={project.recordings_enabled}
+              disabled={sending.busy}
+              onChange={(event) => void sending.submit(event.target.checked)}
+            />
+            Record request and answer of every generation, sealed, for as long as the operator says
+          </label>
+          <FormError error={sending.error} fields={[]} />
+        </>
+      ) : (
+        <p>{project.recordings_enabled ? 'Requests and answers are recorded.' : 'Nothing is recorded.'}</p>
       )}
     </Card>
   )

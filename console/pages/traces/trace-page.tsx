@@ -18,6 +18,7 @@ import { LAYERS } from '../overview/refusal-layers.ts'
 import { outcomeLabel } from '../requests/request-list.tsx'
 import { TraceFailure } from './trace-failure.tsx'
 import { TraceHeaders } from './trace-headers.tsx'
+import { TraceRecording } from './trace-recording.tsx'
 import { TraceRoute } from './trace-route.tsx'
 import { TraceTimeline } from './trace-timeline.tsx'
 
@@ -73,6 +74,7 @@ const Life = ({ trace }: { trace: Trace }) => (
     </Card>
     {trace.usage === null ? <Asked trace={trace} /> : <Facts usage={trace.usage} />}
     {trace.placing !== null && <TraceRoute placing={trace.placing} />}
+    <TraceRecording id={trace.id} recording={trace.recording} />
     <Card title="Headers of the answer">
       <TraceHeaders headers={trace.headers} />
     </Card>

@@ -1,0 +1,62 @@
+// What the client of a generation sent and was sent, where that was recorded; and why not, where it was not. The bytes
+// are asked for once somebody opens them: a prompt may be long, and not for whoever looks over a shoulder.
+import { useCallback, useState } from 'react'
+import { findRecording, type Recording, type Trace } from '../../api/insight-calls.ts'
+import { count } from '../../parts/amounts.ts'
+import { Button } from '../../parts/button.tsx'
+import { Card } from '../../parts/card.tsx'
+import { CodeBlock } from '../../parts/code-block.tsx'
+import { LoadFailure } from '../../parts/load-failure.tsx'
+import { useResource } from '../../state/resource.ts'
+import { readable } from './recorded-text.ts'
+
+export function TraceRecording({ id, recording }: Pick<Trace, 'id' | 'recording'>) {
+  const [is_open, setOpen] = useState(false)
+  return (
+    <Card title="Request and answer">
+      {!recording.recorded && <p className="muted">Not recorded. {recording.why_not}</p>}
+      {recording.recorded && !is_open && <Button onClick={() => setOpen(true)}>Show request and answer</Button>}
+      {is_open && <Contents trace_id={id} />}
+    </Card>
+  )
+}
+
+function Contents({ trace_id }: { trace_id: string }) {
+  const { state, reload } = useResource(useCallback((signal) => findRecording(trace_id, signal), [trace_id]))
+  const address = `/v2/recordings/${trace_id}`
+  if (state.kind === 'loading') return <span className="skeleton" role="status" aria-label="Loading" />
+  if (state.kind === 'failed') {
+    const { error } = state
+    const is_answer = error.status === 404 || error.status === 403 // gone by now, or not for everybody
+    if (is_answer) return <p className="muted">{error.message}</p>
+    return <LoadFailure what="The recording" error={error} onRetry={reload} />
+  }
+  return (
+    <>
+      <Part title="Request" part={state.value.request} address={`${address}/request`} />
+      <Part title="Answer" part={state.value.answer} address={`${address}/answer`} />
+    </>
+  )
+}
+
+interface PartProps {
+  title: string
+  part: Recording['request']
+  address: string
+}
+
+const Part = ({ title, part: { bytes, encoding, text }, address }: PartProps) => (
+  <details className="chart-table" open={bytes <= SHORT_BYTES}>
+    <summary>
+      {title}, {count(bytes)} bytes{encoding === 'base64' && ', no text: shown as base64'}
+    </summary>
+    {text !== null && <CodeBlock code={encoding === 'base64' ? text : readable(text)} what={title.toLowerCase()} />}
+    <p>
+      <a href={address} download>
+        {text === null ? 'Too long to show here: download its bytes' : 'Download its bytes'}
+      </a>
+    </p>
+  </details>
+)
+
+const SHORT_BYTES = 8_192
