@@ -255,7 +255,8 @@ export async function buildService(parts: Parts) {
     const { only, usageOf } = inference
     await api.register(warmRoutes, { path, clock, only, usageOf: ({ caller }, id) => usageOf(caller, id) })
     await api.register(operatorRoutes, { clock, quotas: settings.quotas })
-    await api.register(generationRoutes, { path, seals, gateway, modelsFor })
+    const { lend } = holders
+    await api.register(generationRoutes, { path, seals, gateway, modelsFor, db, clock, idempotencyOn, lend })
   })
 
   return {

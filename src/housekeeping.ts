@@ -37,6 +37,7 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
     { name: 'write artifact use', every_ms: FLUSH_EVERY_MS, run: artifacts.flushUses },
     { name: 'write recordings', every_ms: SECOND_MS, run: recordings.tapes.flush },
     { name: 'renew reservations', every_ms: RENEWAL_MS, run: () => idempotency.renewAll(clock.now()) },
+    { name: 'run background responses', every_ms: SECOND_MS, run: inference.jobs.turn },
     { name: 'heartbeat', every_ms: BEAT_MS, run: beat },
     { name: 'look for other projects', every_ms: MINUTE_MS, run: inference.neighbours.look },
     { name: 'give back unused slices', every_ms: SECOND_MS, run: inference.slices.giveBackUnused },
@@ -86,6 +87,13 @@ function sharedTasks(
       every_ms: MINUTE_MS,
       async run(db) {
         while (await idempotencyOn(db).sweep(clock.now()));
+      },
+    },
+    {
+      name: 'sweep background responses',
+      every_ms: MINUTE_MS,
+      async run(db) {
+        while (await inference.backgroundOn(db).sweep(clock.now()));
       },
     },
     {

@@ -21,7 +21,7 @@ function answerOf(parts: readonly Buffer[], status = 200): Provider {
 }
 
 const ask = (provider: Provider, stream: boolean) =>
-  chainedAnswer(provider, BEFORE).call(
+  chainedAnswer(provider, { previous_response_id: BEFORE }).call(
     { kind: 'responses', body: Buffer.alloc(0), stream, headers: {}, timeouts: { first_byte_ms: 1, idle_ms: 1 } },
     signal,
   )

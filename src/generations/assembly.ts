@@ -24,6 +24,7 @@ import type { AddressPolicy } from '../providers/address-policy.ts'
 import type { ProxySettings } from '../providers/outbound-proxy.ts'
 import type { ProviderSettings } from '../providers/provider-config.ts'
 import type { Recorder } from '../recordings/recorder.ts'
+import { backgroundStore } from '../responses/background-store.ts'
 import { responseStore } from '../responses/response-store.ts'
 import { affinity } from '../routing/affinity.ts'
 import { credentialAddress } from '../routing/credential-address.ts'
@@ -42,6 +43,7 @@ import { subscriptionStore } from '../subscriptions/subscription-store.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { alikeEvents } from '../usage/alike-events.ts'
 import { usageStore } from '../usage/usage-store.ts'
+import { backgroundJobs } from './background-jobs.ts'
 import { chainSizes } from './chain-sizes.ts'
 import { deferredWrites } from './deferred-writes.ts'
 import { onlyCalls } from './only-target.ts'
@@ -129,6 +131,11 @@ export function inferencePath(parts: PathParts) {
   metrics.targets.watch(() => targetStates(gateway, slots, health))
   const left = departures(clock)
   const only = onlyCalls()
+  const jobs = backgroundJobs({
+    store: backgroundStore(db, seals),
+    clock,
+    onFailure: (err) => logger.error({ err }, 'a background response failed'),
+  })
   const generations = running({
     clock,
     gateway,
@@ -165,6 +172,7 @@ export function inferencePath(parts: PathParts) {
     chains: chainSizes(),
     isClosed: sessionStore(db, seals).isClosed,
     only,
+    jobs,
     media_room: memoryRoom(MEDIA, 'images and sounds'),
     bodies: largeBodies(db, seals),
     expansion: promptExpansion({
@@ -181,6 +189,8 @@ export function inferencePath(parts: PathParts) {
     path: generations,
     /** Calls that this process makes itself. */
     only,
+    /** Responses that nobody waits for. */
+    jobs,
     usageOf: ({ project_id }: Pick<Caller, 'project_id'>, trace_id: string) => usageOn(db).find(project_id, trace_id),
     /** Targets that this process leaves alone, because they failed. */
     leftAlone: health.notClosed,
@@ -189,6 +199,7 @@ export function inferencePath(parts: PathParts) {
     snapshots,
     budgets: budgetsOn(db),
     budgetsOn,
+    backgroundOn: (on: Db) => backgroundStore(on, seals),
     budgetState: () => budgetState(db, clock.now()),
     slices,
     neighbours,
@@ -206,7 +217,9 @@ export function inferencePath(parts: PathParts) {
     /** Waits for what is being generated, whoever has left meanwhile, and for what must still be written; for the
      * latter not for ever: the store may be gone for good. */
     async close(): Promise<void> {
+      jobs.close()
       await generations.finished()
+      await jobs.idle()
       await Promise.race([deferred.drained(), sleep(CLOSE_WITHIN_MS, undefined, { ref: false })])
       await slices
         .giveBackUnused()

@@ -39,6 +39,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   const generation = new Generation(path, call, { request, reply, allowance })
   if (call.caller.records) beginRecording(generation)
   call.media?.begin()
+  if (call.conversation?.background) path.jobs.begun(request, generation.stop)
   reply.headers({ 'agent-trace-id': call.trace_id, ...ignoredHeaders(call.ignored_fields) })
   try {
     generation.only = path.only.of(request)
@@ -84,6 +85,7 @@ async function callIn(path: Path, kind: CallKind, request: FastifyRequest, reply
         now: path.clock.now(),
         mayUse: (maker) => maySee(caller, maker),
         compacts: route.url === COMPACT,
+        promised: path.jobs.of(request)?.response_id,
       }),
   })
   if (kind === 'responses') path.chains.note(call, request)

@@ -21,6 +21,7 @@ import type { Snapshots } from '../routing/routing-snapshot.ts'
 import type { LargeBodies } from '../storage/large-bodies.ts'
 import type { GenerationCounts } from '../telemetry/generation-counts.ts'
 import type { UsageStore } from '../usage/usage-store.ts'
+import type { BackgroundJobs } from './background-jobs.ts'
 import type { ChainSizes } from './chain-sizes.ts'
 import type { DeferredWrites } from './deferred-writes.ts'
 import type { OnlyCalls } from './only-target.ts'
@@ -56,6 +57,8 @@ export interface Path {
   isClosed(project_id: string, session_id: string): Promise<boolean>
   /** Calls that this process makes itself. */
   only: OnlyCalls
+  /** Responses that nobody waits for. */
+  jobs: BackgroundJobs
   /** Bytes of images and sound that are on their way. */
   media_room: MemoryRoom
   /** What is too large to be held, on its way into the store. */

@@ -1,17 +1,24 @@
 // /v1/responses and its native form /v2/responses: generate, read back, delete.
-import type { FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
 import type { Caller } from '../core/caller.ts'
+import type { JsonBody } from '../core/json-bytes.ts'
 import { madeByAnother, maySee } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { listOf, orNull } from '../core/shapes.ts'
+import { wholeNumber } from '../core/text-values.ts'
 import { found, list, type Routes } from '../http/routes.ts'
+import { asksForBackground } from '../responses/background-response.ts'
+import { type BackgroundRow, backgroundStore } from '../responses/background-store.ts'
 import { Attempt } from '../responses/native-response.ts'
 import { readItemsPage } from '../responses/response-items.ts'
+import { isResponseId } from '../responses/response-request.ts'
 import { inputItems, responseStore } from '../responses/response-store.ts'
 import type { Gateway } from '../routing/gateway.ts'
 import type { Db } from '../storage/db.ts'
+import type { CreateNeeds } from './background-create.ts'
+import { followBackground } from './background-follow.ts'
 import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './byte-bodies.ts'
 import { COMPACT } from './generate.ts'
 import {
@@ -51,6 +58,12 @@ const DeletedResponse = Type.Object(
   { id: Type.String(), object: Type.Literal('response'), deleted: Type.Literal(true) },
   { title: 'DeletedResponse' },
 )
+type StoredResponse = Static<typeof StoredResponse>
+const FollowQuery = Type.Object({
+  stream: Type.Optional(Type.String({ description: '`true`: as events, of a background response.' })),
+  starting_after: Type.Optional(Type.String({ description: 'The number of the last event that was read.' })),
+})
+const NUMBERS = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 const InputItems = Type.Object(
   {
     ...listOf(Type.Object({}, { additionalProperties: true })).properties,
@@ -65,14 +78,44 @@ const ItemsQuery = Type.Object({
   after: Type.Optional(Type.String({ description: 'The id of an item; the page begins behind it.' })),
 })
 
-interface Needs {
+export interface ResponseNeeds {
   path: Generations
   seals: Sealing
   gateway: Pick<Gateway, 'full_fidelity'>
+  /** Undefined where every response is waited for. */
+  background?: CreateNeeds
 }
 
-export const responseRoutes: Routes<Needs> = async (app, { path, seals, gateway }) => {
+export const responseRoutes: Routes<ResponseNeeds> = async (app, needs) => {
+  const { path, seals, gateway, background } = needs
   const storeOn = (db: Db) => responseStore(db, seals)
+  const jobsOn = (db: Db) => backgroundStore(db, seals)
+
+  /** R74: there, for this caller to see, and promised; undefined where nobody promised it. */
+  async function promised(db: Db, caller: Caller, id: string): Promise<BackgroundRow | undefined> {
+    const row = isResponseId(id) ? await jobsOn(db).find(caller.project_id, id) : undefined
+    if (row && !maySee(caller, row)) throw madeByAnother(`The response '${id}'`)
+    return row
+  }
+
+  /** What was made is told as it was kept; what was not, as far as it is. */
+  async function told(db: Db, caller: Caller, id: string): Promise<StoredResponse> {
+    const row = await promised(db, caller, id)
+    const has_content = !row || row.status === 'completed' || row.status === 'incomplete'
+    if (has_content) return (await kept(db, caller, id)).response
+    return { ...row.response, status: row.status } as unknown as StoredResponse
+  }
+
+  /** Promised now, and begun at once where there is room. */
+  async function promise(parts: CreateNeeds, request: FastifyRequest, reply: FastifyReply) {
+    const { status, headers, body } = await path.createBackground(parts, request)
+    void path.jobs.turn().catch((err) => app.log.error({ err }, 'background responses could not be begun'))
+    const { id } = JSON.parse(body.toString('utf8'))
+    const { json } = request.body as JsonBody
+    const named = { project_id: request.caller.project_id, id }
+    if ((json as { stream?: unknown }).stream === true) return followBackground(jobsOn(request.db), named, -1, reply)
+    return reply.code(status).headers(headers).send(body)
+  }
 
   /** R74: there, and for this caller to see. */
   async function kept(db: Db, caller: Caller, id: string) {
@@ -99,7 +142,12 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, gateway 
             response: { 200: wholeOrStreamed(answered, RESPONSE_EVENTS) },
           },
         },
-        (request, reply) => path.run('responses', request, reply),
+        (request, reply) => {
+          const { json } = (request.body as JsonBody | undefined) ?? {}
+          if (background && url === '/v1/responses' && asksForBackground(json))
+            return promise(background, request, reply)
+          return path.run('responses', request, reply)
+        },
       )
 
     generate.post(
@@ -142,9 +190,25 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, gateway 
     '/v1/responses/:response_id',
     {
       config: watch,
-      schema: { tags, summary: 'Retrieve a response', params: Params, response: { 200: StoredResponse } },
+      schema: {
+        tags,
+        summary: 'Retrieve a response',
+        description:
+          'With `stream=true`, of a background response: its events, from the one behind `starting_after` on, until ' +
+          'it has ended. They are kept for an hour after that.',
+        params: Params,
+        querystring: FollowQuery,
+        response: { 200: wholeOrStreamed(StoredResponse, RESPONSE_EVENTS) },
+      },
     },
-    async ({ caller, params, db }) => (await kept(db, caller, params.response_id)).response,
+    async ({ caller, params: { response_id: id }, query, db }, reply) => {
+      const { stream, starting_after } = query
+      if (stream !== 'true') return told(db, caller, id) as never
+      const row = await promised(db, caller, id)
+      if (!row) throw new Refusal('invalid_request', "'stream': only a background response can be read as events.")
+      const after = starting_after === undefined ? -1 : wholeNumber('starting_after', starting_after, NUMBERS)
+      return followBackground(jobsOn(db), row, after, reply) as never
+    },
   )
 
   app.delete(
@@ -154,8 +218,11 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, gateway 
       schema: { tags, summary: 'Delete a response', params: Params, response: { 200: DeletedResponse } },
     },
     async ({ caller, params: { response_id: id }, db }) => {
-      await kept(db, caller, id)
-      found((await storeOn(db).remove(caller.project_id, id)) || undefined, 'response', id)
+      const row = await promised(db, caller, id)
+      if (!row) await kept(db, caller, id)
+      path.jobs.stopped(id)
+      const gone = [row && (await jobsOn(db).remove(row)), await storeOn(db).remove(caller.project_id, id)]
+      found(gone.includes(true) || undefined, 'response', id)
       return { id, object: 'response' as const, deleted: true as const }
     },
   )
@@ -167,13 +234,19 @@ export const responseRoutes: Routes<Needs> = async (app, { path, seals, gateway 
       schema: {
         tags,
         summary: 'Cancel a response',
-        description: 'Always refused: there are no background responses, so a response that is there has ended.',
+        description: 'A background response, at any time: one that has ended stays as it is. Any other is 400.',
         params: Params,
+        response: { 200: StoredResponse },
       },
     },
-    async ({ caller, params, db }) => {
-      await kept(db, caller, params.response_id)
-      throw new Refusal('invalid_request', 'Only a background response can be cancelled, and this one has ended.')
+    async ({ caller, params: { response_id: id }, db }) => {
+      const row = await promised(db, caller, id)
+      if (!row) await kept(db, caller, id)
+      if (!row) throw new Refusal('invalid_request', 'Only a background response can be cancelled.')
+      const response = { ...row.response, status: 'cancelled' }
+      if (!(await jobsOn(db).cancel(row, response, path.jobs.now()))) return told(db, caller, id)
+      path.jobs.stopped(id)
+      return response as unknown as StoredResponse
     },
   )
 

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CallKind } from '../providers/provider.ts'
 import type { Answer } from '../routing/choose-route.ts'
 import type { Asking } from './asking.ts'
+import { type CreateNeeds, createBackground } from './background-create.ts'
 import { countResponseTokens, countTokens } from './count-tokens.ts'
 import { generate } from './generate.ts'
 import type { Path } from './path.ts'
@@ -41,6 +42,10 @@ export function running(path: Path) {
     /** R81: nothing is generated. */
     countTokens: (request: FastifyRequest) => countTokens(path, request),
     countResponseTokens: (request: FastifyRequest) => countResponseTokens(path, request),
+
+    /** `background: true`: promised now, made later. */
+    createBackground: (needs: CreateNeeds, request: FastifyRequest) => createBackground(path, needs, request),
+    jobs: path.jobs,
 
     /** What would happen, without calling anyone. */
     explain: (asking: Asking): Promise<Answer> => routeAnswer(path, asking),

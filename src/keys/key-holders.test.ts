@@ -21,6 +21,8 @@ async function holdersOver(known: readonly string[], tells = false) {
       asked.push(hash)
       return active.get(hash)
     },
+    findHolderById: async (_project_id: string, key_id: string) =>
+      [...active.values()].find((one) => one.key_id === key_id),
     operatorHashes: async () => new Set([hashKey(OPERATORS)]),
   }
   const noted: string[] = []
@@ -143,4 +145,15 @@ test('R60, R61 a remembered key is asked for again at its end', async () => {
   clock.advance(1)
   await holders.find(raw, NOWHERE)
   expect(asked.length).toBe(2)
+})
+
+test('R74 a lent secret speaks for its key until it is ended, and for none that is revoked', async () => {
+  const raw = minted()
+  const { holders, revoke } = await holdersOver([raw], true)
+  const lent = holders.lend('prj_1', 'key_0')
+  expect((await holders.find(lent.secret, NOWHERE))?.key_id).toBe('key_0')
+  revoke(raw)
+  expect(await holders.find(lent.secret, NOWHERE)).toBeUndefined()
+  lent.end()
+  expect(await holders.find(lent.secret, NOWHERE)).toBeUndefined()
 })

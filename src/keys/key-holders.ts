@@ -2,6 +2,7 @@
 // store tells of every change to what it is made of (decision 0143), and asked for on every request otherwise.
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
+import { randomBase62 } from '../core/ids.ts'
 import type { Address } from '../core/ip-address.ts'
 import type { MaybePromise } from '../core/maybe-promise.ts'
 import { hashKey, isMintedForm } from './key.ts'
@@ -13,6 +14,7 @@ const REMEMBERED_MAX = 20_000 // some 15 MB
 /** What the look-up needs of the store. */
 export interface HolderStore {
   findHolder(hash: string, now: number): Promise<Caller | undefined>
+  findHolderById(project_id: string, key_id: string, now: number): Promise<Caller | undefined>
   operatorHashes(): Promise<Set<string>>
 }
 
@@ -29,6 +31,8 @@ export type KeyHolders = Awaited<ReturnType<typeof keyHolders>>
 export async function keyHolders({ store, uses, clock, watch }: HolderNeeds) {
   const operatorHashes = await store.operatorHashes()
   const remembered = new Map<string, Caller>()
+  /** Secrets of the moment, by which this process speaks for a key. */
+  const lent = new Map<string, { project_id: string; key_id: string }>()
   let changes = 0
   watch?.(() => {
     changes++
@@ -55,11 +59,20 @@ export async function keyHolders({ store, uses, clock, watch }: HolderNeeds) {
   return {
     /** R63: `from` is asked only for a key that is bound to networks. From elsewhere, such a key is unknown. */
     find(raw: string, from: () => Address | undefined): MaybePromise<Caller | undefined> {
+      const borrowed = lent.size > 0 ? lent.get(raw) : undefined
+      if (borrowed) return store.findHolderById(borrowed.project_id, borrowed.key_id, clock.now())
       const hash = hashKey(raw)
       const known = remembered.get(hash)
       if (known && clock.now() < (known.works_until ?? Number.POSITIVE_INFINITY)) return entering(known, from)
       if (!isMintedForm(raw) && !operatorHashes.has(hash)) return undefined // R5: refused without a database read
       return ask(hash).then((caller) => entering(caller, from))
+    },
+
+    /** For work that a key asked for and does not wait for: good for as long as the key itself, and until its end. */
+    lend(project_id: string, key_id: string): { secret: string; end(): void } {
+      const secret = `lent_${randomBase62(43)}`
+      lent.set(secret, { project_id, key_id })
+      return { secret, end: () => void lent.delete(secret) }
     },
   }
 }

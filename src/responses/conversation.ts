@@ -13,6 +13,8 @@ export interface Conversation {
   /** What previous_response_id leads to, oldest first. */
   history: readonly Item[]
   ids: ResponseIds
+  /** It was promised before: nobody waits for it. */
+  background?: boolean
   /** It is to be made shorter, and not to be answered. */
   compacts?: boolean
   /** What goes out instead, where the request refers to what is kept elsewhere: it is not stored. */
@@ -35,16 +37,19 @@ interface Asking {
   /** R74: what another key made is no conversation of the caller's to go on with. */
   mayUse: MayUse
   compacts?: boolean
+  /** What it is called already. */
+  promised?: string | undefined
 }
 
 export async function readConversation(json: unknown, chains: Chains, asking: Asking): Promise<Conversation> {
-  const { surface, project_id, now, mayUse, compacts = false } = asking
+  const { surface, project_id, now, mayUse, compacts = false, promised } = asking
   const asked = compacts ? compactionOf(readResponseRequest(json, surface)) : readResponseRequest(json, surface)
   if (asked.store) await chains.mayStore(project_id, now)
   const { previous_response_id } = asked
   const history = previous_response_id === null ? [] : await chains.history(project_id, previous_response_id, mayUse)
   const request = { ...asked, input: await chains.resolved(project_id, asked.input, mayUse) }
-  const ids = { response_id: newId('resp'), created_at_s: Math.floor(now / 1_000) }
+  const ids = { response_id: promised ?? newId('resp'), created_at_s: Math.floor(now / 1_000) }
+  if (promised !== undefined) return { surface, request, history, ids, background: true }
   return compacts ? { surface, request, history, ids, compacts } : { surface, request, history, ids }
 }
 

@@ -1,6 +1,6 @@
 // Stored responses, for purge jobs.
 
-import { fixed, joined, sql } from '../storage/db.ts'
+import { type Db, fixed, joined, sql } from '../storage/db.ts'
 import { addTraces, countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
 import { removeParts } from '../storage/large-bodies.ts'
 
@@ -20,6 +20,28 @@ const walked = (scope: PurgeScope) => ({
   where: where(scope),
 })
 
+/** Of those that ended without a response to store, and of the events of all. */
+const promised = (scope: PurgeScope) =>
+  joined(
+    sql` WHERE project_id = ${scope.project_id} AND finished_ms IS NOT NULL`,
+    matching.madeAtMs(scope, 'created_ms'),
+    matching.madeBy(scope, 'made_by', 'made_under'),
+    matching.named(scope, { response: 'id' }),
+  )
+
+async function erasePromised(tx: Db, scope: PurgeScope): Promise<void> {
+  await tx.rows(
+    joined(
+      sql`
+        DELETE FROM background_events WHERE project_id = ${scope.project_id} AND response_id IN (
+          SELECT id FROM background_response`,
+      promised(scope),
+      sql`)`,
+    ),
+  )
+  await tx.rows(joined(sql`DELETE FROM background_response`, promised(scope)))
+}
+
 export const responseEraser: Eraser = {
   kind: 'responses',
 
@@ -27,6 +49,7 @@ export const responseEraser: Eraser = {
 
   async erase(tx, scope, from, most) {
     const batch = await nextBatch(tx, walked(scope), from, most)
+    await erasePromised(tx, scope)
     if (batch.ids.length > 0) {
       const erased = await tx.rows<{ parts_id: string | null }>(
         joined(

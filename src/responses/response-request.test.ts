@@ -75,7 +75,7 @@ test.each<[string, object, string]>([
   ['an empty list', { input: [] }, "'input' must have at least 1 entry."],
   ['a text in the list', { input: ['x'] }, "'input[0]' must be an object."],
   ['a type that is no text', { input: [{ role: 'user' }, { type: 1 }] }, "'input[1].type' must be a string."],
-  ['background work', { background: true }, "'background' must not be true:"],
+  ['background work', { background: true }, "'background' must not be true here:"],
   ['background as a text', { background: 'yes' }, "'background' must be a boolean."],
   [
     'two ways to go on',

@@ -111,7 +111,7 @@ function reader(body: Json) {
 /** Refuses what contradicts itself, and what is never done here, before anything else is looked at. */
 function checkCombinations({ background, conversation, previous_response_id, stream, stream_options }: Json): void {
   if (background === true)
-    throw wrong('background', 'not be true: responses are generated while the caller waits, or streamed')
+    throw wrong('background', 'not be true here: only /v1/responses makes responses that nobody waits for')
   if (isGiven(background) && background !== false) throw wrong('background', 'be a boolean')
   if (isGiven(conversation) && isGiven(previous_response_id))
     throw wrong('previous_response_id', "not be used together with 'conversation'")

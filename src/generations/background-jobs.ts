@@ -1,0 +1,201 @@
+// Runs background responses: each is a call of this process to itself, in the name of its key, with an idempotency key
+// of its own. So it takes holds, limits and slots like any call, and is charged once, however often a run has to begin
+// again. Any replica runs what nobody else has the lease of.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Clock } from '../core/clock.ts'
+import { randomBase62 } from '../core/ids.ts'
+import { jsonOrNone } from '../core/json-bytes.ts'
+import type { Stop } from '../core/stop-signal.ts'
+import { KEY_HEADER } from '../idempotency/idempotency.ts'
+import {
+  type BackgroundStatus,
+  EventReader,
+  endOf,
+  failedWith,
+  type ToldEvent,
+} from '../responses/background-response.ts'
+import type { BackgroundRow, BackgroundStore } from '../responses/background-store.ts'
+import type { Json } from '../responses/response-request.ts'
+import { ClientLeft } from './client.ts'
+
+const RUNNING_MAX = 16 // of this process
+const LOOK_MS = 1_000
+const AGAIN_MS = 10_000
+const ATTEMPTS_MAX = 20
+const FLUSH_CHARACTERS = 64 * 1024
+
+/** How a run speaks to the service. */
+export interface Speaking {
+  app: FastifyInstance
+  /** A secret of the moment that speaks for a key, for as long as that key works. */
+  lend(project_id: string, key_id: string): { secret: string; end(): void }
+}
+
+interface Run {
+  row: BackgroundRow
+  owner: string
+  stop: Stop | undefined
+  is_stopped: boolean
+}
+
+interface Needs {
+  store: BackgroundStore
+  clock: Clock
+  onFailure(error: unknown): void
+}
+
+export type BackgroundJobs = ReturnType<typeof backgroundJobs>
+
+export function backgroundJobs({ store, clock, onFailure }: Needs) {
+  /** By the secret that each run speaks with. */
+  const runs = new Map<string, Run>()
+  const ended = new Set<Promise<void>>()
+  let speaking: Speaking | undefined
+
+  async function run({ app, lend }: Speaking, row: BackgroundRow, owner: string): Promise<void> {
+    const lent = lend(row.project_id, row.key_id)
+    const one: Run = { row, owner, stop: undefined, is_stopped: false }
+    runs.set(lent.secret, one)
+    const look = setInterval(() => void renew(one).catch(onFailure), LOOK_MS)
+    try {
+      await store.forgetEvents(row)
+      const answer = await app.inject({
+        method: 'POST',
+        url: '/v1/responses',
+        headers: {
+          ...row.work?.headers,
+          'content-type': 'application/json',
+          authorization: `Bearer ${lent.secret}`,
+          [KEY_HEADER]: `background:${row.id}`,
+        },
+        payload: row.work?.body ?? '',
+        payloadAsStream: true,
+      })
+      await (answer.statusCode === 200
+        ? follow(one, answer.stream())
+        : refused(one, answer.statusCode, answer.stream()))
+    } finally {
+      clearInterval(look)
+      runs.delete(lent.secret)
+      lent.end()
+    }
+  }
+
+  /** R74: a key that was revoked meanwhile stops it; so does whoever cancelled or deleted it. */
+  async function renew(one: Run): Promise<void> {
+    const { row, owner } = one
+    const state = await store.renew(row, owner, clock.now())
+    if (state === 'runs') return
+    if (state === 'revoked') await end(one, { status: 'failed', response: failedWith(row.response, REVOKED) })
+    stop(one)
+  }
+
+  async function follow(one: Run, stream: AsyncIterable<Buffer | string>): Promise<void> {
+    const reader = new EventReader()
+    let waiting: ToldEvent[] = []
+    let characters = 0
+    let last: ToldEvent | undefined
+    const flush = async () => {
+      const events = waiting
+      waiting = []
+      characters = 0
+      await store.addEvents(one.row, events)
+    }
+    for await (const part of stream) {
+      for (const event of reader.push(String(part))) {
+        waiting.push(event)
+        characters += event.text.length
+        last = event
+      }
+      if (characters > FLUSH_CHARACTERS || waiting.length > 0) await flush()
+    }
+    const status = last && endOf(last)
+    if (status && last?.response) return end(one, { status, response: { ...last.response, background: true } })
+    if (one.is_stopped) return
+    await again(one, { code: 'server_error', message: 'The upstream broke off.' }, status === 'failed')
+  }
+
+  async function refused(one: Run, status: number, stream: AsyncIterable<Buffer | string>): Promise<void> {
+    let text = ''
+    for await (const part of stream) text += part
+    const error = (jsonOrNone(text) as { error?: { code?: string; type?: string; message?: string } })?.error
+    const told = { code: error?.code ?? error?.type ?? 'server_error', message: error?.message ?? `status ${status}` }
+    const is_final = status < 500 && status !== 409 && told.code !== 'rate_limit_exceeded'
+    await again(one, told, is_final)
+  }
+
+  /** What may pass is tried again, so many times. */
+  async function again(one: Run, error: { code: string; message: string }, is_final: boolean): Promise<void> {
+    const { row, owner } = one
+    if (!is_final && row.attempts < ATTEMPTS_MAX) return store.putBack(row, owner, clock.now() + AGAIN_MS)
+    await end(one, { status: 'failed', response: failedWith(row.response, error) })
+  }
+
+  const end = ({ row, owner }: Run, ended: { status: BackgroundStatus; response: Json }) =>
+    store.finish(row, owner, ended, clock.now()).then(() => {})
+
+  function stop(one: Run): void {
+    one.is_stopped = true
+    one.stop?.stop(new ClientLeft('the response was cancelled'))
+  }
+
+  async function beginAll(): Promise<void> {
+    while (speaking && runs.size < RUNNING_MAX) {
+      const owner = randomBase62(24)
+      const row = await store.claim(owner, clock.now())
+      if (!row) return
+      void counted(run(speaking, row, owner).catch(onFailure))
+    }
+  }
+
+  /** Until it has ended. */
+  function counted(work: Promise<void>): Promise<void> {
+    const counting = work.finally(() => void ended.delete(counting))
+    ended.add(counting)
+    return counting
+  }
+
+  return {
+    now: clock.now,
+
+    /** Once, when there is something to speak to. */
+    speakThrough(through: Speaking): void {
+      speaking = through
+    },
+
+    /** Which run a request is of; undefined where it is nobody's. */
+    of({ headers }: FastifyRequest): { response_id: string } | undefined {
+      if (runs.size === 0) return undefined
+      const run = runs.get(String(headers.authorization).slice('Bearer '.length))
+      return run && { response_id: run.row.id }
+    },
+
+    /** The generation of a run has begun: from here on it can be stopped. */
+    begun({ headers }: FastifyRequest, stopping: Stop): void {
+      const run = runs.get(String(headers.authorization).slice('Bearer '.length))
+      if (!run) return
+      run.stop = stopping
+      if (run.is_stopped) stop(run)
+    },
+
+    /** Here, at once; elsewhere, within a second. */
+    stopped(id: string): void {
+      for (const one of runs.values()) if (one.row.id === id) stop(one)
+    },
+
+    /** Begins what waits, as far as there is room. */
+    turn: (): Promise<void> => counted(beginAll()),
+
+    /** Begins no more. */
+    close(): void {
+      speaking = undefined
+    },
+
+    /** Resolves once none runs here. */
+    async idle(): Promise<void> {
+      while (ended.size > 0) await Promise.allSettled(ended)
+    },
+  }
+}
+
+const REVOKED = { code: 'invalid_api_key', message: 'The key that asked for this response does not work any more.' }
