@@ -106,7 +106,8 @@ async function providerFor({ route }: HostileAnswer, upstream: Upstream) {
   if (kind !== 'responses') return { provider: base, conversation: undefined }
   const asking = { surface: 'v1', project_id: 'p', now: 0, mayUse: () => true } as const
   const conversation = await readConversation(ASKED.responses, NO_CHAINS, asking)
-  if (route === 'chained') return { provider: chainedAnswer(base, { previous_response_id: 'resp_before' }), conversation }
+  if (route === 'chained')
+    return { provider: chainedAnswer(base, { previous_response_id: 'resp_before' }), conversation }
   return { provider: native ? base : responsesOverChat(base, conversation, 'max_tokens'), conversation }
 }
 
