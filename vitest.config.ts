@@ -67,6 +67,7 @@ export default defineConfig({
             'test/docs.test.ts',
             'test/build.test.ts',
             'test/deploy.test.ts',
+            'test/helm.test.ts',
             'test/install.test.ts',
           ],
           exclude: [...thorough, ...clustered],

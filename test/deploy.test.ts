@@ -13,7 +13,8 @@ import { letsThrough, readStages } from './support/dockerfile.ts'
 import { DASHBOARD, expressionsOf, selectedBy } from './support/promql.ts'
 
 const read = (path: string) => readFileSync(path, 'utf8')
-const YAML_FILES = globSync('deploy/**/*.{yaml,yml}')
+/** But for templates, which are none before Helm has read them. */
+const YAML_FILES = globSync('deploy/**/*.{yaml,yml}', { ignore: ['deploy/helm/**/templates/**'] })
 const NGINX = 'deploy/nginx/nginx.conf'
 /** Settings that are not this server's own, or that only a cluster has. */
 const OTHER_VARIABLES = ['NODE_ENV', 'TMPDIR']

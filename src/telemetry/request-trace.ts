@@ -62,13 +62,11 @@ export class RequestTrace implements TracedCall {
   #startAttempt(target: TracedTarget, n: number, kind: string): Span {
     const { id, provider, model, profile, dialling } = target
     const operation = operationOf(kind)
-    const { hostname, port, protocol } = new URL(dialling.base_url || 'http://none')
     const attributes: Attributes = {
       [SPAN.operation]: operation,
       [SPAN.provider]: cut(provider),
       [SPAN.request_model]: cut(model),
-      [SPAN.server_address]: hostname,
-      [SPAN.server_port]: Number(port) || (protocol === 'https:' ? 443 : 80),
+      ...serverOf(dialling.base_url),
       [OWN.target]: id,
       [OWN.attempt]: n,
       [OWN.profile]: profile,
@@ -143,6 +141,13 @@ const cut = (name: string) => name.slice(0, NAME_MAX)
 function markFailed(span: Span | undefined, error: string): void {
   span?.setAttribute(SPAN.error, error)
   span?.setStatus({ code: SpanStatusCode.ERROR })
+}
+
+/** Nothing of the placeholder, which has no address. */
+function serverOf(base_url: string): Attributes {
+  if (!URL.canParse(base_url)) return {}
+  const { hostname, port, protocol } = new URL(base_url)
+  return { [SPAN.server_address]: hostname, [SPAN.server_port]: Number(port) || (protocol === 'https:' ? 443 : 80) }
 }
 
 function usageOf({ tokens, stream, ttft_ms }: TracedOutcome): Attributes {
