@@ -106,6 +106,17 @@ async function plannedItem(
   }
 }
 
+/** Of all items together; what is skipped has nothing planned. */
+export const planOf = (items: readonly Pick<StoredItem, 'planned'>[]) => {
+  const sum = (field: 'low_micros' | 'high_micros' | 'expected_cached_tokens') =>
+    items.reduce((all, { planned }) => Math.min(all + planned[field], Number.MAX_SAFE_INTEGER), 0)
+  return {
+    low_micros: sum('low_micros'),
+    high_micros: sum('high_micros'),
+    expected_cached_tokens: sum('expected_cached_tokens'),
+  }
+}
+
 /** What is believed of the target, or what was cached when it was recorded there; never more than there is. */
 const expectedCached = ({ input_tokens, cached_tokens }: UsedBefore, held: number, is_same_place: boolean) =>
   Math.min(input_tokens, is_same_place ? Math.max(held, cached_tokens) : held)

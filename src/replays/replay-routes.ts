@@ -7,7 +7,7 @@ import { found, type Routes } from '../http/routes.ts'
 import { sendList } from '../http/whole-list.ts'
 import type { Db } from '../storage/db.ts'
 import { replayItemStore } from './replay-item-store.ts'
-import { chosenCalls, type PlanNeeds, plannedItems } from './replay-plan.ts'
+import { chosenCalls, type PlanNeeds, plannedItems, planOf } from './replay-plan.ts'
 import {
   checkedRun,
   Execution,
@@ -78,7 +78,7 @@ export const replayRoutes: Routes<ReplayNeeds> = async (app, needs) => {
       const items = await plannedItems(needs, { ...run, replay_run_id: run.id, caller }, trace_ids)
       await db.transaction(async (tx) => {
         await needs.quota.take(tx, project_id)
-        await replayStore(tx).insert(run, clock.now())
+        await replayStore(tx).insert(run, planOf(items), clock.now())
         await replayItemStore(tx).insert(items)
       })
       return shown(db, project_id, run.id)

@@ -138,7 +138,7 @@ export function replayRunner(needs: RunnerNeeds) {
 }
 
 const UNREF = { ref: false }
-const PACE_MS = 2 // what a call is taken to cost this process
+const PACE_MS = 10 // between two that are begun: work that comes in one piece would make a live call wait for all of it
 const AT_WORK = { from: ['queued', 'running'], to: 'running' } as const
 
 /** With its money: in one transaction, it is over and the rest has gone back. */

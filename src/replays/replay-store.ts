@@ -15,6 +15,9 @@ interface Row extends Omit<StoredRun, 'source' | 'target' | 'overrides' | 'contr
 }
 
 interface ShownRow extends Row {
+  low_micros: number
+  high_micros: number
+  cached_tokens: number
   spent_micros: number | null
   budget_micros: number | null
   held_micros: number | null
@@ -26,7 +29,8 @@ const COLUMNS = `
   r.max_cost_micros, r.concurrency, r.error, r.created_at, r.executed_at, r.finished_at, r.expires_ms`
 const STORED = fixed(`SELECT ${COLUMNS} FROM replay_run r`)
 const SHOWN = fixed(`
-  SELECT ${COLUMNS}, r.sequence, k.spent_micros, k.budget_micros, k.held_micros, k.returned_at
+  SELECT ${COLUMNS}, r.sequence, r.low_micros, r.high_micros, r.cached_tokens,
+         k.spent_micros, k.budget_micros, k.held_micros, k.returned_at
   FROM replay_run r LEFT JOIN api_key k ON k.id = r.key_id`)
 const FORGOTTEN_AT_ONCE = 100
 
@@ -37,18 +41,19 @@ export function replayStore(db: Db) {
 
   async function shown(rows: readonly ShownRow[]): Promise<ReplayRun[]> {
     const runs: ReplayRun[] = []
-    for (const row of rows) runs.push(asShown(row, await totals(db, row.project_id, row.id)))
+    for (const row of rows) runs.push(asShown(row, await countsOf(db, row.project_id, row.id)))
     return runs
   }
 
   return {
-    async insert(run: StoredRun, now: number): Promise<void> {
+    async insert(run: StoredRun, planned: ReplayRun['plan'], now: number): Promise<void> {
       await db.rows(sql`
         INSERT INTO replay_run (id, project_id, status, source, target, overrides, control, release, matched,
-                                created_at, expires_ms, sequence)
+                                low_micros, high_micros, cached_tokens, created_at, expires_ms, sequence)
         VALUES (${run.id}, ${run.project_id}, ${run.status}, ${JSON.stringify(run.source)},
                 ${JSON.stringify(run.target)}, ${run.overrides && JSON.stringify(run.overrides)},
                 ${run.control ? 1 : 0}, ${run.release && JSON.stringify(run.release)}, ${run.matched},
+                ${planned.low_micros}, ${planned.high_micros}, ${planned.expected_cached_tokens},
                 ${run.created_at}, ${run.expires_ms}, ${nextSequence(now)})`)
     },
 
@@ -143,30 +148,16 @@ interface Begun {
   now: number
 }
 
-interface Totals extends ItemCounts {
-  low_micros: number
-  high_micros: number
-  expected_cached_tokens: number
-}
-
-/** At most a few thousand rows. What was planned counts for what can be asked. */
-async function totals(db: Db, project_id: string, run_id: string): Promise<Totals> {
-  const rows = await db.rows<{ status: ItemStatus; planned: string }>(sql`
-    SELECT status, planned FROM replay_item WHERE project_id = ${project_id} AND run_id = ${run_id}`)
-  const sums: Totals = { ...NONE, total: rows.length }
-  for (const { status, planned } of rows) {
-    const { low_micros, high_micros, expected_cached_tokens } = JSON.parse(planned)
-    sums[status]++
-    sums.low_micros += low_micros
-    sums.high_micros += high_micros
-    sums.expected_cached_tokens += expected_cached_tokens
+async function countsOf(db: Db, project_id: string, run_id: string): Promise<ItemCounts> {
+  const rows = await db.rows<{ status: ItemStatus; items: number }>(sql`
+    SELECT status, COUNT(*) AS items FROM replay_item
+    WHERE project_id = ${project_id} AND run_id = ${run_id} GROUP BY status`)
+  const counts: ItemCounts = { total: 0, pending: 0, running: 0, done: 0, skipped: 0, failed: 0 }
+  for (const { status, items } of rows) {
+    counts[status] = Number(items)
+    counts.total += Number(items)
   }
-  return sums
-}
-
-const NONE: Totals = {
-  ...{ total: 0, pending: 0, running: 0, done: 0, skipped: 0, failed: 0 },
-  ...{ low_micros: 0, high_micros: 0, expected_cached_tokens: 0 },
+  return counts
 }
 
 const fromRow = (row: Row): StoredRun => ({
@@ -178,15 +169,15 @@ const fromRow = (row: Row): StoredRun => ({
   release: row.release === null ? null : JSON.parse(row.release),
 })
 
-function asShown(row: ShownRow, sums: Totals): ReplayRun {
+function asShown(row: ShownRow, items: ItemCounts): ReplayRun {
   const { id, project_id, status, key_id, max_cost_micros, concurrency, error, matched } = fromRow(row)
   const { source, target, overrides, control } = fromRow(row)
-  const { total, pending, running, done, skipped, failed, low_micros, high_micros, expected_cached_tokens } = sums
+  const { low_micros, high_micros, cached_tokens: expected_cached_tokens } = row
   const spent = row.spent_micros ?? 0
   const returned = row.returned_at === null ? null : (row.budget_micros ?? 0) - spent - (row.held_micros ?? 0)
   return {
     ...{ id, object: 'replay_run', project_id, status, source, target, overrides, control, matched },
-    items: { total, pending, running, done, skipped, failed },
+    items,
     plan: { low_micros, high_micros, expected_cached_tokens },
     ...{ key_id, max_cost_micros, spent_micros: spent, returned_micros: returned, concurrency, error },
     ...{ created_at: row.created_at, executed_at: row.executed_at, finished_at: row.finished_at },

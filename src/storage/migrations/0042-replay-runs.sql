@@ -12,6 +12,10 @@ CREATE TABLE replay_run (
   -- The alias release that is asked, as it was when the run was made: JSON.
   release         TEXT,
   matched         BIGINT NOT NULL,
+  -- What was planned, of all items together.
+  low_micros      BIGINT NOT NULL,
+  high_micros     BIGINT NOT NULL,
+  cached_tokens   BIGINT NOT NULL,
   -- From its execution on: the key that its calls are made with, which has the money that was carved out for it.
   key_id          TEXT,
   max_cost_micros BIGINT,
