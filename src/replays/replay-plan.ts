@@ -1,6 +1,7 @@
 // The plan of a replay run: each call with its route or the reason why it cannot be asked, and what it would cost.
 // Nobody is called.
 import type { Caller } from '../core/caller.ts'
+import { jsonOrNone } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 import { ARMS, type Arm, NOTHING_PLANNED, type Reason, type StoredItem } from './replay-item.ts'
 import { CALLS_MAX, type CheckedSource, MATCHED_MAX, nothingMatched, sampleOf, tooMany } from './replay-source.ts'
@@ -8,6 +9,7 @@ import {
   type Asked,
   callOf,
   figuresOf,
+  type RecordedCall,
   type RecordedCalls,
   type ReplayCalls,
   type UsedBefore,
@@ -91,6 +93,7 @@ async function plannedItem(
   if (!needs.calls.isCompared(used.endpoint)) return skipped('not_compared', `Nothing of ${used.endpoint} is compared.`)
   const recorded = await needs.recordings.read(project_id, trace_id)
   if (!recorded) return skipped('not_recorded', 'Its contents were not recorded, or are gone.')
+  if (isBackground(recorded)) return skipped('not_compared', 'Its answer came before anything was said.')
   const planned = await needs.calls.plan(callOf(run, arm, { caller, recorded, bundle_id: used.bundle_id }))
   if (planned.kind === 'refused') return skipped('refused', planned.message)
   const { target, provider, model, profile, high_micros } = planned
@@ -104,6 +107,12 @@ async function plannedItem(
       expected_cached_tokens: expectedCached(used, planned.held_tokens, is_same_place),
     },
   }
+}
+
+/** A response in the background is answered at once, and made afterwards. */
+function isBackground({ endpoint, request }: RecordedCall): boolean {
+  if (!endpoint.endsWith('/responses')) return false
+  return (jsonOrNone(Buffer.from(request)) as { background?: unknown } | undefined)?.background === true
 }
 
 /** Of all items together; what is skipped has nothing planned. */

@@ -85,6 +85,7 @@ export function replayRunner(needs: RunnerNeeds) {
       return is_alive ? replayItemStore(tx).claim(project_id, id, claim) : []
     })
     for (const item of items) {
+      if (is_stopping) break // whoever comes next finds them begun, and asks them
       begin(fenced, run, item, caller)
       await restingTurn(PACE_MS) // live calls come first
     }
