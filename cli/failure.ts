@@ -30,6 +30,7 @@ export interface Ending {
 // By name, because these classes live in modules that only some commands load.
 const EXPECTED: Record<string, ExitCode> = {
   SettingError: EXIT.usage,
+  ImportError: EXIT.usage,
   FolderError: EXIT.failed,
   OperationError: EXIT.failed,
   Refusal: EXIT.failed,

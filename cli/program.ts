@@ -9,6 +9,7 @@ import { addCluster } from './commands/clusters.ts'
 import { addCredential } from './commands/credentials.ts'
 import { addConfig } from './commands/file-check.ts'
 import { addOwnerLink } from './commands/first-owner.ts'
+import { addImport } from './commands/import.ts'
 import { addKey } from './commands/keys.ts'
 import { addLimits } from './commands/limits.ts'
 import { addOperator } from './commands/operator.ts'
@@ -44,6 +45,7 @@ const COMMANDS = [
     addReplay,
     addOperator,
     addConfig,
+    addImport,
     addPrices,
     addUpkeep,
   ],

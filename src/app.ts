@@ -283,6 +283,7 @@ export async function buildService(parts: Parts) {
       replaceSettings(settings, next)
       limits.reread()
       inference.renew()
+      holders.reread().catch((err) => logger.error({ err }, 'imported keys were not read again'))
     },
   }
 }

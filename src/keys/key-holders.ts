@@ -29,7 +29,7 @@ export interface HolderNeeds {
 export type KeyHolders = Awaited<ReturnType<typeof keyHolders>>
 
 export async function keyHolders({ store, uses, clock, watch }: HolderNeeds) {
-  const operatorHashes = await store.operatorHashes()
+  let operatorHashes = await store.operatorHashes()
   const remembered = new Map<string, Caller>()
   /** Secrets of the moment, by which this process speaks for a key. */
   const lent = new Map<string, { project_id: string; key_id: string }>()
@@ -57,6 +57,11 @@ export async function keyHolders({ store, uses, clock, watch }: HolderNeeds) {
   }
 
   return {
+    /** Keys of other forms that were imported since. */
+    async reread(): Promise<void> {
+      operatorHashes = await store.operatorHashes()
+    },
+
     /** R63: `from` is asked only for a key that is bound to networks. From elsewhere, such a key is unknown. */
     find(raw: string, from: () => Address | undefined): MaybePromise<Caller | undefined> {
       const borrowed = lent.size > 0 ? lent.get(raw) : undefined

@@ -109,7 +109,7 @@ const ids = (found: readonly Named[]) =>
   [...found.slice(0, SHOWN_MAX).map(({ id }) => id), ...(found.length > SHOWN_MAX ? ['…'] : [])].join(', ')
 
 /** R79: the operator's, which the first start made. */
-async function operators(db: Db): Promise<Named> {
+export async function operators(db: Db): Promise<Named> {
   const [first] = await db.rows<Named>(sql`
     SELECT p.id, p.name FROM setting s JOIN project p ON p.id = s.value WHERE s.name = 'operator_project'`)
   if (!first) throw new OperationError('There is no project yet: the first `switchyard serve` makes one.')
