@@ -13,6 +13,7 @@ import './styles/workbench.css'
 import './styles/fleet.css'
 import './styles/insight.css'
 import './styles/charts.css'
+import './styles/targets.css'
 import './styles/traces.css'
 import './styles/palette.css'
 

@@ -43,7 +43,7 @@ export function Shell({ children }: { children: ReactNode }) {
           Menu
         </button>
       </header>
-      <div id="side" className="side" data-open={open || undefined}>
+      <aside id="side" className="side" aria-label="Menu" data-open={open || undefined}>
         <ProjectChoice />
         <SearchEverything />
         <nav aria-label="Project">
@@ -67,7 +67,7 @@ export function Shell({ children }: { children: ReactNode }) {
           <ThemeSwitch />
           <Account />
         </div>
-      </div>
+      </aside>
       <main id="content" className="content" tabIndex={-1}>
         {children}
       </main>

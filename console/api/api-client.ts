@@ -98,7 +98,9 @@ export async function refusalOf(answer: Response, path: string): Promise<ApiErro
   if (answer.status === 401 && path.startsWith('/v2/')) for (const listener of signedOutListeners) listener()
   const wait_s = answer.headers.get('retry-after')
   const error = told?.error ?? { message: `The server answered ${answer.status}.`, type: 'unknown' }
-  const message = wait_s === null ? error.message : `${error.message} Try again in ${inWords(Number(wait_s))}.`
+  // Some messages say it themselves, in seconds.
+  const said = error.message.replace(/ Try again in \d+ seconds\.$/, '')
+  const message = wait_s === null ? error.message : `${said} Try again in ${inWords(Number(wait_s))}.`
   return new ApiError(answer.status, { type: error.type, message })
 }
 

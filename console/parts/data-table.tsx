@@ -1,5 +1,6 @@
 // A table in all its states: loading, failed, empty, and thousands of rows, of which one page is drawn at a time.
 import { type ReactNode, useState } from 'react'
+import { useIsNarrow } from '../state/narrow.ts'
 import type { Resource } from '../state/resource.ts'
 import { count } from './amounts.ts'
 import { Button } from './button.tsx'
@@ -35,6 +36,8 @@ interface DataTableProps<Row> {
 }
 
 const PAGE_ROWS = 50
+/** On a phone each row is as tall as a card: a few come first, the rest when they are wanted. */
+const FIRST_ROWS = 6
 const SKELETON_ROWS = 6
 
 export function DataTable<Row>({ what, resource, columns, rowId, empty, filter }: DataTableProps<Row>) {
@@ -42,6 +45,8 @@ export function DataTable<Row>({ what, resource, columns, rowId, empty, filter }
   const [sort, setSort] = useState<Sort>()
   const view = `${filter?.of} ${sort?.column} ${sort?.direction}`
   const [asked, setAsked] = useState({ view, page: 0 })
+  const [all, setAll] = useState(false)
+  const is_short = useIsNarrow() && !all
   if (state.kind === 'failed') return <LoadFailure what={what} error={state.error} onRetry={reload} />
   if (state.kind === 'ready' && state.value.length === 0) return <div className="empty">{empty}</div>
 
@@ -49,7 +54,8 @@ export function DataTable<Row>({ what, resource, columns, rowId, empty, filter }
   const rows = sorted(matching, columns, sort)
   const last_page = Math.max(0, Math.ceil(rows.length / PAGE_ROWS) - 1)
   const page = asked.view === view ? Math.min(asked.page, last_page) : 0
-  const shown = rows.slice(page * PAGE_ROWS, (page + 1) * PAGE_ROWS)
+  const on_page = rows.slice(page * PAGE_ROWS, (page + 1) * PAGE_ROWS)
+  const shown = is_short ? on_page.slice(0, FIRST_ROWS) : on_page
   return (
     <div aria-busy={state.kind === 'loading'}>
       {state.kind === 'ready' && <StaleNotice error={state.stale} onRetry={reload} />}
@@ -70,6 +76,11 @@ export function DataTable<Row>({ what, resource, columns, rowId, empty, filter }
         </tbody>
       </table>
       {state.kind === 'ready' && rows.length === 0 && <p className="empty">Nothing matches.</p>}
+      {shown.length < on_page.length && (
+        <Button look="quiet" onClick={() => setAll(true)}>
+          Show {count(on_page.length - shown.length)} more
+        </Button>
+      )}
       {rows.length > PAGE_ROWS && (
         <Pager total={rows.length} page={page} last_page={last_page} onPage={(page) => setAsked({ view, page })} />
       )}

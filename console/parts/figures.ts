@@ -11,7 +11,8 @@ const MANY = 10 // times as much is said as a factor
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${seconds.format(ms / 1_000)} s`
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
+  const [minutes, rest_s] = [Math.floor(ms / 60_000), Math.round((ms % 60_000) / 1_000)]
+  return rest_s === 0 ? `${minutes} min` : `${minutes} min ${rest_s} s`
 }
 
 /** A dash where there is nothing that it could be a part of. */

@@ -132,9 +132,12 @@ export const UsageEvent = Type.Object(
     session_id: orNull(Type.String()),
     bundle_id: orNull(Type.String()),
     tags: Type.Optional(
-      Type.Union([Type.Undefined(), Type.Record(Type.String(), Type.String())], {
-        description: 'What it is filed under: `Agent-Tags`, `metadata`, `user`, `safety_identifier`.',
-      }),
+      // Absent where there are none; a serializer takes no schema of type undefined.
+      Type.Unsafe<Record<string, string> | undefined>(
+        Type.Record(Type.String(), Type.String(), {
+          description: 'What it is filed under: `Agent-Tags`, `metadata`, `user`, `safety_identifier`.',
+        }),
+      ),
     ),
     ...amounts,
     tokens_estimated: Type.Boolean({ description: 'Counted here: the upstream told no tokens, or none that can be.' }),

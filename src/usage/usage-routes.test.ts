@@ -28,6 +28,15 @@ withService((service) => {
     expect((await (await service().newProject()).get(USAGE)).body.data).toEqual([])
   })
 
+  test('R80 200: a trace of a generation, with tags and without', async () => {
+    const home = await service().newProject()
+    const [plain, tagged] = await used(home, {}, { tags: { team: 'search' } })
+    for (const event of [plain, tagged]) {
+      const { status, body } = await home.get(`/v2/traces/${event?.trace_id}`)
+      expect([status, body.usage.tags]).toEqual([200, event?.tags])
+    }
+  })
+
   test('§8.2.3 200: added up by what is asked for', async () => {
     const home = await service().newProject()
     await used(home, {}, { resolved_model: 'other' }, {})

@@ -1,7 +1,7 @@
 // Alerts: nobody is told, a webhook is added, a test arrives, its log tells so, and it ends.
 import { afterAll, expect, test } from 'vitest'
 import { type Receiver, webhookReceiver } from '../support/webhook-receiver.ts'
-import { faults, seriousViolations, withConsole } from './checks.ts'
+import { faults, violations, withConsole } from './checks.ts'
 import { seedOwner } from './seed.ts'
 import { seedFleet } from './seed-fleet.ts'
 
@@ -31,7 +31,7 @@ withConsole((scene) => {
     expect(receiver.received.map(({ body }) => JSON.parse(body).type)).toEqual(['test'])
     await page.getByRole('button', { name: 'Send again test' }).click()
     await expect.poll(() => receiver?.received.length).toBe(2)
-    expect(await seriousViolations(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByRole('button', { name: 'Delete channel' }).click()
     await page.getByText('Nobody is told yet.').waitFor()

@@ -17,14 +17,17 @@ export function withConsole(
   suite(() => scene)
 }
 
-/** What axe calls serious or critical, with where it is. */
-export async function seriousViolations(page: Page): Promise<string[]> {
+/** What axe calls worse than minor, with where it is; targets that are too small for a finger among it. */
+export async function violations(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
-  const { violations } = await page.evaluate(() =>
-    (window as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+  const found = await page.evaluate(() =>
+    (window as unknown as { axe: typeof axe }).axe.run({
+      resultTypes: ['violations'],
+      rules: { 'target-size': { enabled: true } },
+    }),
   )
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  return found.violations
+    .filter(({ impact }) => impact !== 'minor')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
 }
 

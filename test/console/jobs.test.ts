@@ -6,7 +6,7 @@ import { cookieName } from '../../src/accounts/session-cookie.ts'
 import { DAY_MS, HOUR_MS, rfc3339, systemClock } from '../../src/core/clock.ts'
 import { usageStore } from '../../src/usage/usage-store.ts'
 import { usageEvent } from '../support/usage-events.ts'
-import { faults, seriousViolations, tracesOf, withConsole } from './checks.ts'
+import { faults, tracesOf, violations, withConsole } from './checks.ts'
 import { PASSWORD, seedKeys, seedOwner } from './seed.ts'
 import { seedFleet, seedRouting } from './seed-fleet.ts'
 import { seedFailed } from './traffic.ts'
@@ -164,7 +164,7 @@ withConsole((scene) => {
     await search(page)
     await page.keyboard.press('ControlOrMeta+v')
     await palette(page).getByText('This is the secret of nightly. It was not sent.').waitFor()
-    expect(await seriousViolations(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     await page.keyboard.press('Enter') // the first is: Revoke nightly
     await page.getByRole('heading', { name: 'Revoke nightly?' }).waitFor()
     await page.getByLabel('Type nightly to confirm').fill('nightly')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cookieName } from '../../src/accounts/session-cookie.ts'
 import { sql } from '../../src/storage/db.ts'
-import { faults, seriousViolations, withConsole } from './checks.ts'
+import { faults, violations, withConsole } from './checks.ts'
 import { seedOwner } from './seed.ts'
 
 async function recording(): Promise<Record<string, string>> {
@@ -63,7 +63,7 @@ withConsole((scene) => {
     await page.getByText('1 calls compared. 1 in the control arm.').waitFor()
     await page.getByRole('button', { name: 'Show everything' }).click()
     await page.getByRole('row', { name: /^Text .*of 1 differ/ }).waitFor()
-    expect(await seriousViolations(page)).toEqual([])
+    expect(await violations(page)).toEqual([])
     const [project] = await scene()
       .db()
       .rows<{ held_micros: number }>(sql`

@@ -14,7 +14,7 @@ export default function ForgotPasswordPage() {
   const sending = useSubmission(async (body: { email: string }) => setMailedTo((await askForReset(body)).email))
   if (mailed_to !== undefined)
     return (
-      <AccountFrame title="Look into your mail">
+      <AccountFrame title="Check your e-mail">
         <p role="status">
           If <strong>{mailed_to}</strong> has an account, a link is on its way. It works once, within an hour.
         </p>

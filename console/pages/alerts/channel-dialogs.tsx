@@ -80,7 +80,7 @@ export function SecretDialog({ name, secret, onClose }: { name: string; secret: 
   return (
     <Dialog title={`Secret of ${name}`} onClose={onClose} insistent>
       <div className="stack">
-        <p>Give it to the receiver, which verifies with it that a message is ours. It is shown this once.</p>
+        <p>Give it to the receiver, which verifies with it that a message is ours. It is shown only now.</p>
         <div className="secret">
           <code>{secret}</code>
           <CopyButton

@@ -98,7 +98,7 @@ interface ServedModelsProps {
 
 /** R52: a cluster that tells none is asked for its list, where it can be. */
 export function ServedModels({ models, endpoint }: ServedModelsProps) {
-  if (!models) return <span className="muted">{endpoint === null ? 'none told' : 'asked of its endpoint'}</span>
+  if (!models) return <span className="muted">{endpoint === null ? 'not reported' : 'as its endpoint lists them'}</span>
   if (models.length === 0) return <span className="muted">none</span>
   const more = models.length - SHOWN_MODELS
   return (

@@ -25,7 +25,7 @@ export function NewKeyDialog({ shown, onClose }: { shown: ShownKey; onClose(): v
   return (
     <Dialog title={`Key for ${shown.name}`} onClose={close} insistent>
       <div className="stack">
-        <p>Store it now, in a secret manager. It is shown this once; here, only its hash is kept.</p>
+        <p>Store it now, in a secret manager. It is shown only now; the server keeps its hash alone.</p>
         <div className="secret">
           <code>{raw}</code>
           <CopyButton text={raw} what="key" look={copied ? 'plain' : 'primary'} onCopied={() => setCopied(true)} />

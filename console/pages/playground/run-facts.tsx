@@ -1,8 +1,10 @@
 // How an answer came about, beside it: its headers as they arrived, and what it cost once that is known (R41).
+
 import type { Trace } from '../../api/generation-calls.ts'
 import { count, exactMoney } from '../../parts/amounts.ts'
 import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Stat, Stats } from '../../parts/card.tsx'
+import { duration } from '../../parts/figures.ts'
 import { Link } from '../../state/navigation.tsx'
 import type { Run } from '../../state/playground-call.ts'
 
@@ -48,8 +50,8 @@ function Costs({ run: { phase, trace, untold, headers } }: { run: Run }) {
         {usage.cached_tokens > 0 && <span className="muted"> ({count(usage.cached_tokens)} cached)</span>}
       </Stat>
       <Stat label="Tokens out">{count(usage.output_tokens)}</Stat>
-      <Stat label="First token">{usage.ttft_ms === null ? 'none' : `${count(usage.ttft_ms)} ms`}</Stat>
-      <Stat label="Took">{count(usage.duration_ms)} ms</Stat>
+      <Stat label="First token">{usage.ttft_ms === null ? 'none' : duration(usage.ttft_ms)}</Stat>
+      <Stat label="Took">{duration(usage.duration_ms)}</Stat>
     </Stats>
   )
 }

@@ -1,9 +1,11 @@
 // How the gateway is set up, as far as its users may know: limits in force, providers and prices, fees, retention.
+
 import { type GatewayView, theGateway } from '../../api/generation-calls.ts'
 import { count, money } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Card, Stat, Stats } from '../../parts/card.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { duration } from '../../parts/figures.ts'
 import { LoadFailure } from '../../parts/load-failure.tsx'
 import { useResource } from '../../state/resource.ts'
 
@@ -95,8 +97,8 @@ const ProviderCard = ({ provider }: { provider: Provider }) => (
       <Stat label="Protocol">{provider.protocol}</Stat>
       <Stat label="Region">{provider.region}</Stat>
       <Stat label="Calls at once">{count(provider.max_concurrency)}</Stat>
-      <Stat label="First byte within">{count(provider.timeouts.first_byte_ms)} ms</Stat>
-      <Stat label="Whole answer within">{count(provider.timeouts.total_ms)} ms</Stat>
+      <Stat label="First byte within">{duration(provider.timeouts.first_byte_ms)}</Stat>
+      <Stat label="Whole answer within">{duration(provider.timeouts.total_ms)}</Stat>
       <Stat label="Other models">{provider.unlisted_models ? 'asked for too' : 'not asked for'}</Stat>
     </Stats>
     <details className="more">
