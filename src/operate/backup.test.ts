@@ -12,7 +12,10 @@ import { systemClock } from '../core/clock.ts'
 import { sealing } from '../core/sealing.ts'
 import { hashKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
+import { keptRecordings } from '../recordings/kept-recording-store.ts'
 import type { Config } from '../start/config.ts'
+import { noConfigFile } from '../start/config-file.ts'
+import { keptQuotas } from '../start/kept-quotas.ts'
 import { openContents } from '../start/open-contents.ts'
 import { openStore } from '../start/open-store.ts'
 import { lockFolder, storeFile } from '../storage/data-folder.ts'
@@ -183,6 +186,37 @@ if (ENGINE === 'sqlite') {
     if (stored) for await (const part of there.contentOf(stored)) parts.push(part)
     await there.db.close()
     expect(Buffer.concat(parts).equals(text)).toBe(true)
+  })
+
+  test('§8.2 a backup holds recordings whose packs lie beside the store', async () => {
+    const config = await newSettings()
+    await found(config)
+    const secret = readFileSync(join(config.data_dir, 'secret'), 'utf8').trim()
+    const recordingsOf = async ({ data_dir }: Config) => {
+      const { db } = await openStore({ ...config, data_dir, secret }, systemClock)
+      const common = { db, clock: systemClock, seals: sealing(secret) }
+      const contents = contentRoom({ ...common, places: openContents(db, data_dir, undefined) }).of('recordings')
+      const { recordings: quota } = keptQuotas(db, noConfigFile().quotas)
+      const settings = { days: () => 30, isAllowed: () => true, onDrop: () => {}, onFailure: () => {} }
+      return { db, ...keptRecordings({ ...common, contents, quota, ...settings }) }
+    }
+    const here = await recordingsOf(config)
+    const [{ id: project_id } = { id: '' }] = await here.db.rows<{ id: string }>(sql`SELECT id FROM project`)
+    const who = { project_id, key_id: 'key_a', made_by: 'key_a', made_under: null, endpoint: '/v1/embeddings' }
+    const body = randomBytes(400_000)
+    const tape = here.tapes.begin({ trace_id: 'trc_a', ...who }, body)
+    tape.begin(200)
+    tape.add(Buffer.from('[]'))
+    here.tapes.end(tape)
+    await here.tapes.drained()
+    await here.db.close()
+    await backUp(config, beside(config, 'b'), false, env)
+    const elsewhere = await newSettings()
+    await restore(elsewhere, beside(config, 'b'), env)
+    const there = await recordingsOf(elsewhere)
+    const read = await there.read(project_id, 'trc_a')
+    await there.db.close()
+    expect(body.equals(read?.request ?? Buffer.alloc(0))).toBe(true)
   })
 
   test('§4 the store that was there before is kept beside', async () => {

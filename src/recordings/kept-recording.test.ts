@@ -1,9 +1,11 @@
 // §8.2 recordings beside slow or broken storage: calls are answered, memory is bounded, drops are told, nothing is left.
 import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { settingsFrom } from '../../test/support/inference-scene.ts'
-import { startService, type TestProject, type TestService } from '../../test/support/service.ts'
+import { startService, type TestProject, type TestService, withService } from '../../test/support/service.ts'
 import type { Contents } from '../contents/content.ts'
+import { newTraceId } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { WAITING_BOUNDS } from './recording.ts'
 
@@ -90,4 +92,58 @@ test('§8.2 storage that fails leaves no row, no quota and no content, and is as
   const kept = await service.get(`/v2/recordings/${large.headers['agent-trace-id']}`)
   expect(kept.body.answer.text).toBe(large.bytes.toString())
   await turns(() => tapes.pressure().bytes === 0)
+})
+
+withService((service) => {
+  test('§8.1 whatever is purged out of packs, the others are the same to the byte, and the quota is what is left', async () => {
+    const bytes = fc.nat(3_000)
+    const calls = fc.array(fc.record({ request: bytes, answer: bytes, is_noise: fc.boolean(), purged: fc.boolean() }), {
+      ...{ minLength: 1, maxLength: 12 },
+    })
+    await fc.assert(
+      fc.asyncProperty(calls, async (drawn) => {
+        const { recordings, clock, db } = service()
+        const home = await service().newProject()
+        const project_id = home.project.id
+        const sent = drawn.map(({ request, answer, is_noise, purged }) => {
+          const trace_id = newTraceId(clock.now())
+          const who = { key_id: home.key_id, made_by: home.key_id, made_under: null }
+          const [body, heard] = [is_noise ? randomBytes(60 * request) : Buffer.alloc(request, 'r'), randomBytes(answer)]
+          const tape = recordings.tapes.begin({ trace_id, project_id, endpoint: '/v1/chat/completions', ...who }, body)
+          tape.begin(200)
+          tape.add(heard)
+          recordings.tapes.end(tape)
+          return { trace_id, body, heard, purged }
+        })
+        await recordings.tapes.drained()
+        clock.advance(1)
+        const trace_ids = sent.filter(({ purged }) => purged).map(({ trace_id }) => trace_id)
+        if (trace_ids.length > 0) {
+          const { body } = await home.post('/v2/purge-jobs', { filter: { trace_ids }, mode: 'erase' })
+          await service().housekeep('run purge jobs')
+          expect((await home.get(`/v2/purge-jobs/${body.id}`)).body.status).toBe('succeeded')
+        }
+        for (const { trace_id, body, heard, purged } of sent) {
+          const found = await recordings.read(project_id, trace_id)
+          expect(found === undefined).toBe(purged)
+          if (found) expect([body.equals(found.request), heard.equals(found.answer)]).toEqual([true, true])
+        }
+        const [row] = await db.rows<Record<string, number>>(sql`
+          SELECT (SELECT COUNT(*) FROM recording WHERE project_id = ${project_id}) AS items,
+                 (SELECT COALESCE(SUM(packed_bytes), 0) FROM recording_pack WHERE project_id = ${project_id}) AS bytes,
+                 (SELECT present FROM project_quota WHERE project_id = ${project_id} AND kind = 'recordings') AS taken,
+                 (SELECT present FROM project_quota WHERE project_id = ${project_id} AND kind = 'recordings_mib') AS taken_b,
+                 (SELECT COUNT(*) FROM recording_pack WHERE project_id = ${project_id} AND is_cut = 1) AS cut,
+                 (SELECT COUNT(*) FROM artifact_loose_content WHERE project_id = ${project_id}) AS loose`)
+        const { items, bytes: packed, taken, taken_b, cut, loose } = row as Record<string, number>
+        expect([Number(taken), Number(taken_b), Number(cut), Number(loose)]).toEqual([
+          Number(items),
+          Number(packed),
+          0,
+          0,
+        ])
+      }),
+      { numRuns: 10 },
+    )
+  })
 })
