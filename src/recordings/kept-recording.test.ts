@@ -131,11 +131,15 @@ withService((service) => {
         const [row] = await db.rows<Record<string, number>>(sql`
           SELECT (SELECT COUNT(*) FROM recording WHERE project_id = ${project_id}) AS items,
                  (SELECT COALESCE(SUM(packed_bytes), 0) FROM recording_pack WHERE project_id = ${project_id}) AS bytes,
+                 (SELECT COALESCE(SUM(plain_bytes), 0) FROM recording_pack WHERE project_id = ${project_id}) AS plain,
+                 (SELECT COALESCE(SUM(request_bytes + answer_bytes), 0) FROM recording
+                  WHERE project_id = ${project_id}) AS live,
                  (SELECT present FROM project_quota WHERE project_id = ${project_id} AND kind = 'recordings') AS taken,
                  (SELECT present FROM project_quota WHERE project_id = ${project_id} AND kind = 'recordings_mib') AS taken_b,
                  (SELECT COUNT(*) FROM recording_pack WHERE project_id = ${project_id} AND is_cut = 1) AS cut,
                  (SELECT COUNT(*) FROM artifact_loose_content WHERE project_id = ${project_id}) AS loose`)
-        const { items, bytes: packed, taken, taken_b, cut, loose } = row as Record<string, number>
+        const { items, bytes: packed, plain, live, taken, taken_b, cut, loose } = row as Record<string, number>
+        expect(Number(plain)).toBe(Number(live)) // nothing of what is gone is left in a pack
         expect([Number(taken), Number(taken_b), Number(cut), Number(loose)]).toEqual([
           Number(items),
           Number(packed),
