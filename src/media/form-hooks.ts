@@ -101,7 +101,8 @@ class FormReading {
         }
       }
       parser.on('field', (name, value, _, isCut) => guarded(() => this.#field(name, value, isCut)))
-      parser.on('file', (name, file, file_name, _, media_type) => {
+      parser.on('file', (name: string | undefined, file, file_name, _, media_type) => {
+        if (name === undefined) return fail(invalid('Every part of a form must have a name.'))
         const begun = this.#begin(name, file_name, media_type)
         file.on('error', fail)
         file.on('data', (part: Buffer) =>

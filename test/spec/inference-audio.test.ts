@@ -193,6 +193,7 @@ withScene(
     const formOf = (...parts: string[]) =>
       Buffer.from(`${parts.map((part) => `--${boundary}\r\n${part}\r\n`).join('')}--${boundary}--\r\n`)
     const field = (name: string, value: string) => `content-disposition: form-data; name="${name}"\r\n\r\n${value}`
+    const NAMELESS = 'content-disposition: form-data; filename="a.wav"\r\n\r\nRIFF'
     const FILE = 'content-disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF'
 
     test.each([
@@ -202,6 +203,9 @@ withScene(
       ['a switch that is none', formOf(field('model', 'hear'), field('stream', 'on'), FILE), "'stream' must"],
       ['two files', formOf(field('model', 'hear'), FILE, FILE), "'file' is required: one"],
       ['no form', Buffer.from('nothing'), 'not a valid form'],
+      ['a cut form', formOf(field('model', 'hear'), FILE).subarray(0, -20), 'not a valid form'],
+      ['a file without a name', formOf(field('model', 'hear'), NAMELESS), 'must have a name'],
+      ['a text without a name', formOf('content-disposition: form-data\r\n\r\nx', FILE), 'not a valid form'],
     ])('R76 %s: 400 by name, and nobody is asked', async (_what, body, message) => {
       const stage = await scene().stage()
       const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` }
