@@ -43,7 +43,7 @@ export async function replays(run: Replays): Promise<Report> {
       `models: [{ id: ${MODEL}, ${price} }] }\nretention: { full_fidelity: true }\n`,
     settings: { SWITCHYARD_ALLOW_PRIVATE: 'true' },
   })
-  return report(scene, { command: 'replays', engine, seed }, async () => {
+  const killed = report(scene, { command: 'replays', engine, seed }, async () => {
     const clock_file = join(scene.folder, 'clock')
     let ahead_ms = 0
     const startAll = async () => {
@@ -79,7 +79,6 @@ export async function replays(run: Replays): Promise<Report> {
     const faults = await replayFaults({ rows: (statement) => scene.rows(textOf(statement)) }, id)
     const after = [...executions.values()].reduce((sum, one) => sum + one, 0) - before
     for (const server of servers) await scene.stop(server)
-    await upstream.close()
     return {
       figures: {
         items: items,
@@ -102,6 +101,7 @@ export async function replays(run: Replays): Promise<Report> {
       provoked_errors: true,
     }
   })
+  return killed.finally(() => upstream.close()) // or a run that fails would never end
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: what is asked for differs from call to call
