@@ -183,6 +183,15 @@ test('R20 credentials: the secret comes from standard input or a variable, and i
   expect([entered.stdout, named.stdout, stdout].join()).not.toContain(secret)
   expect(await run('credential add --provider openai --name none')).toEqual(failed(2, /holds no secret/))
   expect(await run('credential add --provider openai --name none --secret-env NONE')).toEqual(failed(2, /NONE is not/))
+  const aws = JSON.stringify({ Credentials: { AccessKeyId: 'AKIAIOSFODNN7EXAMPLE', SecretAccessKey: 'never-shown' } })
+  const bedrock = 'credential add --provider bedrock --name aws --region us-east-1 --model claude=us.anthropic.claude-x'
+  const platform = await run(bedrock, aws)
+  expect(platform).toEqual(
+    done(expect.stringMatching(/^Secret +AKIA…MPLE$[^]*^Region +us-east-1$[^]*^Models +claude$/m)),
+  )
+  expect(platform.stdout).not.toContain('never-shown')
+  expect(await run(`${bedrock} --model nothing`, aws)).toEqual(failed(2, /must be like name=upstream/))
+  expect(await run(bedrock, '{no')).toEqual(failed(2, /begins like JSON/))
   expect(await run(`credential revoke ${id}`)).toEqual(done(`Revoked ${id}.\n`))
   expect(await run(`credential verify ${id}`)).toEqual(failed(1, /is revoked\. \(400 /))
 })

@@ -4,7 +4,7 @@ import { isReasoningName } from '../models/reasoning-names.ts'
 import { hasResponses, nameAt, spokenAt } from '../providers/platform-settings.ts'
 import type { ModelSettings, ProviderSettings } from '../providers/provider-config.ts'
 import type { Subscription } from '../subscriptions/subscription.ts'
-import { type CredentialFacts, credentialAddress, namedBy } from './credential-address.ts'
+import { type CredentialAddress, type CredentialFacts, credentialAddress, namedBy } from './credential-address.ts'
 import { type Gateway, isConfigured } from './gateway.ts'
 import type { Target } from './target.ts'
 
@@ -127,8 +127,7 @@ export function credentialTarget(credential: CredentialFacts, gateway: Gateway, 
       base_url,
       secret: { kind: 'credential', id: credential.id },
       customer_address,
-      responses_native:
-        configured?.responses ?? (credential.provider === 'openai' || hasResponses({ protocol, platform })),
+      responses_native: ownResponses(credential, address),
       messages_native: configured?.messages ?? false,
       cache_breakpoints: configured?.cache_breakpoints,
       output_limit_field: limitField({ protocol, output_limit_field: configured?.output_limit_field }, model),
@@ -136,6 +135,12 @@ export function credentialTarget(credential: CredentialFacts, gateway: Gateway, 
       timeouts: configured?.timeouts ?? TIMEOUTS,
     },
   }
+}
+
+/** Of Azure, by the version that the credential says itself, where it does. */
+function ownResponses({ provider, settings }: CredentialFacts, { configured, protocol, platform }: CredentialAddress) {
+  const told = settings?.api_version === undefined ? configured?.responses : undefined
+  return told ?? (provider === 'openai' || hasResponses({ protocol, platform }))
 }
 
 /** R40, R53: only where no gateway is configured at all. */

@@ -8,7 +8,7 @@ import { bundle } from '../../../scripts/bundle.mjs'
 import { heldClock } from '../../../test/support/clock.ts'
 import { SERVICE_ACCOUNT } from '../../../test/support/vertex-server.ts'
 import { accountSecret } from '../../credentials/platform-secret.ts'
-import type { googleTokens } from './google-tokens.ts'
+import { googleTokens } from './google-tokens.ts'
 import { renewedLease } from './renewed-lease.ts'
 
 type Needs = Parameters<typeof googleTokens>[0]
@@ -34,6 +34,12 @@ test('0303 the library is loaded late, and found, where the server is built into
   }
   const tokens = built.googleTokens({ clock: heldClock(), poolFor })
   expect(await tokens.of(accountSecret(SERVICE_ACCOUNT), true).current()).toBe('ya29.bundled')
+})
+
+test('R79 without an account, only a call of the operator’s is made as the machine', async () => {
+  const tokens = googleTokens({ clock: heldClock(), poolFor })
+  for (const secret of [undefined, '', 'sk-1'])
+    await expect(tokens.of(secret, false).current()).rejects.toThrow('no such account')
 })
 
 test('0303 a lease: one renewal at a time, before the end, and what there is serves while that fails', async () => {
