@@ -249,6 +249,15 @@ withScene(
       expect((await audit()).spent).toBe(0)
     })
 
+    test('T-85 what was sent to prove who asks is told on to nobody, also where AWS repeats it in its own words', async () => {
+      const { one, ask } = await begin()
+      const words = `The token ${TOKEN} of ${KEYS.access_key_id} is not in order.`
+      one.behave(bedrock(account(), { behaviour: exception(400, 'ValidationException', words) }))
+      const answer = await ask(MESSAGES, { body: claude() })
+      const told = 'The token [removed] of [removed] is not in order.'
+      expect([answer.status, answer.json.error.message]).toEqual([400, told])
+    })
+
     test('R26 a client that leaves: Bedrock is left too, and what was produced is charged', async () => {
       const { one, open, until } = await begin()
       let left: Promise<unknown> | undefined
