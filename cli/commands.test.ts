@@ -187,7 +187,7 @@ test('R20 credentials: the secret comes from standard input or a variable, and i
   const bedrock = 'credential add --provider bedrock --name aws --region us-east-1 --model claude=us.anthropic.claude-x'
   const platform = await run(bedrock, aws)
   expect(platform).toEqual(
-    done(expect.stringMatching(/^Secret +AKIA…MPLE$[^]*^Region +us-east-1$[^]*^Models +claude$/m)),
+    done(expect.stringMatching(/^Secret +AKIA…MPLE$[\s\S]*^Region +us-east-1$[\s\S]*^Models +claude$/m)),
   )
   expect(platform.stdout).not.toContain('never-shown')
   expect(await run(`${bedrock} --model nothing`, aws)).toEqual(failed(2, /must be like name=upstream/))
