@@ -26,7 +26,10 @@ test('§11.5 the same, spread over three servers', async () => {
 })
 
 test('§11.5 race catches a claim that only looks before it acts', async () => {
-  const report = await race({ triples: 50, at_once: 16, engine: 'sqlite', plant: 'check-then-act', seed })
+  const run = { triples: 50, at_once: 16, engine: 'sqlite', plant: 'check-then-act' } as const
+  let report = await race({ ...run, seed })
+  // On a quick machine all sixteen may come before the first is done: then there is nothing to be found.
+  for (let n = 1; n < 4 && found(report, 'doubled').length === 0; n++) report = await race({ ...run, seed: seed + n })
   expect(found(report, 'doubled').length, table(report)).toBeGreaterThan(0)
 })
 
