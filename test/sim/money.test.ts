@@ -167,7 +167,7 @@ function findings({ outcomes, limit, outage, ledger }: Awaited<ReturnType<typeof
     told.set(trace, micros)
     if (ask.client === 'leaves at once') found.push('somebody heard an answer who had left')
   }
-  return [...found, ...ofKeys(outcomes), ...ofSums(ledger, told, outcomes)]
+  return [...found, ...ofKeys(outcomes), ...(outage === 0 ? ofSums(ledger, told, outcomes) : [])]
 }
 
 /** R26: under one key, whoever hears an answer hears the same one. */
