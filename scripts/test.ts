@@ -5,7 +5,6 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { serveChromium } from '../test/console/chromium.ts'
 import { endsWithUs } from '../test/support/ends-with-us.ts'
 import { MACHINE_PARTS, PARTS, type Part } from '../test/support/machine-parts.ts'
 import { postgresServer } from '../test/support/postgres-server.ts'
@@ -26,7 +25,6 @@ const postgres = has('PostgreSQL') ? await postgresServer(say) : undefined
 const template = postgres && (await makeTemplate(postgres.url))
 const redis = has('Redis') ? await redisServer(say) : undefined
 const chromium = has('Chromium') ? (process.env.CHROMIUM ?? MACHINE_PARTS.Chromium.find()) : undefined
-const browser = chromium ? await serveChromium(chromium) : undefined
 // One more than there are cores to keep busy at the least: the longest suites mostly wait for servers and browsers.
 const WORKERS = 3
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
@@ -38,12 +36,11 @@ const code = await run(
     ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_TEMPLATE: template?.name }),
     ...(redis && { TEST_REDIS_URL: redis.url }),
     ...(chromium && { CHROMIUM: chromium }),
-    ...(browser && { CHROMIUM_SERVER: browser.wsEndpoint() }),
     TEST_MISSING: missing.map(({ part }) => part).join(','),
   },
 )
 await template?.drop()
-await Promise.all([postgres?.stop(), redis?.stop(), browser?.close()])
+await Promise.all([postgres?.stop(), redis?.stop()])
 
 const failed = conclude(code)
 for (const one of missing) sayNotRun(one)

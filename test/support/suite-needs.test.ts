@@ -1,9 +1,9 @@
 // The list of suites that run on both engines is derived from their imports; here, that it leaves none out.
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { globSync } from 'tinyglobby'
 import { expect, test } from 'vitest'
-import { suiteNeeds, suitesOf } from './suite-needs.ts'
+import { SAME_ON_BOTH, suiteNeeds, suitesOf } from './suite-needs.ts'
 
 const TREE: Record<string, string> = {
   'test/support/databases.ts': "import { Pool } from 'pg'",
@@ -51,7 +51,7 @@ test('§tests nothing but databases.ts says which engine a run is for: who does 
   expect(readers).toEqual(['test/support/databases.ts'])
 })
 
-test('§tests every suite of ours that opens a database, or asks for an engine, is among those of PostgreSQL', () => {
+test('§tests every suite of ours that opens a database, or asks for an engine, is among those of PostgreSQL, or is said to be the same', () => {
   const paths = suitesOf('postgres').map(({ path }) => path)
   const opening = globSync(['src/**/*.test.ts', 'test/{spec,sim}/**/*.test.ts']).filter((path) =>
     /\b(withDb|freshDb|withService|startService|buildTestService|newSettings|ENGINE)\b/.test(
@@ -59,5 +59,6 @@ test('§tests every suite of ours that opens a database, or asks for an engine, 
     ),
   )
   expect(opening.length).toBeGreaterThan(50)
-  expect(opening.filter((path) => !paths.includes(path))).toEqual([])
+  expect(opening.filter((path) => !paths.includes(path) && !SAME_ON_BOTH.includes(path))).toEqual([])
+  expect(SAME_ON_BOTH.filter((path) => !existsSync(path))).toEqual([])
 })

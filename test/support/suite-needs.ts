@@ -46,10 +46,31 @@ type Engine = 'sqlite' | 'postgres'
 /** R50: a cluster counts in Redis. */
 const PARTS_OF_ENGINE: Record<Engine, readonly Part[]> = { sqlite: [], postgres: ['PostgreSQL', 'Redis'] }
 
+/** They reach a store and show nothing of it: protocols, addresses and time, which are the same over either. */
+export const SAME_ON_BOTH: readonly string[] = [
+  'inference-azure',
+  'inference-bedrock',
+  'inference-vertex',
+  'inference-audio',
+  'inference-images',
+  'inference-moderations-rerank',
+  'inference-compaction',
+  'inference-counts',
+  'inference-foreign',
+  'inference-metrics',
+  'inference-silence',
+  'inference-tracing',
+  'inference-upstream-fails',
+  'v1-openai-client',
+].map((name) => `test/spec/${name}.test.ts`)
+
 /** The projects of vitest.config.ts whose suites need something of the machine. Those of `slow` name their engine. */
 const PROJECTS = {
   postgres: {
-    patterns: ['src/**/*.test.ts', 'test/spec/**/*.test.ts', 'test/sim/**/*.test.ts', 'bench/**/*.test.ts'],
+    patterns: [
+      ...['src/**/*.test.ts', 'test/spec/**/*.test.ts', 'test/sim/**/*.test.ts', 'bench/**/*.test.ts'],
+      ...SAME_ON_BOTH.map((path) => `!${path}`),
+    ],
     engine: 'postgres',
   },
   console: { patterns: ['test/console/**/*.test.ts'], engine: 'sqlite' },
