@@ -9,7 +9,7 @@ import { found, table } from '../torture/report.ts'
 import { ENGINES } from '../torture/scene.ts'
 
 test.each(ENGINES)('R21 kill -9 under traffic loses, repeats and alters nothing (%s)', async (engine) => {
-  expectClean(await kill9({ cycles: 6, in_flight: 32, engine, seed }))
+  expectClean(await kill9({ cycles: 5, in_flight: 32, engine, seed }))
 })
 
 test('R21 kill9 catches an effect that is not atomic with its kept answer', async () => {

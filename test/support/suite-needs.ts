@@ -46,18 +46,24 @@ type Engine = 'sqlite' | 'postgres'
 /** R50: a cluster counts in Redis. */
 const PARTS_OF_ENGINE: Record<Engine, readonly Part[]> = { sqlite: [], postgres: ['PostgreSQL', 'Redis'] }
 
-/** They reach a store and show nothing of it: protocols, addresses and time, which are the same over either. */
+/** They reach a store and show nothing of it: protocols, who is let in, routes and time are the same over either. */
 export const SAME_ON_BOTH: readonly string[] = [
+  '05-authentication',
+  '05-browsers',
+  '10-headers',
   'inference-azure',
   'inference-bedrock',
   'inference-vertex',
   'inference-audio',
   'inference-images',
   'inference-moderations-rerank',
+  'inference-own-capacity',
   'inference-compaction',
   'inference-counts',
   'inference-foreign',
   'inference-metrics',
+  'inference-placing',
+  'inference-routing',
   'inference-silence',
   'inference-tracing',
   'inference-upstream-fails',
