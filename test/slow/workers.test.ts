@@ -13,7 +13,7 @@ import type { Client, Reply } from '../torture/recording-client.ts'
 import { CHAT, chatBody, openWorkerScene, type WorkerPlace, type WorkerScene } from '../torture/worker-scene.ts'
 
 const LANES = 12
-const KILLS = 2
+const KILLS = 3
 
 async function open(place: WorkerPlace = {}): Promise<WorkerScene> {
   const scene = await openWorkerScene(place)
@@ -172,8 +172,10 @@ describe.sequential('two workers', () => {
   })
 
   test('planted §11 the same finds effects that commit apart from their answers', async () => {
-    const { verdict } = await killUnderLoad('non-atomic')
-    expect(violations(verdict)).toBeGreaterThan(0)
+    let found = 0
+    // A kill may come between two effects, and not within one.
+    for (let n = 0; n < 3 && found === 0; n++) found = violations((await killUnderLoad('non-atomic')).verdict)
+    expect(found).toBeGreaterThan(0)
   })
 
   test('F22 workers replaced one by one under load and open streams: no call fails, and the server stays ready', async () => {
