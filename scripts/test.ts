@@ -25,8 +25,8 @@ const postgres = has('PostgreSQL') ? await postgresServer(say) : undefined
 const template = postgres && (await makeTemplate(postgres.url))
 const redis = has('Redis') ? await redisServer(say) : undefined
 const chromium = has('Chromium') ? (process.env.CHROMIUM ?? MACHINE_PARTS.Chromium.find()) : undefined
-// Twice as many as there are cores to keep busy at the least: the longest suites mostly wait for servers and browsers.
-const WORKERS = 4
+// One more than there are cores to keep busy at the least: the longest suites mostly wait for servers and browsers.
+const WORKERS = 3
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 const code = await run(
   process.execPath,

@@ -20,8 +20,8 @@ test.each([
   expect(foundBy(report, STREAM_CHECKS[check]).length, table(report)).toBeGreaterThan(0)
 })
 
-test('F15 no key is accepted after its revocation was answered, although callers are remembered, 60 times', async () => {
-  expectClean(await revoke({ revocations: 60, per_second: 60, engine: 'sqlite', seed }))
+test('F15 no key is accepted after its revocation was answered, although callers are remembered, 100 times', async () => {
+  expectClean(await revoke({ revocations: 100, per_second: 100, engine: 'sqlite', seed }))
 })
 
 test('F15 revoke catches a store that does not tell of changes', async () => {
