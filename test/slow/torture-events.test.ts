@@ -20,7 +20,7 @@ test.each([
 ] as const)('§notifications events catches %s', async (_bug, plant, check, kills) => {
   const run = { events: 600, kills, clusters: 10, engine: 'sqlite', plant } as const
   let report = await events({ ...run, seed })
-  // By chance the receiver takes everything at once: then there is nothing to be found.
+  // By chance what is refused has nothing behind it: then there is nothing to be found.
   for (let n = 1; n < RUNS && foundBy(report, EVENT_CHECKS[check]).length === 0; n++)
     report = await events({ ...run, seed: seed + n })
   expect(foundBy(report, EVENT_CHECKS[check]).length, table(report)).toBeGreaterThan(0)

@@ -13,6 +13,7 @@ export interface Taken {
 const MOODS = ['failing', 'well', 'stalling', 'failing', 'well', 'restarting'] as const
 const FAILS_ONE_IN = 6
 const REFUSED_LEAST = 5
+const REFUSED_WITHIN_MS = 30_000
 
 export async function eventReceiver(random: Chance) {
   const port = await freePort()
@@ -56,6 +57,12 @@ export async function eventReceiver(random: Chance) {
       server?.closeAllConnections()
     })
 
+  /** However small the run, and however late its deliveries begin. */
+  async function untilSomeRefused(): Promise<void> {
+    const deadline_ms = performance.now() + REFUSED_WITHIN_MS
+    while (figures.refused < REFUSED_LEAST && performance.now() < deadline_ms) await sleep(20)
+  }
+
   /** One mood after another, until it is told to be well for good. */
   async function live(): Promise<void> {
     for (let turn = 0; !over; turn++) {
@@ -67,8 +74,7 @@ export async function eventReceiver(random: Chance) {
         await open()
         mood = 'well'
       }
-      // However small the run: some are refused.
-      while (turn === 0 && figures.refused < REFUSED_LEAST && !over) await sleep(20)
+      if (turn === 0) await untilSomeRefused()
       const was = mood
       await sleep(mood === 'well' ? random.between(500, 3_000) : random.between(100, 500))
       if (was === 'stalling') server?.closeAllConnections() // whoever waited learns that nothing comes
