@@ -2,6 +2,7 @@
 // A call with one place to go decides nothing, and notes what it sent once it was answered.
 import { hash } from 'node:crypto'
 import type { Link } from '../src/reuse/prefix-chain.ts'
+import { Sought } from '../src/routing/cache-belief.ts'
 import { type PlaceFacts, placement } from '../src/routing/placement.ts'
 import { ranked } from '../src/routing/prefix-score.ts'
 import { median, quantile } from './figures.ts'
@@ -55,7 +56,7 @@ function oneRound(clusters: number): [decide_us: number, note_us: number] {
       chosen.push(
         clusters === 1
           ? 0
-          : (ranked(places.standings(prompt, facts, from), 'prefer', prompt.chain[0]?.hash ?? '')[0] as number),
+          : (ranked(places.standings(prompt, facts, from), 'prefer', prompt.sought.chain[0]?.hash ?? '')[0] as number),
       )
     const decided = performance.now()
     for (const [at, prompt] of prompts.entries())
@@ -67,7 +68,7 @@ function oneRound(clusters: number): [decide_us: number, note_us: number] {
 }
 
 /** A turn of a conversation: what was said before is known, and some is new. */
-const promptAt = (at: number) => ({ project_id: 'p', chain: chainAt(at), found: [], tokens: LINKS * 400 })
+const promptAt = (at: number) => ({ project_id: 'p', sought: new Sought(chainAt(at)), tokens: LINKS * 400 })
 
 function chainAt(at: number): Link[] {
   const conversation = at % CONVERSATIONS

@@ -1,5 +1,6 @@
 // Rules that choose a cluster for the simulation: the product's own, and those it is measured against.
 import type { Link } from '../src/reuse/prefix-chain.ts'
+import { Sought } from '../src/routing/cache-belief.ts'
 import { type PlaceFacts, type Prefill, type Prompt, placement } from '../src/routing/placement.ts'
 import { ranked } from '../src/routing/prefix-score.ts'
 import { BLOCK_TOKENS, type SimulatedCluster, TOKENS_PER_S, type TraceRequest } from './routing-model.ts'
@@ -99,7 +100,7 @@ export function product({
     slots_used: 0,
   }))
   const under_way: { prefill: Prefill; input: number; cached: number; at_ms: number }[][] = facts.map(() => [])
-  let prompt: Prompt = { project_id: 'p', chain: [], found: [], tokens: 0 }
+  let prompt: Prompt = { project_id: 'p', sought: new Sought([]), tokens: 0 }
   let last: { prefill: Prefill; input: number; cluster: number } | undefined
 
   /** First tokens that have come meanwhile. */
@@ -116,17 +117,18 @@ export function product({
   return {
     before(request, now_ms) {
       hear(now_ms)
-      prompt = { project_id: 'p', chain: chainOf(request), found: [], tokens: request.input_length }
+      prompt = { project_id: 'p', sought: new Sought(chainOf(request)), tokens: request.input_length }
     },
     choose(request, _clusters, now_ms) {
+      const { chain } = prompt.sought
       const standings = places.standings(prompt, facts, now_ms)
-      const cluster = ranked(standings, 'prefer', prompt.chain.at(-1)?.hash ?? '')[0] as number
-      const believed = wrong_share > 0 ? prompt.chain.filter(() => random() >= wrong_share / 2) : prompt.chain
-      const prefill = places.sent({ ...prompt, chain: believed, found: [] }, facts[cluster] as PlaceFacts, now_ms)
+      const cluster = ranked(standings, 'prefer', chain.at(-1)?.hash ?? '')[0] as number
+      const believed = wrong_share > 0 ? new Sought(chain.filter(() => random() >= wrong_share / 2)) : prompt.sought
+      const prefill = places.sent({ ...prompt, sought: believed }, facts[cluster] as PlaceFacts, now_ms)
       if (wrong_share > 0) {
-        const wrong = prompt.chain.filter(() => random() < wrong_share / 2)
+        const wrong = chain.filter(() => random() < wrong_share / 2)
         const other = facts[Math.floor(random() * count)] as PlaceFacts
-        if (wrong.length > 0) places.ended(places.sent({ ...prompt, chain: wrong }, other, now_ms), now_ms)
+        if (wrong.length > 0) places.ended(places.sent({ ...prompt, sought: new Sought(wrong) }, other, now_ms), now_ms)
       }
       last = { prefill, input: request.input_length, cluster }
       return cluster

@@ -3,6 +3,7 @@
 // pays nothing, one to the only cluster of its model for noting what it sent.
 import type { TokenCounts } from '../answers/token-counts.ts'
 import type { Clock } from '../core/clock.ts'
+import { Sought } from '../routing/cache-belief.ts'
 import type { Placed } from '../routing/choose-route.ts'
 import { type PlaceFacts, type Placement, type Prefill, type Prompt, placement } from '../routing/placement.ts'
 import { expectedMs, ranked, type Standing } from '../routing/prefix-score.ts'
@@ -36,7 +37,8 @@ export function placing({ clock, prompts, slots, places = placement() }: Needs) 
     const chain = prompts.chainOf(call, model)
     const known = chain.length === 0 ? 0 : (chain[chain.length - 1]?.tokens ?? 0)
     // What the chain does not follow to its end is part of the prompt all the same.
-    return { project_id: call.caller.project_id, chain, found: [], tokens: Math.max(known, call.input_estimate ?? 0) }
+    const tokens = Math.max(known, call.input_estimate ?? 0)
+    return { project_id: call.caller.project_id, sought: new Sought(chain), tokens }
   }
 
   return {
@@ -47,7 +49,7 @@ export function placing({ clock, prompts, slots, places = placement() }: Needs) 
       const prompt = promptOf(call, targets[0] as Target)
       const standings = places.standings(prompt, targets.map(factsOf), clock.now())
       const preference = call.hints?.reuse?.preference ?? 'prefer'
-      const seed = call.session_id ?? prompt.chain.at(-1)?.hash ?? call.trace_id
+      const seed = call.session_id ?? prompt.sought.chain.at(-1)?.hash ?? call.trace_id
       const order = ranked(standings, preference, seed)
       return {
         targets: order.map((at) => targets[at] as Target),

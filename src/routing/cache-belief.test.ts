@@ -1,11 +1,8 @@
 // What targets are believed to hold: a bounded LRU each, and no project's at the cost of another's (R78).
 import { expect, test } from 'vitest'
-import { cacheBelief, type Holding } from './cache-belief.ts'
+import { cacheBelief, type Holding, Sought } from './cache-belief.ts'
 
-const prompt = (...hashes: string[]) => ({
-  chain: hashes.map((hash, at) => ({ hash, tokens: (at + 1) * 100 })),
-  found: [],
-})
+const prompt = (...hashes: string[]) => new Sought(hashes.map((hash, at) => ({ hash, tokens: (at + 1) * 100 })))
 const letters = (text: string) => prompt(...Array.from(text, (_, at) => text.slice(0, at + 1)))
 
 function heldOf(belief: ReturnType<typeof cacheBelief>, holdings: Holding[], text: string): number[] {
@@ -39,8 +36,8 @@ test('R84 a link that was missed is no gap in the cache, and one that was taken 
   const belief = cacheBelief()
   const [a, b] = [belief.open('p', 10_000), belief.open('p', 10_000)]
   const all = letters('conversation')
-  belief.sent(a, { chain: all.chain.toSpliced(3, 1), found: [] })
-  belief.sent(b, { chain: all.chain.slice(9, 10), found: [] })
+  belief.sent(a, new Sought(all.chain.toSpliced(3, 1)))
+  belief.sent(b, new Sought(all.chain.slice(9, 10)))
   expect(heldOf(belief, [a, b], 'conversation')).toEqual([1_200, 0])
 })
 

@@ -21,9 +21,14 @@ const KEY_CHARACTERS = 8
 const UNKNOWN_MOST = 8
 
 /** A prompt that is looked for, and then sent: what was found of it need not be looked up again. */
-export interface Sought {
-  chain: readonly Link[]
-  found: (Held | undefined)[]
+export class Sought {
+  readonly chain: readonly Link[]
+  /** Of the chain's links, in its order: of no other chain. */
+  readonly found: (Held | undefined)[] = []
+
+  constructor(chain: readonly Link[]) {
+    this.chain = chain
+  }
 }
 
 /** A link at a target, in the order of use. */

@@ -1,5 +1,6 @@
 // What is on its way to targets, how fast they read, and what their answers teach.
 import { expect, test } from 'vitest'
+import { Sought } from './cache-belief.ts'
 import { type PlaceFacts, type Placement, type Prompt, placement } from './placement.ts'
 
 const facts = (target_id: string, more: Partial<PlaceFacts> = {}): PlaceFacts => ({
@@ -12,7 +13,7 @@ const B = facts('b')
 /** A prompt of blocks of a thousand tokens. */
 function promptOf(name: string, blocks = 10): Prompt {
   const chain = Array.from({ length: blocks }, (_, at) => ({ hash: `${name} ${at}`, tokens: (at + 1) * 1_000 }))
-  return { project_id: 'p', chain, found: [], tokens: blocks * 1_000 }
+  return { project_id: 'p', sought: new Sought(chain), tokens: blocks * 1_000 }
 }
 
 const held = (places: Placement, name: string, now = 0) =>

@@ -1,7 +1,7 @@
 // Where prompts are, and how fast they are read: for each target what it is believed to hold, what is on its way there
 // and how many tokens it reads in a second. It learns from what targets answer, and forgets those that failed.
 import type { Link } from '../reuse/prefix-chain.ts'
-import { type BeliefBounds, cacheBelief, type Holding, type Sought } from './cache-belief.ts'
+import { type BeliefBounds, cacheBelief, type Holding, Sought } from './cache-belief.ts'
 import { lotOf, type Standing } from './prefix-score.ts'
 import { ReadingRate } from './reading-rate.ts'
 
@@ -68,8 +68,9 @@ export interface SentElsewhere {
 
 type InFlight = [project_id: string, target_id: string, model: string, tokens: number]
 
-export interface Prompt extends Sought {
+export interface Prompt {
   project_id: string
+  sought: Sought
   /** All of it, estimated. */
   tokens: number
 }
@@ -122,7 +123,7 @@ export function placement(bounds?: BeliefBounds) {
   return {
     /** How each of the targets stands for this prompt, in their order. */
     standings(prompt: Prompt, targets: readonly PlaceFacts[], now: number): Standing[] {
-      const { project_id, tokens } = prompt
+      const { project_id, sought, tokens } = prompt
       const asked: Place[] = []
       const holdings: Holding[] = []
       for (const target of targets) {
@@ -130,7 +131,7 @@ export function placement(bounds?: BeliefBounds) {
         asked.push(place)
         holdings.push(place.holding)
       }
-      belief.match(project_id, prompt, holdings)
+      belief.match(project_id, sought, holdings)
       const standings: Standing[] = []
       for (let at = 0; at < targets.length; at++) {
         const { target_id, tokens_per_s, slots_used } = targets[at] as PlaceFacts
@@ -152,10 +153,10 @@ export function placement(bounds?: BeliefBounds) {
 
     /** It is on its way there: the target will hold all of it. */
     sent(prompt: Prompt, target: PlaceFacts, now: number): Prefill {
-      const { project_id, chain, tokens } = prompt
+      const { project_id, sought, tokens } = prompt
       const place = placeOf(project_id, target)
       const { holding } = place
-      belief.match(project_id, prompt, [holding])
+      belief.match(project_id, sought, [holding])
       const matched_tokens = Math.min(tokens, holding.matched_tokens)
       const prefill: Prefill = {
         place,
@@ -169,9 +170,9 @@ export function placement(bounds?: BeliefBounds) {
       }
       place.in_flight.add(prefill)
       place.in_flight_tokens += prefill.uncached_tokens
-      belief.sent(holding, prompt)
+      belief.sent(holding, sought)
       if (news && news.length < NEWS_MAX)
-        news.push({ project_id, target_id: target.target_id, model: target.model, chain })
+        news.push({ project_id, target_id: target.target_id, model: target.model, chain: sought.chain })
       return prefill
     },
 
@@ -230,7 +231,7 @@ export function placement(bounds?: BeliefBounds) {
     heardSent({ project_id, target_id, model, chain }: SentElsewhere): void {
       const known = places.get(target_id)?.get(model)
       const place = known ?? placeOf(project_id, { target_id, model, ...NOTHING_REPORTED })
-      if (place.holding.project_id === project_id) belief.sent(place.holding, { chain, found: [] })
+      if (place.holding.project_id === project_id) belief.sent(place.holding, new Sought(chain))
     },
 
     /** What a replica last told counts until it tells otherwise, or is gone. */

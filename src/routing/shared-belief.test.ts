@@ -1,16 +1,16 @@
 // What replicas tell each other: after a beat of each, both know where a prompt is and what is on its way.
 import { afterEach, expect, test } from 'vitest'
+import { Sought } from './cache-belief.ts'
 import { type PlaceFacts, type Placement, placement } from './placement.ts'
 import { type Exchange, sharedBelief } from './shared-belief.ts'
 
 const A: PlaceFacts = { target_id: 'a', model: 'm', cache_tokens: undefined, tokens_per_s: undefined, slots_used: 0 }
 const prompt = () => ({
   project_id: 'p',
-  chain: [
+  sought: new Sought([
     { hash: 'one', tokens: 1_000 },
     { hash: 'two', tokens: 2_000 },
-  ],
-  found: [],
+  ]),
   tokens: 2_000,
 })
 

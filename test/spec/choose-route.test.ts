@@ -6,6 +6,7 @@ import type { AliasTarget } from '../../src/models/alias.ts'
 import type { Boundary } from '../../src/models/boundary.ts'
 import type { ProviderSettings } from '../../src/providers/provider-config.ts'
 import type { ClusterFacts } from '../../src/routing/byoc-targets.ts'
+import { Sought } from '../../src/routing/cache-belief.ts'
 import { chooseRoute, type Question, type Snapshot } from '../../src/routing/choose-route.ts'
 import type { CredentialFacts } from '../../src/routing/credential-address.ts'
 import type { Target } from '../../src/routing/target.ts'
@@ -86,7 +87,7 @@ function snapshot({ providers = [], ...more }: Partial<Snapshot> & { providers?:
   }
 }
 
-const NO_PROMPT = { project_id: 'prj_1', chain: [], found: [], tokens: 0 }
+const NO_PROMPT = { project_id: 'prj_1', sought: new Sought([]), tokens: 0 }
 const asTheyCame: Question['place'] = (targets) => ({ targets, placing: { prompt: NO_PROMPT, standings: [] } })
 const lastFirst: Question['place'] = (targets) => asTheyCame(targets.toReversed())
 
