@@ -18,11 +18,17 @@ export function roundRobin(): Policy {
   return { choose: (_request, clusters) => next++ % clusters.length }
 }
 
-/** Knows exactly how long each has still to read: more than any router does. */
-export function leastLoaded(): Policy {
+/**
+ * Knows exactly how long each has still to read: more than any router does. Of those that are idle, the first, as in
+ * published simulations; or the one that has been idle for longest, which spreads calls better.
+ */
+export function leastLoaded({ longest_idle = false } = {}): Policy {
   return {
-    choose: (_request, clusters) =>
-      clusters.reduce((best, one, at) => (one.free_at_ms < (clusters[best]?.free_at_ms ?? 0) ? at : best), 0),
+    choose(_request, clusters, now_ms) {
+      const since_ms = longest_idle ? Number.NEGATIVE_INFINITY : now_ms
+      const loads = clusters.map(({ free_at_ms }) => Math.max(since_ms, free_at_ms))
+      return loads.indexOf(Math.min(...loads))
+    },
   }
 }
 

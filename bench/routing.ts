@@ -31,6 +31,7 @@ export function routing({ trace: file, seed, out, ...conditions }: RoutingCondit
   }
   note('round robin', roundRobin())
   note('least loaded', leastLoaded())
+  note('… of the idle, the longest idle', leastLoaded({ longest_idle: true }))
   note("SGLang's cache-aware rule", sglangCacheAware(conditions.cache_tokens))
   const own = note('Switchyard', product(conditions))
   note('… wrong in a tenth of its links', product({ ...conditions, wrong_share: WRONG_SHARE, random: seeded(seed) }))
