@@ -1,9 +1,9 @@
 // Uploads as multipart/form-data, read as they come: fields in any order, one file, each part of which is held once,
 // counted against the room that all uploads share, and hashed on its way in.
 import { createHash } from 'node:crypto'
-import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
 import { Refusal } from '../core/refusal.ts'
+import { type FilePart, type FormBounds, readForm, toldName } from '../http/form-reading.ts'
 import type { MemoryRoom } from './memory-room.ts'
 
 /** Its fields by their names, all of them text, and the file. */
@@ -53,7 +53,7 @@ export function readUploads(app: FastifyInstance, room: MemoryRoom, limits: Uplo
       return reading.form()
     } catch (error) {
       place.giveBack()
-      throw asRefusal(error)
+      throw error
     }
   })
 }
@@ -80,40 +80,12 @@ class Reading {
   }
 
   all(payload: RequestPayload, content_type: string): Promise<void> {
-    const file_bytes = this.#file_bytes
-    const parser = parserFor(content_type, file_bytes)
-    return new Promise((resolve, reject) => {
-      let came = 0
-      const fail = (error: unknown) => {
-        payload.unpipe(parser)
-        payload.resume() // what nobody reads any more
-        reject(error)
-      }
-      const guarded = (work: () => void) => {
-        try {
-          work()
-        } catch (error) {
-          fail(error)
-        }
-      }
-      parser.on('field', (name, value, _, isCut) => guarded(() => this.#field(name, value, isCut)))
-      parser.on('file', (field, file, name, _, type) => {
-        guarded(() => this.#begin(field, name, type))
-        file.on('limit', () => fail(tooLarge(file_bytes)))
-        file.on('error', fail)
-        file.on('data', (part: Buffer) => guarded(() => this.#add(part)))
-      })
-      for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const)
-        parser.on(limit, () => fail(invalid(`A form has one 'file' and at most ${FIELDS_MAX} fields.`)))
-      parser.on('error', fail)
-      parser.on('finish', resolve)
-      payload.on('data', (part: Buffer) => {
-        came += part.length
-        if (came > file_bytes + FORM_BYTES) fail(tooLarge(file_bytes))
-      })
-      payload.on('error', fail)
-      payload.on('close', () => payload.readableEnded || fail(new Error('the client left')))
-      payload.pipe(parser)
+    return readForm({ payload, content_type }, boundsFor(this.#file_bytes), {
+      field: (name, value, isCut) => this.#field(name, value, isCut),
+      file: (part) => {
+        this.#begin(part)
+        return (bytes) => this.#add(bytes)
+      },
     })
   }
 
@@ -132,12 +104,12 @@ class Reading {
 
   #field(name: string, value: string, isCut: boolean): void {
     if (name === 'file') throw invalid("'file' must be a file: a part of the form with a file name.")
-    if (isCut) throw invalid(`'${told(name)}' must have at most ${FIELD_BYTES} bytes.`)
-    if (this.#fields.has(name)) throw invalid(`'${told(name)}' is given twice.`)
+    if (isCut) throw invalid(`'${toldName(name)}' must have at most ${FIELD_BYTES} bytes.`)
+    if (this.#fields.has(name)) throw invalid(`'${toldName(name)}' is given twice.`)
     this.#fields.set(name, value)
   }
 
-  #begin(field: string, name: string, media_type: string): void {
+  #begin({ field, name, media_type }: FilePart): void {
     if (field !== 'file') throw invalid("The file must be the form's field 'file'.")
     this.#has_file = true
     this.#name = name
@@ -165,35 +137,11 @@ class Reading {
   }
 }
 
-function parserFor(content_type: string, file_bytes: number): BusboyInstance {
-  try {
-    return new Busboy({
-      headers: { 'content-type': content_type },
-      limits: {
-        fieldSize: FIELD_BYTES,
-        fields: FIELDS_MAX,
-        files: 1,
-        fileSize: file_bytes,
-        parts: FIELDS_MAX + 1,
-        headerPairs: 16,
-        headerSize: 8 * KIB,
-      },
-    })
-  } catch (cause) {
-    throw new Refusal('invalid_request', "'Content-Type' must name the boundary of the form.", { cause })
-  }
-}
+const boundsFor = (file_bytes: number): FormBounds => ({
+  most_bytes: file_bytes + FORM_BYTES,
+  parts: { fieldSize: FIELD_BYTES, fields: FIELDS_MAX, files: 1, fileSize: file_bytes, parts: FIELDS_MAX + 1 },
+  tooMany: () => invalid(`A form has one 'file' and at most ${FIELDS_MAX} fields.`),
+  tooLarge: () => new Refusal('body_too_large', `'file' must have at most ${file_bytes / KIB / KIB} MiB.`),
+})
 
-const tooLarge = (file_bytes: number) =>
-  new Refusal('body_too_large', `'file' must have at most ${file_bytes / KIB / KIB} MiB.`)
 const invalid = (message: string) => new Refusal('invalid_request', message)
-const told = (name: string) =>
-  String(name)
-    .replace(/[^\x20-\x7e]/g, '?')
-    .slice(0, 64)
-
-/** What the parser says of a form that is none is no fault of ours. */
-const asRefusal = (error: unknown) =>
-  error instanceof Refusal
-    ? error
-    : new Refusal('invalid_request', 'The body is not a valid form (multipart/form-data).', { cause: error })

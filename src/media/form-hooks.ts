@@ -1,10 +1,10 @@
 // Forms on their way in (multipart/form-data): texts are held, within a bound; files go into a spool as they come, so
 // that no more than 1 MiB of a form is ever in memory.
-import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
 import type { JsonBody } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Spool, type SpoolRoom } from '../core/spool.ts'
+import { type FilePart, type FormBounds, readForm, toldName } from '../http/form-reading.ts'
 import type { FormFile, FormText } from './media-form.ts'
 
 const MIB = 2 ** 20
@@ -64,7 +64,7 @@ export function readForms(app: FastifyInstance, room: FormRoom): void {
       return request.received_form
     } catch (error) {
       letGo()
-      throw error instanceof Refusal ? error : notAForm(error)
+      throw error
     }
   })
 }
@@ -85,46 +85,12 @@ class FormReading {
   }
 
   all(payload: RequestPayload, content_type: string): Promise<void> {
-    const parser = parserFor(content_type)
-    return new Promise((resolve, reject) => {
-      let came = 0
-      const fail = (error: unknown) => {
-        payload.unpipe(parser)
-        payload.resume() // what nobody reads any more
-        reject(error)
-      }
-      const guarded = (work: () => void) => {
-        try {
-          work()
-        } catch (error) {
-          fail(error)
-        }
-      }
-      parser.on('field', (name, value, _, isCut) => guarded(() => this.#field(name, value, isCut)))
-      parser.on('file', (name: string | undefined, file, file_name, _, media_type) => {
-        if (name === undefined) return fail(invalid('Every part of a form must have a name.'))
-        const begun = this.#begin(name, file_name, media_type)
-        file.on('error', fail)
-        file.on('data', (part: Buffer) =>
-          guarded(() => {
-            const waits = this.#add(begun, part)
-            if (!waits) return
-            file.pause()
-            waits.then(() => file.resume(), fail)
-          }),
-        )
-      })
-      for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const)
-        parser.on(limit, () => fail(invalid(`A form has at most ${PARTS_MAX} parts.`)))
-      parser.on('error', fail)
-      parser.on('finish', resolve)
-      payload.on('data', (part: Buffer) => {
-        came += part.length
-        if (came > FORM_MAX_BYTES) fail(tooLarge())
-      })
-      payload.on('error', fail)
-      payload.on('close', () => payload.readableEnded || fail(new Error('the client left')))
-      payload.pipe(parser)
+    return readForm({ payload, content_type }, BOUNDS, {
+      field: (name, value, isCut) => this.#field(name, value, isCut),
+      file: (part) => {
+        const begun = this.#begin(part)
+        return (bytes) => this.#add(begun, bytes)
+      },
     })
   }
 
@@ -135,14 +101,14 @@ class FormReading {
   #field(name: string, value: string, isCut: boolean): void {
     this.#text_bytes += name.length + Buffer.byteLength(value)
     if (isCut || this.#text_bytes > TEXTS_MAX_BYTES)
-      throw invalid(`'${told(name)}': the texts of a form have at most ${TEXTS_MAX_BYTES} bytes together.`)
-    if (name in this.#fields && !REPEATED.test(name)) throw invalid(`'${told(name)}' is given more than once.`)
+      throw invalid(`'${toldName(name)}': the texts of a form have at most ${TEXTS_MAX_BYTES} bytes together.`)
+    if (name in this.#fields && !REPEATED.test(name)) throw invalid(`'${toldName(name)}' is given more than once.`)
     this.#fields[name] = typed(name, value)
     this.#parts.push({ kind: 'text', name, value })
   }
 
   /** Each has a spool of its own: one may begin before all of the last was written. */
-  #begin(name: string, file_name: string | undefined, media_type: string) {
+  #begin({ field: name, name: file_name, media_type }: FilePart): Begun {
     const content = new Spool(this.#place, FILE_MEMORY_BYTES)
     const type = /^[\x20-\x7e]+$/.test(media_type) ? media_type : 'application/octet-stream'
     const file: FormFile = { kind: 'file', name, file_name, media_type: type, head: NOTHING, content }
@@ -170,30 +136,11 @@ function typed(name: string, value: string): unknown {
   return COUNTS.includes(name) && /^\d{1,9}$/.test(value) ? Number(value) : value
 }
 
-function parserFor(content_type: string): BusboyInstance {
-  try {
-    return new Busboy({
-      headers: { 'content-type': content_type },
-      limits: {
-        fieldSize: TEXTS_MAX_BYTES,
-        fields: PARTS_MAX,
-        files: PARTS_MAX,
-        parts: PARTS_MAX,
-        headerPairs: 16,
-        headerSize: 8 * 1024,
-      },
-    })
-  } catch (error) {
-    throw notAForm(error)
-  }
-}
-
 const invalid = (message: string) => new Refusal('invalid_request', message)
-const tooLarge = () => new Refusal('body_too_large', `A form has at most ${FORM_MAX_BYTES / MIB} MiB.`)
-const notAForm = (cause: unknown) =>
-  new Refusal('invalid_request', 'The body is not a valid form (multipart/form-data).', { cause })
 
-const told = (name: string) =>
-  String(name)
-    .replace(/[^\x20-\x7e]/g, '?')
-    .slice(0, 64)
+const BOUNDS: FormBounds = {
+  most_bytes: FORM_MAX_BYTES,
+  parts: { fieldSize: TEXTS_MAX_BYTES, fields: PARTS_MAX, files: PARTS_MAX, parts: PARTS_MAX },
+  tooMany: () => invalid(`A form has at most ${PARTS_MAX} parts.`),
+  tooLarge: () => new Refusal('body_too_large', `A form has at most ${FORM_MAX_BYTES / MIB} MiB.`),
+}
