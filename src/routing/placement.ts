@@ -266,11 +266,8 @@ export function placement(bounds?: BeliefBounds) {
 }
 
 /** What is still to be read there: of the oldest, what it can have read since the one before it is not counted. */
-function ahead(
-  { in_flight, in_flight_tokens, elsewhere_tokens, read_at }: Place,
-  rate: number | undefined,
-  now: number,
-) {
+function ahead(place: Place, rate: number | undefined, now: number) {
+  const { in_flight, in_flight_tokens, elsewhere_tokens, read_at } = place
   const sum = in_flight_tokens + elsewhere_tokens
   if (rate === undefined || sum === 0) return sum
   for (const { sent_at, uncached_tokens } of in_flight)
