@@ -19,6 +19,12 @@ export class EventReader {
   #data: string[] = []
   #data_bytes = 0
   #skips_line_feed = false
+  readonly #event_bytes: number
+
+  /** Of an upstream's, unless told otherwise. */
+  constructor(event_bytes: number = BUDGETS.event.bytes) {
+    this.#event_bytes = event_bytes
+  }
 
   /** The events that are complete with these bytes. Throws EndlessEvent where one has no end. */
   read(bytes: Buffer): ServerSentEvent[] {
@@ -57,7 +63,7 @@ export class EventReader {
 
   /** Without it, an upstream could fill our memory. */
   #bound(more_bytes: number): void {
-    if (this.#data_bytes + more_bytes > BUDGETS.event.bytes) throw new EndlessEvent('an event without end')
+    if (this.#data_bytes + more_bytes > this.#event_bytes) throw new EndlessEvent('an event without end')
   }
 
   #take(bytes: Buffer): string {

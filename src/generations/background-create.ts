@@ -12,7 +12,7 @@ import { JSON_TYPE } from '../http/answers.ts'
 import { conflict, erased, type KeptResponse } from '../idempotency/idempotency.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
 import { mayNameModel, unknownModel } from '../keys/key-terms.ts'
-import { BODY_MAX_BYTES, OPEN_MAX, queuedResponse, tooManyOpen } from '../responses/background-response.ts'
+import { assertRoom, BODY_MAX_BYTES, queuedResponse } from '../responses/background-response.ts'
 import { type BackgroundRow, backgroundStore } from '../responses/background-store.ts'
 import { type Json, readResponseRequest, wrong } from '../responses/response-request.ts'
 import type { Db, OpenDb } from '../storage/db.ts'
@@ -48,7 +48,7 @@ export async function createBackground(path: Path, needs: CreateNeeds, request: 
       if (found.kind === 'kept') return found.response
     }
     const store = backgroundStore(tx, seals)
-    if ((await store.openOf(caller.project_id)) >= OPEN_MAX) throw tooManyOpen()
+    assertRoom(await store.takenBy(caller.project_id, clock.now()))
     await store.insert(work, clock.now())
     if (keyed && kept && !(await kept.keepAtOnce(keyed, answer, clock.now()))) throw conflict()
     return answer

@@ -9,20 +9,21 @@ import type { Stop } from '../core/stop-signal.ts'
 import { KEY_HEADER } from '../idempotency/idempotency.ts'
 import {
   type BackgroundStatus,
-  EventReader,
   endOf,
   failedWith,
   type ToldEvent,
+  ToldEvents,
 } from '../responses/background-response.ts'
 import type { BackgroundRow, BackgroundStore } from '../responses/background-store.ts'
 import type { Json } from '../responses/response-request.ts'
 import { ClientLeft } from './client.ts'
 
-const RUNNING_MAX = 16 // of this process
+const RUNNING_MAX = 128 // of this process; the store sees to it that no project has more than a few of them
 const LOOK_MS = 1_000
 const AGAIN_MS = 10_000
 const ATTEMPTS_MAX = 20
 const FLUSH_CHARACTERS = 64 * 1024
+const FLUSH_MS = 200 // whoever follows looks no more often
 
 /** How a run speaks to the service. */
 export interface Speaking {
@@ -91,23 +92,18 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
   }
 
   async function follow(one: Run, stream: AsyncIterable<Buffer | string>): Promise<void> {
-    const reader = new EventReader()
-    let waiting: ToldEvent[] = []
-    let characters = 0
+    const told = new ToldEvents()
+    const writing = eventsWriter((events) => store.addEvents(one.row, events))
     let last: ToldEvent | undefined
-    const flush = async () => {
-      const events = waiting
-      waiting = []
-      characters = 0
-      await store.addEvents(one.row, events)
-    }
-    for await (const part of stream) {
-      for (const event of reader.push(String(part))) {
-        waiting.push(event)
-        characters += event.text.length
-        last = event
+    try {
+      for await (const part of stream) {
+        for (const event of told.read(Buffer.from(part))) {
+          last = event
+          await writing.add(event)
+        }
       }
-      if (characters > FLUSH_CHARACTERS || waiting.length > 0) await flush()
+    } finally {
+      await writing.end()
     }
     const status = last && endOf(last)
     if (status && last?.response) return end(one, { status, response: { ...last.response, background: true } })
@@ -194,6 +190,35 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
     /** Resolves once none runs here. */
     async idle(): Promise<void> {
       while (ended.size > 0) await Promise.allSettled(ended)
+    },
+  }
+}
+
+/** Several events in one row, in their order: no row is written before the one before it is there. */
+function eventsWriter(write: (events: readonly ToldEvent[]) => Promise<void>) {
+  let waiting: ToldEvent[] = []
+  let characters = 0
+  let written = Promise.resolve()
+  const flush = (): Promise<void> => {
+    if (waiting.length === 0) return written
+    const events = waiting
+    waiting = []
+    characters = 0
+    written = written.then(() => write(events))
+    written.catch(() => {}) // whoever adds or ends hears of it
+    return written
+  }
+  const timer = setInterval(() => void flush(), FLUSH_MS)
+  return {
+    /** Waits where much is waiting to be written. */
+    add(event: ToldEvent): Promise<void> | undefined {
+      waiting.push(event)
+      characters += event.text.length
+      return characters > FLUSH_CHARACTERS ? flush() : undefined
+    },
+    end(): Promise<void> {
+      clearInterval(timer)
+      return flush()
     },
   }
 }

@@ -1,12 +1,12 @@
 // /v1/responses and its native form /v2/responses: generate, read back, delete.
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import type { Caller } from '../core/caller.ts'
 import type { JsonBody } from '../core/json-bytes.ts'
 import { madeByAnother, maySee } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
-import { listOf, orNull } from '../core/shapes.ts'
+import { listOf } from '../core/shapes.ts'
 import { wholeNumber } from '../core/text-values.ts'
 import { found, list, type Routes } from '../http/routes.ts'
 import { asksForBackground } from '../responses/background-response.ts'
@@ -18,7 +18,7 @@ import { inputItems, responseStore } from '../responses/response-store.ts'
 import type { Gateway } from '../routing/gateway.ts'
 import type { Db } from '../storage/db.ts'
 import type { CreateNeeds } from './background-create.ts'
-import { followBackground } from './background-follow.ts'
+import { backgroundFollowers } from './background-follow.ts'
 import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './byte-bodies.ts'
 import { COMPACT } from './generate.ts'
 import {
@@ -30,6 +30,15 @@ import {
   whole,
   wholeOrStreamed,
 } from './generation-shapes.ts'
+import {
+  DeletedResponse,
+  EVENT_NUMBERS,
+  FollowQuery,
+  InputItems,
+  ItemsQuery,
+  ResponseRequest,
+  StoredResponse,
+} from './response-shapes.ts'
 import type { Generations } from './running.ts'
 
 const Params = Type.Object({ response_id: Type.String({ description: 'Begins `resp_`.' }) })
@@ -39,44 +48,6 @@ const counting = { scope: 'inference', class: 'read', idempotency: 'own' } as co
 const manage = { scope: 'inference', class: 'read' } as const
 const watch = { scope: 'read', class: 'read' } as const
 const tags = ['Responses']
-
-const ResponseRequest = Type.Object(
-  {
-    model: Type.String(),
-    input: Type.Any(),
-    stream: Type.Optional(Type.Boolean()),
-    store: Type.Optional(Type.Boolean()),
-  },
-  { title: 'ResponseRequest', additionalProperties: true },
-)
-/** As it was kept, which may be an upstream's own: nothing of it is held against a shape on its way out. */
-const StoredResponse = Type.Object(
-  { id: Type.String(), object: Type.Literal('response') },
-  { title: 'StoredResponse', additionalProperties: true, description: 'A `Response`, as it was answered.' },
-)
-const DeletedResponse = Type.Object(
-  { id: Type.String(), object: Type.Literal('response'), deleted: Type.Literal(true) },
-  { title: 'DeletedResponse' },
-)
-type StoredResponse = Static<typeof StoredResponse>
-const FollowQuery = Type.Object({
-  stream: Type.Optional(Type.String({ description: '`true`: as events, of a background response.' })),
-  starting_after: Type.Optional(Type.String({ description: 'The number of the last event that was read.' })),
-})
-const NUMBERS = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
-const InputItems = Type.Object(
-  {
-    ...listOf(Type.Object({}, { additionalProperties: true })).properties,
-    first_id: orNull(Type.String()),
-    last_id: orNull(Type.String()),
-  },
-  { title: 'InputItems' },
-)
-const ItemsQuery = Type.Object({
-  limit: Type.Optional(Type.String({ description: '1 to 100.' })),
-  order: Type.Optional(Type.String({ description: '`asc` or `desc`, which is the default.' })),
-  after: Type.Optional(Type.String({ description: 'The id of an item; the page begins behind it.' })),
-})
 
 export interface ResponseNeeds {
   path: Generations
@@ -90,6 +61,7 @@ export const responseRoutes: Routes<ResponseNeeds> = async (app, needs) => {
   const { path, seals, gateway, background } = needs
   const storeOn = (db: Db) => responseStore(db, seals)
   const jobsOn = (db: Db) => backgroundStore(db, seals)
+  const follow = backgroundFollowers()
 
   /** R74: there, for this caller to see, and promised; undefined where nobody promised it. */
   async function promised(db: Db, caller: Caller, id: string): Promise<BackgroundRow | undefined> {
@@ -112,8 +84,9 @@ export const responseRoutes: Routes<ResponseNeeds> = async (app, needs) => {
     void path.jobs.turn().catch((err) => app.log.error({ err }, 'background responses could not be begun'))
     const { id } = JSON.parse(body.toString('utf8'))
     const { json } = request.body as JsonBody
-    const named = { project_id: request.caller.project_id, id }
-    if ((json as { stream?: unknown }).stream === true) return followBackground(jobsOn(request.db), named, -1, reply)
+    const { project_id } = request.caller
+    if ((json as { stream?: unknown }).stream === true)
+      return follow(jobsOn(request.db), { project_id, id, after: -1 }, reply)
     return reply.code(status).headers(headers).send(body)
   }
 
@@ -206,8 +179,8 @@ export const responseRoutes: Routes<ResponseNeeds> = async (app, needs) => {
       if (stream !== 'true') return told(db, caller, id) as never
       const row = await promised(db, caller, id)
       if (!row) throw new Refusal('invalid_request', "'stream': only a background response can be read as events.")
-      const after = starting_after === undefined ? -1 : wholeNumber('starting_after', starting_after, NUMBERS)
-      return followBackground(jobsOn(db), row, after, reply) as never
+      const after = starting_after === undefined ? -1 : wholeNumber('starting_after', starting_after, EVENT_NUMBERS)
+      return follow(jobsOn(db), { ...row, after }, reply) as never
     },
   )
 

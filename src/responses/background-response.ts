@@ -1,9 +1,15 @@
 // A response that nobody waits for: what it is called at every stage, and what its events tell of it. Pure.
+import { EventReader } from '../core/event-reader.ts'
+import { BUDGETS } from '../core/foreign.ts'
+import { jsonOrNone } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 import { openedResponse, type ResponseIds } from './response-object.ts'
 import { isObject, type Json, type ResponseRequest, wrong } from './response-request.ts'
 
 export const OPEN_MAX = 100 // of one project at a time
+const MIB = 1024 * 1024
+/** Of one project, of all that are under way or ended within the hour: more begin once some of it is gone. */
+const EVENTS_MAX_MIB = 256
 export const BODY_MAX_BYTES = 1024 * 1024
 
 export type BackgroundStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
@@ -32,12 +38,25 @@ export const failedWith = (response: Json, error: { code: string; message: strin
   error,
 })
 
-export const tooManyOpen = () =>
-  new Refusal(
-    'quota_exceeded',
-    `This project has as many background responses under way as it may have (${OPEN_MAX}). Wait for one to end.`,
-    { headers: { 'x-should-retry': 'false' } },
-  )
+/** What background responses of a project take at the moment. */
+export interface Taken {
+  open: number
+  event_bytes: number
+}
+
+/** R78: throws where a project has no room for one more. */
+export function assertRoom({ open, event_bytes }: Taken): void {
+  if (open >= OPEN_MAX)
+    throw beyond(`background responses under way as it may have (${OPEN_MAX}). Wait for one to end.`)
+  if (event_bytes >= EVENTS_MAX_MIB * MIB)
+    throw beyond(
+      `MiB of events of background responses as it may have (${EVENTS_MAX_MIB}). They go an hour after a response ` +
+        'has ended, and with one that is deleted.',
+    )
+}
+
+const beyond = (what: string) =>
+  new Refusal('quota_exceeded', `This project has as many ${what}`, { headers: { 'x-should-retry': 'false' } })
 
 export interface ToldEvent {
   number: number
@@ -47,39 +66,23 @@ export interface ToldEvent {
   response: Json | undefined
 }
 
-/** Takes what comes, and gives whole events. One without a number follows the one before. */
-export class EventReader {
-  #rest = ''
+/** Whole events out of what comes. One without a number follows the one before. */
+export class ToldEvents {
+  readonly #reader = new EventReader(BUDGETS.own.bytes) // the last one holds all of the response
   #next = 0
 
-  push(text: string): ToldEvent[] {
-    this.#rest += text
+  read(bytes: Buffer): ToldEvent[] {
     const events: ToldEvent[] = []
-    for (let end = this.#rest.indexOf('\n\n'); end !== -1; end = this.#rest.indexOf('\n\n')) {
-      const event = this.#read(this.#rest.slice(0, end + 2))
-      this.#rest = this.#rest.slice(end + 2)
-      if (event) events.push(event)
+    for (const { event, data } of this.#reader.read(bytes)) {
+      const told = jsonOrNone(data)
+      if (!isObject(told)) continue // nothing that a client would know
+      const number = typeof told.sequence_number === 'number' ? told.sequence_number : this.#next
+      this.#next = number + 1
+      const response = isObject(told.response) ? told.response : undefined
+      const text = `${event === '' ? '' : `event: ${event}\n`}data: ${data}\n\n`
+      events.push({ number, text, type: String(told.type ?? ''), response })
     }
     return events
-  }
-
-  #read(text: string): ToldEvent | undefined {
-    const line = text.split('\n').find((one) => one.startsWith('data:'))
-    const data = line === undefined ? undefined : parsed(line.slice('data:'.length))
-    if (!data) return undefined // a comment, or nothing that a client would know
-    const number = typeof data.sequence_number === 'number' ? data.sequence_number : this.#next
-    this.#next = number + 1
-    const response = isObject(data.response) ? data.response : undefined
-    return { number, text, type: String(data.type ?? ''), response }
-  }
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
   }
 }
 

@@ -4,7 +4,7 @@ import { nextSequence } from '../core/ids.ts'
 import type { Maker } from '../core/maker.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { type Db, sql } from '../storage/db.ts'
-import type { BackgroundStatus, ToldEvent } from './background-response.ts'
+import type { BackgroundStatus, Taken, ToldEvent } from './background-response.ts'
 import type { Json } from './response-request.ts'
 
 /** What is to be asked, and how. */
@@ -27,7 +27,7 @@ type Row = Omit<BackgroundRow, 'response' | 'work'> & { sealed: Uint8Array }
 type EventsRow = { first_number: number; sealed: Uint8Array }
 
 export const LEASE_MS = 60_000
-const OF_ONE_PROJECT = 4 // that run at a time
+const OF_ONE_PROJECT = 4 // that run at a time, over all replicas
 const EVENTS_KEPT_MS = 60 * 60_000
 const ROWS_KEPT_MS = 24 * 60 * 60_000
 const SWEPT_AT_ONCE = 200
@@ -52,11 +52,19 @@ export function backgroundStore(db: Db, { seal, open }: Sealing) {
                 ${nextSequence(now)}, ${sealed(project_id, id, { response, work })})`)
     },
 
-    async openOf(project_id: string): Promise<number> {
-      const [row] = await db.rows<{ open: number }>(sql`
-        SELECT COUNT(*) AS open FROM background_response
-        WHERE project_id = ${project_id} AND status IN ('queued', 'in_progress')`)
-      return row?.open ?? 0
+    async takenBy(project_id: string, now: number): Promise<Taken> {
+      const [row] = await db.rows<{ open: number; event_bytes: number | null }>(sql`
+        SELECT COUNT(CASE WHEN finished_ms IS NULL THEN 1 END) AS open, SUM(event_bytes) AS event_bytes
+        FROM background_response
+        WHERE project_id = ${project_id} AND (finished_ms IS NULL OR finished_ms > ${now - EVENTS_KEPT_MS})`)
+      return { open: Number(row?.open ?? 0), event_bytes: Number(row?.event_bytes ?? 0) }
+    },
+
+    /** Undefined where it is gone. */
+    async statusOf({ project_id, id }: Named): Promise<BackgroundStatus | undefined> {
+      const [row] = await db.rows<Pick<Row, 'status'>>(sql`
+        SELECT status FROM background_response WHERE project_id = ${project_id} AND id = ${id}`)
+      return row?.status
     },
 
     async find(project_id: string, id: string): Promise<BackgroundRow | undefined> {
@@ -66,18 +74,24 @@ export function backgroundStore(db: Db, { seal, open }: Sealing) {
       return row && opened(row)
     },
 
-    /** The oldest that nobody runs, of a project that has room; whoever gets it has it alone until the lease ends. */
+    /**
+     * One that nobody runs, of the project that runs the fewest (R78), and of that the oldest; whoever gets it has it
+     * alone until the lease ends.
+     */
     async claim(owner: string, now: number): Promise<BackgroundRow | undefined> {
       const [row] = await db.rows<Row>(sql`
         UPDATE background_response
         SET status = 'in_progress', owner = ${owner}, lease_until = ${now + LEASE_MS}, attempts = attempts + 1
         WHERE lease_until <= ${now} AND status IN ('queued', 'in_progress') AND id = (
           SELECT w.id FROM background_response w
-          WHERE w.status IN ('queued', 'in_progress') AND w.lease_until <= ${now} AND (
-            SELECT COUNT(*) FROM background_response r
-            WHERE r.project_id = w.project_id AND r.status = 'in_progress' AND r.lease_until > ${now}
-          ) < ${OF_ONE_PROJECT}
-          ORDER BY w.sequence LIMIT 1)
+          LEFT JOIN (
+            SELECT project_id, COUNT(*) AS running FROM background_response
+            WHERE status IN ('queued', 'in_progress') AND status = 'in_progress' AND lease_until > ${now}
+            GROUP BY project_id
+          ) r ON r.project_id = w.project_id
+          WHERE w.status IN ('queued', 'in_progress') AND w.lease_until <= ${now}
+            AND COALESCE(r.running, 0) < ${OF_ONE_PROJECT}
+          ORDER BY COALESCE(r.running, 0), w.sequence LIMIT 1)
         RETURNING id, project_id, key_id, made_by, made_under, status, attempts, sealed`)
       return row && opened(row)
     },
@@ -132,6 +146,8 @@ export function backgroundStore(db: Db, { seal, open }: Sealing) {
     /** A run that begins again says all of it again. */
     async forgetEvents({ project_id, id }: Named): Promise<void> {
       await db.rows(sql`DELETE FROM background_events WHERE project_id = ${project_id} AND response_id = ${id}`)
+      await db.rows(sql`
+        UPDATE background_response SET event_bytes = 0 WHERE project_id = ${project_id} AND id = ${id}`)
     },
 
     async addEvents({ project_id, id }: Named, events: readonly ToldEvent[]): Promise<void> {
@@ -139,10 +155,13 @@ export function backgroundStore(db: Db, { seal, open }: Sealing) {
       const last = events.at(-1)
       if (!first || !last) return
       const told = JSON.stringify(events.map(({ number, text }) => [number, text]))
+      const bytes = seal(Buffer.from(told), project_id, `background_events ${id} ${first.number}`)
+      await db.rows(sql`
+        UPDATE background_response SET event_bytes = event_bytes + ${bytes.length}
+        WHERE project_id = ${project_id} AND id = ${id}`)
       await db.rows(sql`
         INSERT INTO background_events (response_id, first_number, last_number, project_id, sealed)
-        VALUES (${id}, ${first.number}, ${last.number}, ${project_id},
-                ${seal(Buffer.from(told), project_id, `background_events ${id} ${first.number}`)})
+        VALUES (${id}, ${first.number}, ${last.number}, ${project_id}, ${bytes})
         ON CONFLICT (response_id, first_number) DO NOTHING`)
     },
 

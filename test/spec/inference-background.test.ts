@@ -236,6 +236,26 @@ withScene(
       await done()
     })
 
+    test('R78 and a bound of what their events take, until they are gone', async () => {
+      const stage = await scene().stage()
+      const { db, clock } = scene()
+      const { id } = (await ask(stage)).json
+      await done()
+      const [taken] = await db.rows<{ event_bytes: number; kept: number }>(sql`
+        SELECT event_bytes, (SELECT SUM(LENGTH(sealed)) FROM background_events WHERE response_id = ${id}) AS kept
+        FROM background_response WHERE id = ${id}`)
+      expect(taken?.event_bytes).toBeGreaterThan(100)
+      expect(Number(taken?.kept)).toBe(Number(taken?.event_bytes))
+      await db.rows(sql`UPDATE background_response SET event_bytes = ${256 * 2 ** 20} WHERE id = ${id}`)
+      const refused = await ask(stage)
+      expect([refused.status, refused.json.error.code]).toEqual([429, 'quota_exceeded'])
+      expect(refused.json.error.message).toContain('256')
+      expect(await jobsIn(db, stage.project.id)).toHaveLength(1)
+      clock.advance(3_600_000)
+      expect((await ask(stage)).status).toBe(200)
+      await done()
+    })
+
     test('§4.11 deleted, it is gone with its events; what ended long ago is swept', async () => {
       const stage = await scene().stage()
       const { db, clock } = scene()
