@@ -263,3 +263,12 @@ test('R76 a key that takes what its budget buys', async () => {
   const { stdout } = await run(`key edit ${created.id} --no-clamp-output`)
   expect(stdout).not.toContain('as much as the budget buys')
 })
+
+test('§8.1.2 a key with so many generations at once: made, shown, changed, cleared', async () => {
+  const created = await json('key create --name narrow --max-parallel 4')
+  expect(created.max_parallel_requests).toBe(4)
+  expect((await run(`key edit ${created.id} --max-parallel 3`)).stdout).toContain('3 generations')
+  expect((await run(`limits set ${created.id} --parallel 2`)).stdout).toMatch(/Generations at once\s+2/)
+  expect((await run(`key edit ${created.id} --any-parallel`)).stdout).not.toContain('generations')
+  expect((await run(`limits show ${created.id}`)).stdout).toMatch(/Generations at once\s+no limit/)
+})

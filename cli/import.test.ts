@@ -119,7 +119,7 @@ test('0332 what bound a key binds it: models, money, end, blocking, rates', asyn
     headers: { authorization: `Bearer ${ADMIN}` },
   })
   expect(await limits.json()).toMatchObject({
-    ...{ requests_per_minute: 100, tokens_per_minute: 20_000, concurrent_streams: 4 },
+    ...{ requests_per_minute: 100, tokens_per_minute: 20_000, max_parallel_requests: 4 },
   })
 })
 

@@ -21,6 +21,7 @@ export function describe(key: ApiKey): string {
     ...(allowed_cidrs && { Networks: allowed_cidrs.join(' ') }),
     ...(allowed_clusters && { Clusters: allowed_clusters.join(' ') }),
     ...(key.clamp_output && { Output: 'as much as the budget buys' }),
+    ...(key.max_parallel_requests && { 'At once': `${key.max_parallel_requests} generations` }),
   })
 }
 

@@ -10,14 +10,16 @@ export interface KeyTerms {
   cidrs?: string[]
   allowedCluster?: string[]
   clampOutput?: boolean
+  maxParallel?: number
 }
 
-export const termsOf = ({ expires, models, cidrs, allowedCluster, clampOutput }: KeyTerms) => ({
+export const termsOf = ({ expires, models, cidrs, allowedCluster, clampOutput, maxParallel }: KeyTerms) => ({
   ...(expires !== undefined && { expires_at: expires }),
   ...(models && { allowed_models: models }),
   ...(cidrs && { allowed_cidrs: cidrs }),
   ...(allowedCluster && { allowed_clusters: allowedCluster }),
   ...(clampOutput !== undefined && { clamp_output: clampOutput }),
+  ...(maxParallel !== undefined && { max_parallel_requests: maxParallel }),
 })
 
 export function addKeyLifecycle(key: Command): void {
@@ -31,10 +33,12 @@ export function addKeyLifecycle(key: Command): void {
     .option('--allowed-cluster <id...>', 'the only clusters it reports for, each begins byc_')
     .option('--clamp-output', 'where the budget does not buy the output a call allows, give what it buys')
     .option('--no-clamp-output', 'refuse such a call')
+    .option('--max-parallel <count>', 'how many of its generations may run at once', wholeNumber)
     .addOption(new Option('--never-expires', 'it has no end').conflicts('expires'))
     .addOption(new Option('--any-model', 'it may name any').conflicts('models'))
     .addOption(new Option('--any-network', 'it works from anywhere').conflicts('cidrs'))
     .addOption(new Option('--any-cluster', 'it is bound to no cluster').conflicts('allowedCluster'))
+    .addOption(new Option('--any-parallel', 'as many may run as there are').conflicts('maxParallel'))
     .action(edit)
   withExample(editing, 'switchyard key edit key_1b2c3d4e5f6g7h8i9j0k --models fast --never-expires')
 
@@ -67,10 +71,11 @@ interface Editing extends Printing, KeyTerms {
   anyModel?: true
   anyNetwork?: true
   anyCluster?: true
+  anyParallel?: true
 }
 
 async function edit(id: string, asked: Editing, command: Command): Promise<void> {
-  const { name, neverExpires, anyModel, anyNetwork, anyCluster, json } = asked
+  const { name, neverExpires, anyModel, anyNetwork, anyCluster, anyParallel, json } = asked
   const changes = {
     ...(name !== undefined && { name }),
     ...termsOf(asked),
@@ -78,6 +83,7 @@ async function edit(id: string, asked: Editing, command: Command): Promise<void>
     ...(anyModel && { allowed_models: null }),
     ...(anyNetwork && { allowed_cidrs: null }),
     ...(anyCluster && { allowed_clusters: null }),
+    ...(anyParallel && { max_parallel_requests: null }),
   }
   if (Object.keys(changes).length === 0) command.error('say what is to change')
   const { body, text } = await service().patch<ApiKey>(`/v2/api-keys/${id}`, changes)

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import type { Scope } from '../../src/core/scopes.ts'
 import type { ApiKey, NewKey } from '../../src/keys/key.ts'
-import { idOf, type Printing, print, service, usdAmount, withExample, withJson } from '../command-line.ts'
+import { idOf, type Printing, print, service, usdAmount, wholeNumber, withExample, withJson } from '../command-line.ts'
 import { configuration, operateProjects } from '../on-demand.ts'
 import { dollars, table, when } from '../table.ts'
 import { describe, limitOf, withSecret } from './key-card.ts'
@@ -22,6 +22,7 @@ export function addKey(program: Command): void {
     .option('--cidrs <network...>', 'the only networks it works from, such as 203.0.113.0/24')
     .option('--allowed-cluster <id...>', 'the only clusters it reports for, each begins byc_')
     .option('--clamp-output', 'where the budget does not buy the output a call allows, give what it buys')
+    .option('--max-parallel <count>', 'how many of its generations may run at once', wholeNumber)
     .option('--project <id or name>', 'a project of the store, as its operator: needs no key, and no running service')
     .action(create)
   withExample(

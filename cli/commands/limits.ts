@@ -20,7 +20,10 @@ export function addLimits(program: Command): void {
     .option('--requests <count>', 'requests in a minute', wholeNumber)
     .option('--tokens <count>', 'tokens in a minute', wholeNumber)
     .option('--streams <count>', 'streams that may be open at once', wholeNumber)
-    .addOption(new Option('--clear', 'what holds for every key').conflicts(['requests', 'tokens', 'streams']))
+    .option('--parallel <count>', 'generations that may run at once', wholeNumber)
+    .addOption(
+      new Option('--clear', 'what holds for every key').conflicts(['requests', 'tokens', 'streams', 'parallel']),
+    )
     .action(set)
   withExample(
     setting,
@@ -44,16 +47,17 @@ async function show(key: string | undefined, { json }: Printing): Promise<void> 
   if (shadow.length > 0) print(`Counted and never refused: ${shadow.join(', ')}.`)
 }
 
-type Setting = Printing & { requests?: number; tokens?: number; streams?: number; clear?: true }
+type Setting = Printing & { requests?: number; tokens?: number; streams?: number; parallel?: number; clear?: true }
 
 async function set(key: string, asked: Setting, command: Command): Promise<void> {
-  const { requests, tokens, streams, clear, json } = asked
+  const { requests, tokens, streams, parallel, clear, json } = asked
   const changes = {
     ...((clear || requests !== undefined) && { requests_per_minute: requests ?? null }),
     ...((clear || tokens !== undefined) && { tokens_per_minute: tokens ?? null }),
     ...((clear || streams !== undefined) && { concurrent_streams: streams ?? null }),
+    ...((clear || parallel !== undefined) && { max_parallel_requests: parallel ?? null }),
   }
-  if (Object.keys(changes).length === 0) command.error('give --requests, --tokens or --streams, or --clear')
+  if (Object.keys(changes).length === 0) command.error('give --requests, --tokens, --streams or --parallel, or --clear')
   const { body, text } = await service().post<ApiKeyLimits>(`/v2/api-keys/${key}/limits`, changes)
   print(json ? text : describe(body))
 }
@@ -66,5 +70,6 @@ function describe({ key_id, effective, ...own }: ApiKeyLimits): string {
     'Requests a minute': line('requests_per_minute'),
     'Tokens a minute': line('tokens_per_minute'),
     'Streams at once': line('concurrent_streams'),
+    'Generations at once': own.max_parallel_requests === null ? 'no limit' : String(own.max_parallel_requests),
   })
 }

@@ -50,4 +50,6 @@ export interface OwnLimits {
   requests_per_minute: number | null
   tokens_per_minute: number | null
   concurrent_streams: number | null
+  /** Null: as many as there are. */
+  max_parallel_requests: number | null
 }

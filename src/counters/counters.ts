@@ -21,7 +21,7 @@ export interface Ask {
   shadow: boolean
 }
 
-/** A stream that is open. Whoever holds a lease renews it; who dies without a word loses it. */
+/** A stream that is open, or a call that runs. Whoever holds a lease renews it; who dies without a word loses it. */
 export interface Lease {
   subject: string
   id: string
@@ -41,7 +41,7 @@ export interface Reading {
   more_in_s: number
 }
 
-/** Asks are named by their place in the list; the lease stands behind the last one. */
+/** Asks are named by their place in the list; the leases stand behind the last one. */
 export type Verdict =
   | {
       kind: 'taken'
@@ -71,7 +71,7 @@ export interface Correction {
 /** At once where the numbers are at hand, so that a request which is let through costs no promise. */
 export interface Counters {
   /** All of it or nothing: one refusal takes nothing of the others (R49). */
-  take(asks: readonly Ask[], now: number, lease?: LeaseAsk): MaybePromise<Verdict>
+  take(asks: readonly Ask[], now: number, leases?: readonly LeaseAsk[]): MaybePromise<Verdict>
   /** Into the second of the taking; where that has passed out of the minute, it no longer matters. */
   correct(corrections: readonly Correction[]): MaybePromise<void>
   /** Also brings back a lease that ran out although its stream is open. */

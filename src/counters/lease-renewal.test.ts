@@ -12,10 +12,10 @@ function scene() {
   const counters = memoryCounters(slidingWindow)
   const told: number[] = []
   const renewal = leaseRenewal(counters, clock, (open) => void told.push(open))
-  const isFull = async () => (await counters.take([], clock.now(), streamAsk('another', 1))).kind === 'refused'
+  const isFull = async () => (await counters.take([], clock.now(), [streamAsk('another', 1)])).kind === 'refused'
   const take = async () => {
     const one = streamAsk('one', 1)
-    await counters.take([], clock.now(), one)
+    await counters.take([], clock.now(), [one])
     renewal.hold(one.lease)
     return one.lease
   }

@@ -17,12 +17,12 @@ describe('planted', () => {
     const counters = memory()
     const oneByOne: Counters = {
       ...counters,
-      take(asks, now, lease) {
+      take(asks, now, leases) {
         const verdicts = asks.map((one) => counters.take([one], now) as Verdict)
         const by = verdicts.findIndex(({ kind }) => kind === 'refused')
         const readings = verdicts.flatMap((verdict) => verdict.readings)
         if (by >= 0) return { kind: 'refused', by, readings, wait_s: 1 }
-        const last = counters.take([], now, lease) as Verdict
+        const last = counters.take([], now, leases) as Verdict
         return last.kind === 'refused' ? { ...last, by: asks.length, readings } : { ...last, readings }
       },
     }
@@ -34,8 +34,8 @@ describe('planted', () => {
     let second = 0
     const settledNow: Counters = {
       ...counters,
-      take(asks, now, lease) {
-        const verdict = counters.take(asks, now, lease) as Verdict
+      take(asks, now, leases) {
+        const verdict = counters.take(asks, now, leases) as Verdict
         if (verdict.kind === 'taken') second = verdict.second
         return verdict
       },
@@ -48,8 +48,8 @@ describe('planted', () => {
     let open = 0
     const upAndDown: Counters = {
       ...memory(),
-      take(_asks, _now, lease): Verdict {
-        if (lease && open >= lease.limit) return { kind: 'refused', readings: [], by: 0, wait_s: 1 }
+      take(_asks, _now, leases): Verdict {
+        if (open >= (leases?.[0]?.limit ?? 0)) return { kind: 'refused', readings: [], by: 0, wait_s: 1 }
         open++
         return { kind: 'taken', second: 0, readings: [], exceeded: [] }
       },

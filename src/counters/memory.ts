@@ -5,9 +5,10 @@ import { leaseBook } from './lease-book.ts'
 
 const CELLS_MAX = 100_000 // in each layer, so that strangers at the edge never push out a key
 const STREAM_WAIT_S = 1 // when a stream ends is up to whoever reads it; before that, asking again cannot help
+const NONE: readonly LeaseAsk[] = []
 
 export interface MemoryCounters extends Counters {
-  take(asks: readonly Ask[], now: number, lease?: LeaseAsk): Verdict
+  take(asks: readonly Ask[], now: number, leases?: readonly LeaseAsk[]): Verdict
   correct(corrections: readonly Correction[]): void
   renew(leases: readonly Lease[], now: number): void
   release(lease: Lease): void
@@ -25,7 +26,7 @@ export function memoryCounters(rule: WindowRule, cells_max = CELLS_MAX): MemoryC
     key: cellTable(rule, cells_max),
     project: cellTable(rule, cells_max),
   }
-  const leases = leaseBook()
+  const book = leaseBook()
   const steady = steadyTime()
 
   /** Seconds until an ask fits; 0 where it does. */
@@ -38,7 +39,7 @@ export function memoryCounters(rule: WindowRule, cells_max = CELLS_MAX): MemoryC
   }
 
   const waitForLease = ({ lease, limit }: LeaseAsk, time_ms: number) =>
-    leases.open(lease.subject, time_ms) < limit ? 0 : STREAM_WAIT_S
+    book.open(lease.subject, time_ms) < limit ? 0 : STREAM_WAIT_S
 
   function readingOf({ layer, limit }: Ask, index: number): Reading {
     const table = tables[layer]
@@ -47,7 +48,7 @@ export function memoryCounters(rule: WindowRule, cells_max = CELLS_MAX): MemoryC
   }
 
   return {
-    take(asks, now, lease): Verdict {
+    take(asks, now, leases = NONE): Verdict {
       const time_ms = steady(now)
       const second = Math.trunc(time_ms / 1_000)
       const indices: number[] = []
@@ -65,11 +66,14 @@ export function memoryCounters(rule: WindowRule, cells_max = CELLS_MAX): MemoryC
           wait_s = ask_wait_s
         }
       }
-      const lease_wait_s = lease ? waitForLease(lease, time_ms) : 0
-      if (lease_wait_s > 0 && lease?.shadow) exceeded.push(asks.length)
-      else if (lease_wait_s > wait_s) {
-        by = asks.length
-        wait_s = lease_wait_s
+      for (let n = 0; n < leases.length; n++) {
+        const lease = leases[n] as LeaseAsk
+        const lease_wait_s = waitForLease(lease, time_ms)
+        if (lease_wait_s > 0 && lease.shadow) exceeded.push(asks.length + n)
+        else if (lease_wait_s > wait_s) {
+          by = asks.length + n
+          wait_s = lease_wait_s
+        }
       }
 
       if (by < 0) {
@@ -77,7 +81,8 @@ export function memoryCounters(rule: WindowRule, cells_max = CELLS_MAX): MemoryC
           const { layer, amount } = asks[at] as Ask
           if (amount > 0 && !exceeded.includes(at)) tables[layer].add(indices[at] as number, amount)
         }
-        if (lease && !exceeded.includes(asks.length)) leases.write(lease.lease, time_ms)
+        for (let n = 0; n < leases.length; n++)
+          if (!exceeded.includes(asks.length + n)) book.write((leases[n] as LeaseAsk).lease, time_ms)
       }
       const readings: Reading[] = []
       for (let at = 0; at < asks.length; at++) readings.push(readingOf(asks[at] as Ask, indices[at] as number))
@@ -91,10 +96,10 @@ export function memoryCounters(rule: WindowRule, cells_max = CELLS_MAX): MemoryC
 
     renew(renewed, now): void {
       const time_ms = steady(now)
-      for (const lease of renewed) leases.write(lease, time_ms)
+      for (const lease of renewed) book.write(lease, time_ms)
     },
 
-    release: leases.release,
+    release: book.release,
 
     note(ask, amount, now): number {
       const table = tables[ask.layer]
@@ -104,7 +109,7 @@ export function memoryCounters(rule: WindowRule, cells_max = CELLS_MAX): MemoryC
     },
 
     secondOf: (now) => Math.trunc(steady(now) / 1_000),
-    openLeases: (now) => leases.all(steady(now)),
+    openLeases: (now) => book.all(steady(now)),
 
     cells: () => tables.edge.size() + tables.key.size() + tables.project.size(),
   }

@@ -85,7 +85,7 @@ describe.each(Object.entries(LEAVING))('%s', (_way, { leave, back }) => {
   test('R50 streams: a share while it is away; open ones are on record when it is back, ended ones are not', async () => {
     const { all } = await replicasOn(server.url, 3, patient)
     const [a, b] = all as [SharedCounters, SharedCounters]
-    const open = (replica: SharedCounters, id: string) => replica.take([], now(), streamAsk(id, 6))
+    const open = (replica: SharedCounters, id: string) => replica.take([], now(), [streamAsk(id, 6)])
     expect((await open(a, 'one')).kind).toBe('taken')
     expect((await open(b, 'two')).kind).toBe('taken')
     await leave()
@@ -255,7 +255,7 @@ test('R50 a connection that goes silent while Redis is told what ended is given 
   const { all, prefix } = await replicasOn(network.url, 1, () => ({ settling_ms: 500 }))
   const [counters] = all as [SharedCounters]
   const { lease } = streamAsk('ended', 1)
-  expect((await counters.take([], now(), streamAsk('ended', 1))).kind).toBe('taken')
+  expect((await counters.take([], now(), [streamAsk('ended', 1)])).kind).toBe('taken')
   network.swallowFrom('zrem')
   network.cut()
   await untilAll(all, true)
@@ -263,5 +263,5 @@ test('R50 a connection that goes silent while Redis is told what ended is given 
   await expect.poll(network.hasSwallowed).toBe(true)
   await untilAll(all, false)
   const another = await replicaOn(server.url, { prefix, clock: systemClock })
-  expect((await another.take([], now(), streamAsk('next', 1))).kind).toBe('taken')
+  expect((await another.take([], now(), [streamAsk('next', 1)])).kind).toBe('taken')
 })

@@ -62,10 +62,10 @@ end
 `
 
 /**
- * KEYS: the era, the cells, the leases of the subject where one is asked for.
- * ARGV: time, era, until when it matters, number of asks; of each ask limit, amount, shadow; of the lease id, limit,
+ * KEYS: the era, the cells, and for each lease that is asked for those of its subject.
+ * ARGV: time, era, until when it matters, number of asks; of each ask limit, amount, shadow; of each lease id, limit,
  * shadow. Answers {0} where the era is another, {2} where it is too late: who asked has decided without us; else
- * {1, time, by or 0, wait, of each ask total, more_in_s, exceeded, and of the lease exceeded}. A wait of -1: for ever.
+ * {1, time, by or 0, wait, of each ask total, more_in_s, exceeded, of each lease exceeded}. A wait of -1: for ever.
  */
 const TAKE = `
 local asks = tonumber(ARGV[4])
@@ -99,13 +99,14 @@ for n = 1, asks do
   end
 end
 
-local lease = KEYS[asks + 2]
-local lease_id, lease_exceeded = ARGV[3 * asks + 5], 0
-if lease then
+local leases, lease_exceeded = #KEYS - asks - 1, {}
+for n = 1, leases do
+  local lease, id_at = KEYS[asks + 1 + n], 3 * (asks + n) + 2
   redis.call('ZREMRANGEBYSCORE', lease, '-inf', now_ms)
-  if redis.call('ZCARD', lease) >= tonumber(ARGV[3 * asks + 6]) then
-    if ARGV[3 * asks + 7] == '1' then lease_exceeded = 1
-    elseif longest < 1 then by, longest = asks + 1, 1 end
+  lease_exceeded[n] = 0
+  if redis.call('ZCARD', lease) >= tonumber(ARGV[id_at + 1]) then
+    if ARGV[id_at + 2] == '1' then lease_exceeded[n] = 1
+    elseif longest < 1 then by, longest = asks + n, 1 end
   end
 end
 
@@ -130,11 +131,13 @@ for n = 1, asks do
   answer[#answer + 1] = totals[n] == 0 and 0 or wait(kept[n], 1)
   answer[#answer + 1] = exceeded[n]
 end
-if lease and by == 0 and lease_exceeded == 0 then
-  redis.call('ZADD', lease, now_ms + ${LEASE_MS}, lease_id)
-  redis.call('PEXPIRE', lease, ${LEASE_MS + SLACK_S * 1_000})
+for n = 1, leases do
+  if by == 0 and lease_exceeded[n] == 0 then
+    redis.call('ZADD', KEYS[asks + 1 + n], now_ms + ${LEASE_MS}, ARGV[3 * (asks + n) + 2])
+    redis.call('PEXPIRE', KEYS[asks + 1 + n], ${LEASE_MS + SLACK_S * 1_000})
+  end
+  answer[#answer + 1] = lease_exceeded[n]
 end
-answer[#answer + 1] = lease_exceeded
 return answer
 `
 

@@ -37,7 +37,7 @@ async function history(counters: Counters, steps: number): Promise<unknown[]> {
       tokens,
     ]
     const lease = dice.chance(0.3) ? streamAsk(`stream ${n}`, 3) : undefined
-    const verdict: Verdict = await counters.take(asks, now, lease)
+    const verdict: Verdict = await counters.take(asks, now, lease && [lease])
     const { readings, kind } = verdict
     told.push(kind === 'taken' ? { kind, readings, exceeded: verdict.exceeded } : verdict)
     if (kind === 'taken' && !verdict.exceeded.includes(2) && tokens.amount > 0)
@@ -123,10 +123,10 @@ describe('what it costs Redis', () => {
   test('§8.1 all limits of a request, and its stream, are one command', async () => {
     const one = await replicaOn(server.url, PATIENT)
     const scripts = () => figure('commandstats', /cmdstat_evalsha:calls=(\d+)/)
-    await one.take(asks, NOON, streamAsk('first', 9))
+    await one.take(asks, NOON, [streamAsk('first', 9)])
     const forFive = async () => {
       const before = await scripts()
-      for (let n = 0; n < 5; n++) await one.take(asks, NOON, streamAsk(`${n}`, 9))
+      for (let n = 0; n < 5; n++) await one.take(asks, NOON, [streamAsk(`${n}`, 9)])
       return (await scripts()) - before
     }
     // A replica also says now and then that it lives: on a busy machine, one of a few tries is without that.
@@ -136,7 +136,7 @@ describe('what it costs Redis', () => {
   test('T-74 whatever is counted goes by itself, within moments of when it no longer matters', async () => {
     const prefix = freshPrefix()
     const one = await replicaOn(server.url, { ...PATIENT, prefix, clock: systemClock })
-    const verdict = await one.take(asks, systemClock.now(), streamAsk('open', 9))
+    const verdict = await one.take(asks, systemClock.now(), [streamAsk('open', 9)])
     const second = verdict.kind === 'taken' ? verdict.second : 0
     await one.correct([{ layer: 'key', name: 'tokens_per_minute', subject: 'key_1', second, by: -10 }])
     const lives = await onServer(server.url, async (redis) => {

@@ -71,19 +71,19 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
     if (measured > ahead_s || measured < ahead_s - 1) ahead_s = measured
   }
 
-  async function askStore(link: Link, asks: readonly Ask[], now: number, lease?: LeaseAsk): Promise<Verdict> {
+  async function askStore(link: Link, asks: readonly Ask[], now: number, leases: readonly LeaseAsk[]) {
     const started_ms = performance.now()
-    const { keys, args } = takeArguments(names, asks, lease)
+    const { keys, args } = takeArguments(names, asks, leases)
     try {
       const work = link.run(scripts.take, keys, [timeFor(now), era, deadlineFor(), ...args])
-      const answer = answerOf((await answeredWithin(work, answer_ms)) as number[], asks)
+      const answer = answerOf((await answeredWithin(work, answer_ms)) as number[], asks, leases)
       note(answer, asks, keys, localTime(now))
-      if (lease && answer.lease_taken) here.renew([lease.lease], localTime(now))
+      if (answer.leases_taken.length > 0) here.renew(answer.leases_taken, localTime(now))
       watching.onDecision({ shared: true, seconds: (performance.now() - started_ms) / 1_000 })
       return answer.verdict
     } catch (error) {
       session.lost(link, error as Error)
-      return decideHere(asks, localTime(now), lease)
+      return decideHere(asks, localTime(now), leases)
     }
   }
 
@@ -101,11 +101,11 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
     }
   }
 
-  function decideHere(asks: readonly Ask[], now: number, lease?: LeaseAsk): Verdict {
+  function decideHere(asks: readonly Ask[], now: number, leases: readonly LeaseAsk[]): Verdict {
     if (era === '') setAhead(now, now) // nobody has told us Redis' time yet
     const shares = asks.map((ask) => ({ ...ask, limit: shareOf(ask.limit, place) }))
-    const lease_share = lease && { ...lease, limit: shareOf(lease.limit, place) }
-    const verdict = here.take(shares, now, lease_share)
+    const lease_shares = leases.map((ask) => ({ ...ask, limit: shareOf(ask.limit, place) }))
+    const verdict = here.take(shares, now, lease_shares)
     watching.onDecision({ shared: false, seconds: 0 })
     if (verdict.kind === 'refused') {
       const { by, wait_s } = verdict
@@ -203,10 +203,10 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
       place = placeAmong(living, process_id)
     },
 
-    take(asks: readonly Ask[], now: number, lease?: LeaseAsk): MaybePromise<Verdict> {
+    take(asks: readonly Ask[], now: number, leases: readonly LeaseAsk[] = []): MaybePromise<Verdict> {
       caller_ms = now
       const link = session.link()
-      return link ? askStore(link, asks, now, lease) : decideHere(asks, localTime(now), lease)
+      return link ? askStore(link, asks, now, leases) : decideHere(asks, localTime(now), leases)
     },
 
     correct(corrections: readonly Correction[]): MaybePromise<void> {

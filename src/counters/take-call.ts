@@ -1,5 +1,5 @@
 // How a decision is asked of Redis, and what its answer means: names of keys, and lists of numbers (redis-scripts.ts).
-import type { Ask, Layer, LeaseAsk, Reading, Verdict } from './counters.ts'
+import type { Ask, Layer, Lease, LeaseAsk, Reading, Verdict } from './counters.ts'
 
 export type Names = ReturnType<typeof namesIn>
 
@@ -11,16 +11,16 @@ export const namesIn = (prefix: string) => ({
   leases: (subject: string) => `${prefix}:streams:${subject}`,
 })
 
-export function takeArguments(names: Names, asks: readonly Ask[], lease: LeaseAsk | undefined) {
+export function takeArguments(names: Names, asks: readonly Ask[], leases: readonly LeaseAsk[]) {
   const keys = [names.era]
   const args: (string | number)[] = [asks.length]
   for (const ask of asks) {
     keys.push(names.cell(ask))
     args.push(ask.limit, ask.amount, ask.shadow ? 1 : 0)
   }
-  if (lease) {
-    keys.push(names.leases(lease.lease.subject))
-    args.push(lease.lease.id, lease.limit, lease.shadow ? 1 : 0)
+  for (const { lease, limit, shadow } of leases) {
+    keys.push(names.leases(lease.subject))
+    args.push(lease.id, limit, shadow ? 1 : 0)
   }
   return { keys, args }
 }
@@ -31,11 +31,11 @@ export interface Answer {
   /** By the place of the ask: what all replicas have in the window now, and whether this request took of it. */
   totals: number[]
   taken: boolean[]
-  lease_taken: boolean
+  leases_taken: Lease[]
 }
 
 /** Throws where Redis decided nothing: it came to it too late, or is no longer the one that we knew. */
-export function answerOf(numbers: readonly number[], asks: readonly Ask[]): Answer {
+export function answerOf(numbers: readonly number[], asks: readonly Ask[], leases: readonly LeaseAsk[]): Answer {
   const [decided, store_ms = 0, by = 0, wait_s = 0] = numbers
   if (decided !== 1)
     throw new Error(decided === 0 ? 'Redis has forgotten what was counted' : 'Redis came to it too late')
@@ -51,12 +51,15 @@ export function answerOf(numbers: readonly number[], asks: readonly Ask[]): Answ
     if (is_exceeded === 1) exceeded.push(at)
     taken.push(by === 0 && amount > 0 && is_exceeded !== 1)
   }
-  const lease_exceeded = numbers[4 + 3 * asks.length] === 1
-  if (lease_exceeded) exceeded.push(asks.length)
+  const leases_taken: Lease[] = []
+  for (const [n, { lease }] of leases.entries()) {
+    if (numbers[4 + 3 * asks.length + n] === 1) exceeded.push(asks.length + n)
+    else if (by === 0) leases_taken.push(lease)
+  }
   const second = Math.floor(store_ms / 1_000)
   const verdict: Verdict =
     by === 0
       ? { kind: 'taken', second, readings, exceeded }
       : { kind: 'refused', readings, by: by - 1, wait_s: wait_s < 0 ? undefined : wait_s }
-  return { verdict, store_ms, totals, taken, lease_taken: by === 0 && !lease_exceeded }
+  return { verdict, store_ms, totals, taken, leases_taken }
 }

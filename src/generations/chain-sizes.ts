@@ -25,7 +25,7 @@ export function chainSizes(): ChainSizes {
       const tokens = known.get(nameOf(request, previous_response_id))
       if (tokens === undefined) return
       // Given back at once: what the call counts as is taken when it has been read.
-      await (await request.allowGeneration(reply, { tokens, stream: false })).end()
+      await (await request.allowGeneration(reply, { tokens, stream: false, only_asks: true })).end()
     },
 
     note({ conversation, input_estimate }, request) {

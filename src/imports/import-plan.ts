@@ -54,7 +54,7 @@ export interface PlannedKey {
   window?: { period: Period; limit_micros: number; spent_micros: number }
   requests_per_minute?: number
   tokens_per_minute?: number
-  concurrent_streams?: number
+  max_parallel_requests?: number
 }
 
 export interface ImportPlan {

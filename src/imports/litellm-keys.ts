@@ -72,8 +72,6 @@ function keyOf(entry: Fields, report: Report, { access_groups, now }: KeyReading
   const team = entry.text('team_id')
   const own = [entry, entry.map('litellm_budget_table') ?? []].flat()
   const parallel = limitOf(own, 'max_parallel_requests')
-  if (parallel !== undefined)
-    report.changed(entry.at('max_parallel_requests'), 'bounds streams alone, as concurrent_streams')
   const [requests, tokens] = [limitOf(own, 'rpm_limit'), limitOf(own, 'tpm_limit')]
   const key: PlannedKey = {
     name,
@@ -84,7 +82,7 @@ function keyOf(entry: Fields, report: Report, { access_groups, now }: KeyReading
     ...moneyOf(own, report, now),
     ...(requests !== undefined && { requests_per_minute: requests }),
     ...(tokens !== undefined && { tokens_per_minute: tokens }),
-    ...(parallel !== undefined && { concurrent_streams: parallel }),
+    ...(parallel !== undefined && { max_parallel_requests: parallel }),
   }
   for (const fields of own) {
     fields.ignore(...OF_NO_CONSEQUENCE)

@@ -29,6 +29,7 @@ export interface KeyRow {
   window_spent_micros: number
   window_ends_at: number | null
   clamp_output: number | null
+  max_parallel_requests: number | null
 }
 
 export function keyOf(row: KeyRow): ApiKey {
@@ -60,6 +61,7 @@ function termsOf(row: KeyRow): Partial<ApiKey> {
     ...(allowed_cidrs !== null && { allowed_cidrs: JSON.parse(allowed_cidrs) }),
     ...(allowed_clusters !== null && { allowed_clusters: JSON.parse(allowed_clusters) }),
     ...(row.clamp_output && { clamp_output: true as const }),
+    ...(row.max_parallel_requests !== null && { max_parallel_requests: row.max_parallel_requests }),
     ...(period !== null && {
       window: {
         period,
@@ -89,6 +91,7 @@ export interface HolderRow {
   requests_per_minute: number | null
   tokens_per_minute: number | null
   concurrent_streams: number | null
+  max_parallel_requests: number | null
   parent_id: string | null
   allowed_models: string | null
   allowed_cidrs: string | null
@@ -104,8 +107,8 @@ export interface HolderRow {
 /** `by` which of its two secrets (R61). */
 export function holderOf(row: HolderRow, by: 'hash' | 'previous_hash'): Caller {
   const { key_id, project_id, routing_epoch, scopes, verified_at, budget_micros } = row
-  const { requests_per_minute, tokens_per_minute, concurrent_streams } = row
-  const has_limits = (requests_per_minute ?? tokens_per_minute ?? concurrent_streams) !== null
+  const { requests_per_minute, tokens_per_minute, concurrent_streams, max_parallel_requests } = row
+  const limits = { requests_per_minute, tokens_per_minute, concurrent_streams, max_parallel_requests }
   const caller: Caller = {
     key_id,
     project_id,
@@ -114,7 +117,7 @@ export function holderOf(row: HolderRow, by: 'hash' | 'previous_hash'): Caller {
     owner_verified: verified_at !== null,
     budget_micros: budget_micros ?? undefined,
     project_cap_micros: hardCap(row),
-    ...(has_limits && { limits: { requests_per_minute, tokens_per_minute, concurrent_streams } }),
+    ...(Object.values(limits).some((limit) => limit !== null) && { limits }),
   }
   if (row.window_limit_micros !== null) caller.window_limit_micros = row.window_limit_micros
   if (countsOverage(row)) caller.counts_overage = true

@@ -2,14 +2,13 @@
 // look-up by hash, which is how a caller's project becomes known, does not.
 import { type WindowLimit, windowEnd, windowStart } from '../budgets/budget-window.ts'
 import type { Caller } from '../core/caller.ts'
-import { DAY_MS } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
-import { type Columns, type Db, joined, type OpenDb, type Sql, sql } from '../storage/db.ts'
-import { cubeName, cubeWith } from '../usage/usage-rollup.ts'
+import { type Columns, type Db, joined, type OpenDb, sql } from '../storage/db.ts'
 import type { ApiKey, MintedKey, NewSecret } from './key.ts'
 import type { KeyPlace } from './key-list.ts'
 import { type HolderRow, holderOf, type KeyRow, keyOf } from './key-rows.ts'
+import { spentSince } from './key-spending-store.ts'
 import type { CheckedTerms } from './key-terms.ts'
 
 export type KeyStore = ReturnType<typeof keyStore>
@@ -29,11 +28,9 @@ export function keyStore(db: Db) {
   const rowsOf = (project_id: string, { parent_id, sha256, after, limit }: KeysAsked) =>
     db.rows<KeyRow & KeyPlace>(
       joined(
-        sql`
-          SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
-                 expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters,
-                 window_period, window_limit_micros, window_spent_micros, window_ends_at, clamp_output, sequence
-          FROM api_key WHERE project_id = ${project_id}`,
+        sql`SELECT sequence, `,
+        KEY,
+        sql` FROM api_key WHERE project_id = ${project_id}`,
         parent_id === undefined ? sql`` : sql` AND parent_id = ${parent_id}`,
         sha256 === undefined ? sql`` : sql` AND (hash = ${sha256} OR previous_hash = ${sha256})`,
         after ? sql` AND (sequence, id) < (${after.sequence}, ${after.id})` : sql``,
@@ -68,12 +65,12 @@ export function keyStore(db: Db) {
         INSERT INTO api_key (id, project_id, name, masked, hash, origin, scopes, status,
                              created_at, sequence, spent_micros,
                              budget_micros, parent_id, expires_at, allowed_models, allowed_cidrs, allowed_clusters,
-                             clamp_output)
+                             clamp_output, max_parallel_requests)
         VALUES (${k.id}, ${k.project_id}, ${k.name}, ${k.masked}, ${hash}, ${origin}, ${k.scopes.join(' ')},
                 ${k.status}, ${k.created_at}, ${nextSequence(now)}, ${k.spent_micros},
                 ${k.budget_micros ?? null}, ${k.parent_id ?? null}, ${k.expires_at ? Date.parse(k.expires_at) : null},
                 ${json(k.allowed_models)}, ${json(k.allowed_cidrs)}, ${json(k.allowed_clusters)},
-                ${k.clamp_output ? 1 : null})`)
+                ${k.clamp_output ? 1 : null}, ${k.max_parallel_requests ?? null})`)
       return minted
     },
 
@@ -103,12 +100,10 @@ export function keyStore(db: Db) {
 
     /** A child's is part of its parent's, so it stays as it is. */
     async setBudget(project_id: string, id: string, budget_micros: number | null): Promise<ApiKey | undefined> {
-      const [row] = await db.rows<KeyRow>(sql`
+      const set = sql`
         UPDATE api_key SET budget_micros = ${budget_micros}
-        WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL
-        RETURNING id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
-                  expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters,
-                  window_period, window_limit_micros, window_spent_micros, window_ends_at, clamp_output`)
+        WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL RETURNING `
+      const [row] = await db.rows<KeyRow>(joined(set, KEY))
       return row && keyOf(row)
     },
 
@@ -139,11 +134,9 @@ export function keyStore(db: Db) {
     },
 
     async find(project_id: string, id: string): Promise<ApiKey | undefined> {
-      const [row] = await db.rows<KeyRow>(sql`
-        SELECT id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
-               expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters,
-               window_period, window_limit_micros, window_spent_micros, window_ends_at, clamp_output
-        FROM api_key WHERE project_id = ${project_id} AND id = ${id}`)
+      const [row] = await db.rows<KeyRow>(
+        joined(sql`SELECT `, KEY, sql` FROM api_key WHERE project_id = ${project_id} AND id = ${id}`),
+      )
       return row && keyOf(row)
     },
 
@@ -151,7 +144,7 @@ export function keyStore(db: Db) {
     async edit(
       project_id: string,
       id: string,
-      { name, expires_at, clamp_output: clamp, ...lists }: Edit,
+      { name, expires_at, clamp_output: clamp, max_parallel_requests: parallel, ...lists }: Edit,
     ): Promise<ApiKey | undefined> {
       const { allowed_models: models, allowed_cidrs: cidrs, allowed_clusters: clusters } = lists
       return db.transaction(async (tx) => {
@@ -162,6 +155,8 @@ export function keyStore(db: Db) {
             name = CASE WHEN ${given(name)} = 1 THEN ${name ?? null} ELSE name END,
             expires_at = CASE WHEN ${given(expires_at)} = 1 THEN ${expires_at ?? null} ELSE expires_at END,
             clamp_output = CASE WHEN ${given(clamp)} = 1 THEN ${clamp ? 1 : null} ELSE clamp_output END,
+            max_parallel_requests =
+              CASE WHEN ${given(parallel)} = 1 THEN ${parallel ?? null} ELSE max_parallel_requests END,
             allowed_models = CASE WHEN ${given(models)} = 1 THEN ${json(models)} ELSE allowed_models END,
             allowed_cidrs = CASE WHEN ${given(cidrs)} = 1 THEN ${json(cidrs)} ELSE allowed_cidrs END,
             allowed_clusters = CASE WHEN ${given(clusters)} = 1 THEN ${json(clusters)} ELSE allowed_clusters END
@@ -224,6 +219,12 @@ export function keyStore(db: Db) {
   }
 }
 
+/** What a KeyRow has. */
+const KEY = sql`
+  id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
+  expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters,
+  window_period, window_limit_micros, window_spent_micros, window_ends_at, clamp_output, max_parallel_requests`
+
 /** Whatever a key is bound to (R60 to R64). A child has the rates of its parent. */
 const HOLDER = `
   SELECT k.id AS key_id, k.project_id, k.scopes, o.verified_at, k.budget_micros, p.cap_micros, p.overage_enabled,
@@ -234,7 +235,8 @@ const HOLDER = `
          CASE WHEN f.id IS NULL THEN k.clamp_output ELSE f.clamp_output END AS clamp_output,
          CASE WHEN f.id IS NULL THEN k.requests_per_minute ELSE f.requests_per_minute END AS requests_per_minute,
          CASE WHEN f.id IS NULL THEN k.tokens_per_minute ELSE f.tokens_per_minute END AS tokens_per_minute,
-         CASE WHEN f.id IS NULL THEN k.concurrent_streams ELSE f.concurrent_streams END AS concurrent_streams
+         CASE WHEN f.id IS NULL THEN k.concurrent_streams ELSE f.concurrent_streams END AS concurrent_streams,
+         CASE WHEN f.id IS NULL THEN k.max_parallel_requests ELSE f.max_parallel_requests END AS max_parallel_requests
   FROM api_key k JOIN project p ON p.id = k.project_id JOIN person o ON o.id = p.owner_id
        LEFT JOIN api_key f ON f.id = k.parent_id
   WHERE `
@@ -257,34 +259,6 @@ function columnsIn(text: string): Columns {
     if (!names?.includes(name as string)) names?.push(name as string)
   }
   return columns
-}
-
-const BY_KEY = cubeName('day', cubeWith(['key_id']))
-
-/**
- * What a key and its children were charged over whole days: out of roll-ups, and out of events that none has in it.
- * A busy key has a million events a month, and whoever settles waits meanwhile; besides, old ones may have been let go.
- */
-function spentSince(start_ms: number, end_ms: number, { project_id, id }: { project_id: string; id: string }): Sql {
-  const family = sql`(SELECT k.id FROM api_key k WHERE k.id = ${id} OR k.parent_id = ${id})`
-  // Day by day, so that each look-up is by the whole key of the table, however many keys the project has.
-  const days = Array.from({ length: (end_ms - start_ms) / DAY_MS }, (_, n) => start_ms + n * DAY_MS)
-  return joined(
-    sql`(SELECT CAST(COALESCE(SUM(r.charged_micros), 0) AS BIGINT) FROM usage_rollup r
-         WHERE r.project_id = ${project_id} AND r.cube = ${BY_KEY} AND r.start_ms IN `,
-    { text: ['(', ...days.slice(1).map(() => ', '), ')'], values: days },
-    sql` AND r.key_id IN `,
-    family,
-    sql`) + (SELECT CAST(COALESCE(SUM(w.charged_micros), 0) AS BIGINT) FROM usage_to_roll w
-         WHERE w.waiting_of = ${project_id} AND w.created_ms >= ${start_ms} AND w.created_ms < ${end_ms}
-           AND w.key_id IN `,
-    family,
-    sql`) + (SELECT CAST(COALESCE(SUM(q.charged_micros), 0) AS BIGINT) FROM usage_quarantine q
-         WHERE q.project_id = ${project_id} AND q.created_ms >= ${start_ms} AND q.created_ms < ${end_ms}
-           AND q.key_id IN `,
-    family,
-    sql`)`,
-  )
 }
 
 const listed = ({ sequence: _sequence, ...row }: KeyRow & KeyPlace) => keyOf(row)

@@ -7,6 +7,7 @@ import { Refusal } from '../core/refusal.ts'
 import { allows } from '../core/scopes.ts'
 import { LABEL_MAX, orNull, storable } from '../core/shapes.ts'
 import { instant } from '../core/text-values.ts'
+import { MaxParallelRequests } from '../limits/policy.ts'
 
 const ENTRIES_MAX = 100
 const CIDR_MAX = 49 // the longest spelling of an IPv6 address, and its bits
@@ -46,6 +47,7 @@ export const KeyTerms = Type.Object({
   allowed_cidrs: Type.Optional(orNull(AllowedCidrs)),
   allowed_clusters: Type.Optional(orNull(AllowedClusters)),
   clamp_output: Type.Optional(orNull(ClampOutput)),
+  max_parallel_requests: Type.Optional(orNull(MaxParallelRequests)),
 })
 export type KeyTerms = Static<typeof KeyTerms>
 
@@ -56,16 +58,18 @@ export interface CheckedTerms {
   allowed_cidrs: readonly string[] | null | undefined
   allowed_clusters: readonly string[] | null | undefined
   clamp_output: boolean | null | undefined
+  max_parallel_requests: number | null | undefined
 }
 
 export function checkedTerms(terms: KeyTerms, now: number): CheckedTerms {
-  const { expires_at, allowed_models, allowed_cidrs, allowed_clusters, clamp_output } = terms
+  const { expires_at, allowed_models, allowed_cidrs, allowed_clusters, clamp_output, max_parallel_requests } = terms
   return {
     expires_at: ifGiven(expires_at, (text) => expiry(text, now)),
     allowed_models: ifGiven(allowed_models, modelNames),
     allowed_cidrs: ifGiven(allowed_cidrs, networks),
     allowed_clusters: ifGiven(allowed_clusters, clusters),
     clamp_output,
+    max_parallel_requests,
   }
 }
 

@@ -9,6 +9,7 @@ import { Refusal } from '../core/refusal.ts'
 import { Scope } from '../core/scopes.ts'
 import { Label, label, time } from '../core/shapes.ts'
 import { limitMicros, SpendingLimit } from '../core/spending-limit.ts'
+import { MaxParallelRequests } from '../limits/policy.ts'
 import { AllowedCidrs, AllowedClusters, AllowedModels, ClampOutput, checkedTerms, KeyTerms } from './key-terms.ts'
 
 export const KEY_PREFIX = 'svc_live_' // §5.2
@@ -35,6 +36,7 @@ export const ApiKey = Type.Object(
     allowed_cidrs: Type.Optional(AllowedCidrs),
     allowed_clusters: Type.Optional(AllowedClusters),
     clamp_output: Type.Optional(ClampOutput),
+    max_parallel_requests: Type.Optional(MaxParallelRequests),
     window: Type.Optional(BudgetWindow),
   },
   { title: 'ApiKey' },
@@ -97,7 +99,8 @@ export interface MintedKey {
 export function createKey(project_id: string, asked: NewKey, now: number): MintedKey {
   const { name, scopes = ['inference'] } = asked
   const minted = describe(mint(), { project_id, name, scopes, origin: 'minted', now })
-  const { expires_at, allowed_models, allowed_cidrs, allowed_clusters, clamp_output } = checkedTerms(asked, now)
+  const checked = checkedTerms(asked, now)
+  const { expires_at, allowed_models, allowed_cidrs, allowed_clusters, clamp_output, max_parallel_requests } = checked
   const budget_micros = limitMicros(asked) ?? undefined
   const terms = {
     ...(budget_micros !== undefined && { budget_micros }),
@@ -106,6 +109,7 @@ export function createKey(project_id: string, asked: NewKey, now: number): Minte
     ...(allowed_cidrs && { allowed_cidrs: [...allowed_cidrs] }),
     ...(allowed_clusters && { allowed_clusters: [...allowed_clusters] }),
     ...(clamp_output && { clamp_output }),
+    ...(max_parallel_requests && { max_parallel_requests }),
   }
   return { ...minted, api_key: { ...minted.api_key, ...terms } }
 }
@@ -123,6 +127,8 @@ export function asOf(key: ApiKey, now: number): ApiKey {
 export function keyEdit({ parent_id }: ApiKey, { name, ...terms }: KeyChanges, now: number) {
   if (parent_id !== undefined && terms.expires_at !== undefined)
     throw new Refusal('invalid_request', "'expires_at' of a child key cannot be changed. Revoke it to end it earlier.")
+  if (parent_id !== undefined && terms.max_parallel_requests !== undefined)
+    throw new Refusal('invalid_request', "A child key has the 'max_parallel_requests' of its parent.")
   return { name: name === undefined ? undefined : label('name', name), ...checkedTerms(terms, now) }
 }
 

@@ -1,7 +1,9 @@
-// §8.1.2 inside the inference path (R24): the tokens and the stream of one generation, judged together, after the body
-// was read and a replay would have been given. Tokens are taken as estimated and settled to what was used, in the
-// second of the taking; a stream is a lease, let go of when the generation ends, however it ends.
+// §8.1.2 inside the inference path (R24): the tokens, the stream and the place of one generation, judged together, once
+// the body was read and a replay would have been given. Tokens are taken as estimated and settled to what was used, in
+// the second of the taking. A stream is a lease, and so is a place among those of its key that run: both are let go of
+// when the generation ends, however it ends.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Ask, LeaseAsk } from '../counters/counters.ts'
 import type { LeaseRenewal } from '../counters/lease-renewal.ts'
 import { isCompatible, type Limiting, remainingOf } from './limit-hooks.ts'
 import { keyLimits, ratedAs } from './policy.ts'
@@ -17,6 +19,8 @@ declare module 'fastify' {
 export interface GenerationNeeds {
   tokens: number
   stream: boolean
+  /** Nothing runs yet: it is only asked whether so many tokens may. */
+  only_asks?: true
 }
 
 export interface Allowance {
@@ -26,40 +30,67 @@ export interface Allowance {
   end(): Promise<void>
 }
 
-export function limitGenerations(app: FastifyInstance, limiting: Limiting, streams: LeaseRenewal): void {
+/** Who renews what is held: streams that are open, and calls of keys that may have so many running. */
+export interface HeldLeases {
+  streams: LeaseRenewal
+  running: LeaseRenewal
+}
+
+export function limitGenerations(app: FastifyInstance, limiting: Limiting, renewed: HeldLeases): void {
   const { counters, clock, limits, shadow, keyAsk, refuse, noteSpared, look } = limiting
 
-  async function allow(request: FastifyRequest, reply: FastifyReply, needs: GenerationNeeds): Promise<Allowance> {
-    const { caller, id, route } = request
-    const { tokens_per_minute, concurrent_streams } = keyLimits(limits.key, caller.limits)
-    const key_id = ratedAs(caller)
-    const tokens = keyAsk('tokens_per_minute', key_id, tokens_per_minute, needs.tokens)
-    const stream = keyAsk('concurrent_streams', key_id, concurrent_streams, 1)
-    const lease = { subject: key_id, id }
-    const lease_ask = needs.stream ? { lease, limit: concurrent_streams, shadow: shadow.key } : undefined
+  /** The stream and the place among those that run, as far as they are bounded. */
+  function leasesFor({ caller, id }: FastifyRequest, { stream, only_asks }: GenerationNeeds): Wanted[] {
+    const wanted: Wanted[] = []
+    const subject = ratedAs(caller)
+    if (stream) {
+      const limit = keyLimits(limits.key, caller.limits).concurrent_streams
+      const ask = keyAsk('concurrent_streams', subject, limit, 1)
+      wanted.push({ ask, by: renewed.streams, lease: { subject, id }, limit, shadow: shadow.key })
+    }
+    const parallel = caller.limits?.max_parallel_requests
+    if (parallel && !only_asks) {
+      const ask = keyAsk('max_parallel_requests', subject, parallel, 1)
+      const lease = { subject: `running ${subject}`, id }
+      wanted.push({ ask, by: renewed.running, lease, limit: parallel, shadow: shadow.key })
+    }
+    return wanted
+  }
 
-    const verdict = await counters.take([tokens], clock.now(), lease_ask)
+  async function allow(request: FastifyRequest, reply: FastifyReply, needs: GenerationNeeds): Promise<Allowance> {
+    const { caller, route } = request
+    const { tokens_per_minute } = keyLimits(limits.key, caller.limits)
+    const tokens = keyAsk('tokens_per_minute', ratedAs(caller), tokens_per_minute, needs.tokens)
+    const leases = leasesFor(request, needs)
+    const asks = [tokens, ...leases.map(({ ask }) => ask)]
+    const verdict = await counters.take([tokens], clock.now(), leases)
     // What was counted for the request before is given back, so the answer tells of it anew.
-    const refusal = verdict.kind === 'refused' ? refuse(request, [tokens, stream], verdict) : undefined
+    const refusal = verdict.kind === 'refused' ? refuse(request, asks, verdict) : undefined
     if (refusal) await new Promise((told) => look(request, reply, told))
     if (isCompatible(route.url)) reply.headers(openaiTokens(tokens_per_minute, remainingOf(verdict, 0)))
     if (verdict.kind === 'refused') throw refusal
+    noteSpared(asks, verdict)
+    const { exceeded, second } = verdict
+    const held = exceeded.length === 0 ? leases : leases.filter((_, at) => !exceeded.includes(1 + at))
+    for (const { by, lease } of held) by.hold(lease)
 
-    noteSpared([tokens, stream], verdict)
-    const [tokens_spared, stream_spared] = [0, 1].map((at) => verdict.exceeded.includes(at))
-    const held = needs.stream && !stream_spared ? lease : undefined
-    if (held) streams.hold(held)
     return allowanceOf(async (used) => {
-      if (held) await streams.release(held)
+      for (const { by, lease } of held) await by.release(lease)
       const { layer, name, subject, amount } = tokens
-      const correction = { layer, name, subject, second: verdict.second, by: used - amount }
-      if (!tokens_spared && used !== amount) await counters.correct([correction])
+      const correction = { layer, name, subject, second, by: used - amount }
+      if (!exceeded.includes(0) && used !== amount) await counters.correct([correction])
     })
   }
 
   app.decorateRequest('allowGeneration', function (this: FastifyRequest, reply, needs) {
     return allow(this, reply, needs)
   })
+}
+
+interface Wanted extends LeaseAsk {
+  /** As it is told of. */
+  ask: Ask
+  by: LeaseRenewal
 }
 
 function allowanceOf(settle: (used: number) => Promise<void>): Allowance {

@@ -8,8 +8,18 @@ import { createKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
 import { type KeyLimitsStore, keyLimitsStore } from './key-limits-store.ts'
 
-const NONE = { requests_per_minute: null, tokens_per_minute: null, concurrent_streams: null }
-const ALL = { requests_per_minute: 1_000_000_000, tokens_per_minute: 2, concurrent_streams: 3 }
+const NONE = {
+  requests_per_minute: null,
+  tokens_per_minute: null,
+  concurrent_streams: null,
+  max_parallel_requests: null,
+}
+const ALL = {
+  requests_per_minute: 1_000_000_000,
+  tokens_per_minute: 2,
+  concurrent_streams: 3,
+  max_parallel_requests: 4,
+}
 
 withDb((db) => {
   const store = () => keyLimitsStore(db())
@@ -47,11 +57,11 @@ withDb((db) => {
     expect(await keyStore(db()).findHolder(hash, NOON)).not.toHaveProperty('limits')
   })
 
-  test('§8.1 the key itself comes back as ever', async () => {
+  test('§8.1 the key itself comes back as ever, but for how many may run, which is its own field too', async () => {
     const { project_id, key_id } = await key()
     const before = await keyStore(db()).find(project_id, key_id)
     await store().set(project_id, key_id, ALL)
-    expect(await keyStore(db()).find(project_id, key_id)).toEqual(before)
+    expect(await keyStore(db()).find(project_id, key_id)).toEqual({ ...before, max_parallel_requests: 4 })
   })
 
   async function reachOfAStranger(on: KeyLimitsStore): Promise<string[]> {

@@ -10,7 +10,7 @@ export function keyLimitsStore(db: Db) {
     /** R64: a child has those of its parent. */
     async find(project_id: string, key_id: string): Promise<OwnLimits | undefined> {
       const [row] = await db.rows<OwnLimits>(sql`
-        SELECT requests_per_minute, tokens_per_minute, concurrent_streams FROM api_key
+        SELECT requests_per_minute, tokens_per_minute, concurrent_streams, max_parallel_requests FROM api_key
         WHERE project_id = ${project_id}
           AND id = COALESCE((SELECT c.parent_id FROM api_key c WHERE c.id = ${key_id}), ${key_id})`)
       return row
@@ -19,13 +19,16 @@ export function keyLimitsStore(db: Db) {
     /** An absent one stays as it is, null clears. */
     async set(project_id: string, key_id: string, limits: NewKeyLimits): Promise<OwnLimits | undefined> {
       const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent_streams: streams } = limits
+      const { max_parallel_requests: parallel } = limits
       const [row] = await db.rows<OwnLimits>(sql`
         UPDATE api_key SET
           requests_per_minute = CASE WHEN ${given(requests)} = 1 THEN ${requests ?? null} ELSE requests_per_minute END,
           tokens_per_minute = CASE WHEN ${given(tokens)} = 1 THEN ${tokens ?? null} ELSE tokens_per_minute END,
-          concurrent_streams = CASE WHEN ${given(streams)} = 1 THEN ${streams ?? null} ELSE concurrent_streams END
+          concurrent_streams = CASE WHEN ${given(streams)} = 1 THEN ${streams ?? null} ELSE concurrent_streams END,
+          max_parallel_requests =
+            CASE WHEN ${given(parallel)} = 1 THEN ${parallel ?? null} ELSE max_parallel_requests END
         WHERE project_id = ${project_id} AND id = ${key_id} AND parent_id IS NULL
-        RETURNING requests_per_minute, tokens_per_minute, concurrent_streams`)
+        RETURNING requests_per_minute, tokens_per_minute, concurrent_streams, max_parallel_requests`)
       return row
     },
   }

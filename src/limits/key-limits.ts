@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox'
 import type { OwnLimits } from '../core/caller.ts'
 import { orNull } from '../core/shapes.ts'
-import { type KeyLimits, keyLimits, LIMIT_MAX } from './policy.ts'
+import { type KeyLimits, keyLimits, LIMIT_MAX, MaxParallelRequests } from './policy.ts'
 
 const Limit = () => Type.Integer({ minimum: 1, maximum: LIMIT_MAX })
 const each = <S>(shape: () => S) => ({
@@ -17,28 +17,31 @@ export const ApiKeyLimits = Type.Object(
     object: Type.Literal('api_key.limits'),
     key_id: Type.String(),
     ...each(() => orNull(Limit())),
-    effective: Type.Object(each(Limit), {
-      description: 'What holds for the key: its own limits, and where they are null, those of every key.',
-    }),
+    max_parallel_requests: orNull(MaxParallelRequests),
+    effective: Type.Object(
+      { ...each(Limit), max_parallel_requests: orNull(MaxParallelRequests) },
+      { description: 'What holds for the key: its own limits, and where they are null, those of every key.' },
+    ),
   },
   { title: 'ApiKeyLimits' },
 )
 export type ApiKeyLimits = Static<typeof ApiKeyLimits>
 
 export const NewKeyLimits = Type.Object(
-  each(() => Type.Optional(orNull(Limit()))),
+  { ...each(() => Type.Optional(orNull(Limit()))), max_parallel_requests: Type.Optional(orNull(MaxParallelRequests)) },
   { title: 'NewApiKeyLimits' },
 )
 export type NewKeyLimits = Static<typeof NewKeyLimits>
 
 export function describeLimits(key_id: string, own: OwnLimits, common: KeyLimits): ApiKeyLimits {
-  const { requests_per_minute, tokens_per_minute, concurrent_streams } = own
+  const { requests_per_minute, tokens_per_minute, concurrent_streams, max_parallel_requests } = own
   return {
     object: 'api_key.limits',
     key_id,
     requests_per_minute,
     tokens_per_minute,
     concurrent_streams,
-    effective: keyLimits(common, own),
+    max_parallel_requests,
+    effective: { max_parallel_requests, ...keyLimits(common, own) },
   }
 }

@@ -8,6 +8,7 @@ import type {
   onSendHookHandler,
   RouteOptions,
 } from 'fastify'
+import type { OwnLimits } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Cidr } from '../core/ip-address.ts'
 import { settleNow } from '../core/maybe-promise.ts'
@@ -97,7 +98,7 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
     return { layer: 'edge', name, subject, limit: limits.edge[name], amount: 1, shadow: shadow.edge }
   }
 
-  const keyAsk = (name: keyof Limits['key'], subject: string, limit: number, amount: number): Ask => {
+  const keyAsk = (name: keyof OwnLimits, subject: string, limit: number, amount: number): Ask => {
     return { layer: 'key', name, subject, limit, amount, shadow: shadow.key }
   }
 

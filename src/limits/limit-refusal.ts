@@ -28,6 +28,11 @@ export function limitRefusal(reached: ReachedLimit, { left, wait_s }: Reached): 
       headers,
       by: layer,
     })
+  if (name === 'max_parallel_requests')
+    return new Refusal('rate_limited', `All places of ${limit_words} are taken. Let a request end first. ${again}`, {
+      headers,
+      by: layer,
+    })
   const tokens = name === 'tokens_per_minute'
   const detail = tokens ? ` This request counts as ${amount} until it has ended, and ${left} are left.` : ''
   return new Refusal('rate_limited', `This would exceed ${limit_words}.${detail} ${again}`, {

@@ -53,7 +53,8 @@ test('R51 planted: a limit of exactly a hundred a second is caught, since a wind
 })
 
 test('§8.1 a key has its own limits where it has any, and those of every key for the rest', () => {
-  const none = { requests_per_minute: null, tokens_per_minute: null, concurrent_streams: null }
+  const rates = { requests_per_minute: null, tokens_per_minute: null, concurrent_streams: null }
+  const none = { ...rates, max_parallel_requests: null }
   expect(keyLimits(defaults.key, undefined)).toEqual(defaults.key)
   expect(keyLimits(defaults.key, none)).toEqual(defaults.key)
   expect(keyLimits(defaults.key, { ...none, tokens_per_minute: 7 })).toEqual({ ...defaults.key, tokens_per_minute: 7 })

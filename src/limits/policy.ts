@@ -47,6 +47,13 @@ export type Limits = Static<typeof LimitsShape>
 
 export type KeyLimits = Limits['key']
 
+/** Of one key, where it has it: no key has one by default. Said here, because keys are made and changed with it too. */
+export const MaxParallelRequests = Type.Integer({
+  minimum: 1,
+  maximum: LIMIT_MAX,
+  description: 'How many generations of the key, and of its children together, may run at once.',
+})
+
 /** What a key may do: its own limits, and for the rest those of every key. */
 export function keyLimits(common: KeyLimits, own: OwnLimits | undefined): KeyLimits {
   if (!own) return common

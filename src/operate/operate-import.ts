@@ -204,16 +204,16 @@ function apiKeyOf(key: PlannedKey, { id, project_id, now }: { id: string; projec
 /** R5: of a form that is not ours, so the server knows it by its hash, like a key that the operator chose. */
 async function storeKey(tx: Db, api_key: ApiKey, planned: PlannedKey, now: number): Promise<void> {
   const { id, project_id } = api_key
-  const { hash, window, requests_per_minute, tokens_per_minute, concurrent_streams } = planned
+  const { hash, window, requests_per_minute, tokens_per_minute, max_parallel_requests } = planned
   await keyStore(tx).insert({ api_key, raw: '', hash, origin: 'operator' }, now)
   if (window) {
     await keyStore(tx).setWindow(project_id, id, window, now)
     await importedKeyStore(tx).setWindowSpent(project_id, id, window.spent_micros)
   }
-  if ((requests_per_minute ?? tokens_per_minute ?? concurrent_streams) !== undefined)
+  if ((requests_per_minute ?? tokens_per_minute ?? max_parallel_requests) !== undefined)
     await keyLimitsStore(tx).set(project_id, id, {
       ...(requests_per_minute !== undefined && { requests_per_minute }),
       ...(tokens_per_minute !== undefined && { tokens_per_minute }),
-      ...(concurrent_streams !== undefined && { concurrent_streams }),
+      ...(max_parallel_requests !== undefined && { max_parallel_requests }),
     })
 }

@@ -16,7 +16,13 @@ export interface RateLimitParts {
   settings: Pick<GatewaySettings, 'limits' | 'trusted_proxies'>
   metrics: Pick<
     Metrics,
-    'limitRefusals' | 'limitsSpared' | 'openStreams' | 'countersShared' | 'localDecisions' | 'sharedDecisions'
+    | 'limitRefusals'
+    | 'limitsSpared'
+    | 'openStreams'
+    | 'parallelRequests'
+    | 'countersShared'
+    | 'localDecisions'
+    | 'sharedDecisions'
   >
   counters?: Counters | undefined
 }
@@ -38,7 +44,8 @@ export function rateLimits(app: FastifyInstance, parts: RateLimitParts) {
     },
   })
   const streams = leaseRenewal(counters, clock, (open) => metrics.openStreams.set(open))
-  limitGenerations(app, limited, streams)
+  const running = leaseRenewal(counters, clock, (held) => metrics.parallelRequests.set(held))
+  limitGenerations(app, limited, { streams, running })
   return { ...limited, streams }
 }
 

@@ -117,6 +117,11 @@ export function metrics(clock: Clock = systemClock) {
       help: 'Streams that keys hold open here.',
       registers,
     }),
+    parallelRequests: new Gauge({
+      name: 'switchyard_parallel_requests',
+      help: 'Generations that run here and count against the max_parallel_requests of their keys.',
+      registers,
+    }),
     countersShared: new Gauge({
       name: 'switchyard_counters_shared',
       help: '1 while rates are counted together with the other replicas, 0 while this one keeps to its share.',

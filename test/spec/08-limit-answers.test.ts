@@ -101,17 +101,18 @@ describe('T-62 what answers say', () => {
 
 describe('§8.1 limits of a key’s own', () => {
   const path = (id: string) => `${KEYS}/${id}/limits`
-  const none = { requests_per_minute: null, tokens_per_minute: null, concurrent_streams: null }
+  const unbounded = { max_parallel_requests: null }
+  const none = { requests_per_minute: null, tokens_per_minute: null, concurrent_streams: null, ...unbounded }
   const common = { requests_per_minute: 50, tokens_per_minute: 1_000_000, concurrent_streams: 9 }
 
   test('§8.1 given, shown, left alone, cleared; and the key itself looks as ever', async () => {
     const { get, post, key_id } = await startLimited({ key: common })
     const before = (await get(KEYS)).body.data[0]
-    const shown = { object: 'api_key.limits', key_id, ...none, effective: common }
+    const shown = { object: 'api_key.limits', key_id, ...none, effective: { ...common, ...unbounded } }
     expect((await get(path(key_id))).body).toEqual(shown)
 
     const own = { requests_per_minute: 7, tokens_per_minute: 500 }
-    const given = { ...shown, ...own, effective: { ...common, ...own } }
+    const given = { ...shown, ...own, effective: { ...common, ...unbounded, ...own } }
     expect((await post(path(key_id), own)).body).toEqual(given)
     expect((await post(path(key_id), {})).body).toEqual(given)
     expect((await post(path(key_id), { unknown: 1 })).body).toEqual(given)
@@ -119,7 +120,7 @@ describe('§8.1 limits of a key’s own', () => {
     expect((await post(path(key_id), streams)).body).toEqual({
       ...given,
       ...streams,
-      effective: { ...common, tokens_per_minute: 500, concurrent_streams: 3 },
+      effective: { ...common, ...unbounded, tokens_per_minute: 500, concurrent_streams: 3 },
     })
     expect((await get(path(key_id))).body.tokens_per_minute).toBe(500)
     expect((await post(path(key_id), none)).body).toEqual(shown)

@@ -52,8 +52,8 @@ export async function takenByRefusals(counters: Counters): Promise<number[]> {
     const asks = roomy.map((one, at) => (at === full ? { ...one, subject: `${one.subject} full`, limit: 1 } : one))
     const tight = asks[full]
     if (tight) await counters.take([{ ...tight, amount: 1 }], NOON)
-    else await counters.take([], NOON, lease)
-    const refused = await counters.take(asks, NOON, tight ? undefined : streamAsk('s2', 1))
+    else await counters.take([], NOON, [lease])
+    const refused = await counters.take(asks, NOON, tight ? undefined : [streamAsk('s2', 1)])
     if (refused.kind !== 'refused' || refused.by !== full) throw new Error(`not refused by ${full}`)
   }
   return Promise.all(roomy.map(async (one) => one.limit - ((await leftOf(counters, one)) ?? 0)))
@@ -111,12 +111,12 @@ export async function placesLost(counters: Counters): Promise<number> {
     const now = NOON + round * (LEASE_MS + 1)
     for (let n = 0; n < limit; n++) {
       const one = streamAsk(`${round} ${n}`, limit)
-      if ((await counters.take([], now, one)).kind === 'taken' && n % 2 === 0) await counters.release(one.lease)
+      if ((await counters.take([], now, [one])).kind === 'taken' && n % 2 === 0) await counters.release(one.lease)
     }
   }
   const later = NOON + 100 * (LEASE_MS + 1)
   let open = 0
-  while (open < limit && (await counters.take([], later, streamAsk(`late ${open}`, limit))).kind === 'taken') open++
+  while (open < limit && (await counters.take([], later, [streamAsk(`late ${open}`, limit)])).kind === 'taken') open++
   return limit - open
 }
 
@@ -212,26 +212,48 @@ export function countersSuite(make: () => Counters | Promise<Counters>): void {
   test('§8.1 a lease that is renewed stays; one that ran out and is renewed after all is held again', async () => {
     const counters = await make()
     const one = streamAsk('one', 1)
-    await counters.take([], NOON, one)
+    await counters.take([], NOON, [one])
     for (let at = 10_000; at <= 300_000; at += 10_000) {
       await counters.renew([one.lease], NOON + at)
-      expect(await counters.take([], NOON + at + 9_999, streamAsk('two', 1))).toMatchObject({ kind: 'refused' })
+      expect(await counters.take([], NOON + at + 9_999, [streamAsk('two', 1)])).toMatchObject({ kind: 'refused' })
     }
-    expect((await counters.take([], NOON + 330_000, streamAsk('two', 1))).kind).toBe('taken')
+    expect((await counters.take([], NOON + 330_000, [streamAsk('two', 1)])).kind).toBe('taken')
     await counters.renew([one.lease], NOON + 331_000)
     await counters.release(streamAsk('two', 1).lease)
-    expect((await counters.take([], NOON + 332_000, streamAsk('three', 1))).kind).toBe('refused')
+    expect((await counters.take([], NOON + 332_000, [streamAsk('three', 1)])).kind).toBe('refused')
   })
 
   test('§8.1 a lease may be given back twice, and those of another subject are not counted', async () => {
     const counters = await make()
     const other = { ...streamAsk('x', 1), lease: { subject: 'key_2', id: 'x' } }
-    await counters.take([], NOON, other)
-    expect((await counters.take([], NOON, streamAsk('a', 1))).kind).toBe('taken')
+    await counters.take([], NOON, [other])
+    expect((await counters.take([], NOON, [streamAsk('a', 1)])).kind).toBe('taken')
     await counters.release(streamAsk('a', 1).lease)
     await counters.release(streamAsk('a', 1).lease)
-    expect((await counters.take([], NOON, streamAsk('b', 1))).kind).toBe('taken')
-    expect(await counters.take([], NOON, streamAsk('c', 1))).toMatchObject({ kind: 'refused', by: 0, wait_s: 1 })
-    expect(await counters.take([], NOON, streamAsk('c', 1, true))).toMatchObject({ kind: 'taken', exceeded: [0] })
+    expect((await counters.take([], NOON, [streamAsk('b', 1)])).kind).toBe('taken')
+    expect(await counters.take([], NOON, [streamAsk('c', 1)])).toMatchObject({ kind: 'refused', by: 0, wait_s: 1 })
+    expect(await counters.take([], NOON, [streamAsk('c', 1, true)])).toMatchObject({ kind: 'taken', exceeded: [0] })
+  })
+
+  test('§8.1.2 two leases are one decision: both, or neither, and each is told by its place', async () => {
+    const counters = await make()
+    const place = (id: string, limit: number, shadow = false): LeaseAsk => ({
+      ...streamAsk(id, limit, shadow),
+      lease: { subject: 'running key_1', id },
+    })
+    const both = (id: string, streams: number, places: number) => [streamAsk(id, streams), place(id, places)]
+    expect((await counters.take([ask()], NOON, both('a', 3, 1))).kind).toBe('taken')
+    expect(await counters.take([ask()], NOON, both('b', 3, 1))).toMatchObject({ kind: 'refused', by: 2, wait_s: 1 })
+    expect(await counters.take([ask()], NOON, both('b', 1, 3))).toMatchObject({ kind: 'refused', by: 1, wait_s: 1 })
+    const spared = await counters.take([ask()], NOON, [streamAsk('c', 3), place('c', 1, true)])
+    expect(spared).toMatchObject({ kind: 'taken', exceeded: [2] })
+    expect(await leftOf(counters, ask())).toBe(8)
+    // Of those that were refused, neither is held: there is room for exactly one stream, and for two places.
+    expect((await counters.take([], NOON, [streamAsk('d', 3)])).kind).toBe('taken')
+    expect((await counters.take([], NOON, [streamAsk('e', 3)])).kind).toBe('refused')
+    for (const id of ['d', 'e']) expect((await counters.take([], NOON, [place(id, 3)])).kind).toBe('taken')
+    expect((await counters.take([], NOON, [place('f', 3)])).kind).toBe('refused')
+    await counters.release(place('a', 1).lease)
+    expect((await counters.take([], NOON, [place('f', 3)])).kind).toBe('taken')
   })
 }

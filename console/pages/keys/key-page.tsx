@@ -1,7 +1,7 @@
 // One key: what it is and may do, what it spent and when, its family, and what can be done with it.
 import { useCallback } from 'react'
 import { type ApiKey, type Family, findFamily } from '../../api/key-calls.ts'
-import { money } from '../../parts/amounts.ts'
+import { count, money } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Card, Stat, Stats } from '../../parts/card.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
@@ -137,5 +137,6 @@ const Terms = ({ api_key, parent }: { api_key: ApiKey; parent: ApiKey | undefine
     {api_key.allowed_cidrs && <Stat label="Allowed networks">{api_key.allowed_cidrs.join(', ')}</Stat>}
     {api_key.allowed_clusters && <Stat label="Allowed clusters">{api_key.allowed_clusters.join(', ')}</Stat>}
     {api_key.clamp_output && <Stat label="Output beyond the budget">as much as the budget buys</Stat>}
+    {api_key.max_parallel_requests && <Stat label="Generations at once">{count(api_key.max_parallel_requests)}</Stat>}
   </>
 )

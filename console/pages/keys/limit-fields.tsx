@@ -5,21 +5,33 @@ import { count } from '../../parts/amounts.ts'
 import { Field } from '../../parts/field.tsx'
 import { typedNumber } from '../../parts/typed-number.ts'
 
-export const LIMITS = ['requests_per_minute', 'tokens_per_minute', 'concurrent_streams'] as const
+export const LIMITS = [
+  'requests_per_minute',
+  'tokens_per_minute',
+  'concurrent_streams',
+  'max_parallel_requests',
+] as const
 export type LimitTexts = Record<(typeof LIMITS)[number], string>
 
 const LABELS: LimitTexts = {
   requests_per_minute: 'Requests per minute',
   tokens_per_minute: 'Tokens per minute',
   concurrent_streams: 'Streams at once',
+  max_parallel_requests: 'Generations at once',
 }
 
-export const NO_LIMITS: LimitTexts = { requests_per_minute: '', tokens_per_minute: '', concurrent_streams: '' }
+export const NO_LIMITS: LimitTexts = {
+  requests_per_minute: '',
+  tokens_per_minute: '',
+  concurrent_streams: '',
+  max_parallel_requests: '',
+}
 
 export const limitTexts = (limits: ApiKeyLimits): LimitTexts => ({
   requests_per_minute: String(limits.requests_per_minute ?? ''),
   tokens_per_minute: String(limits.tokens_per_minute ?? ''),
   concurrent_streams: String(limits.concurrent_streams ?? ''),
+  max_parallel_requests: String(limits.max_parallel_requests ?? ''),
 })
 
 /** Null gives a key what every key has. */
@@ -27,6 +39,7 @@ export const typedLimits = (texts: LimitTexts): NewKeyLimits => ({
   requests_per_minute: typedNumber('requests_per_minute', texts.requests_per_minute) ?? null,
   tokens_per_minute: typedNumber('tokens_per_minute', texts.tokens_per_minute) ?? null,
   concurrent_streams: typedNumber('concurrent_streams', texts.concurrent_streams) ?? null,
+  max_parallel_requests: typedNumber('max_parallel_requests', texts.max_parallel_requests) ?? null,
 })
 
 interface LimitFieldsProps {
@@ -48,6 +61,11 @@ export const LimitFields = ({ texts, onChange, error, effective }: LimitFieldsPr
       value={texts[name]}
       onChange={(value) => onChange({ ...texts, [name]: value })}
       error={error}
-      placeholder={effective ? `${count(effective[name])}, as for every key` : 'As for every key'}
+      placeholder={heldNow(name, effective)}
     />
   ))
+
+function heldNow(name: (typeof LIMITS)[number], effective: LimitFieldsProps['effective']): string {
+  if (name === 'max_parallel_requests') return 'No limit'
+  return effective ? `${count(effective[name])}, as for every key` : 'As for every key'
+}
