@@ -63,15 +63,17 @@ export function channelStore(db: Db, { seal }: Pick<Sealing, 'seal'>) {
       const { id, project_id, kind } = channel
       const shown = target === undefined ? channel.target : shownTarget(kind, target)
       const moved = target === undefined ? null : sealed(target, project_id, id)
-      await db.rows(sql`
-        UPDATE notification_delivery SET due_at = 0
-        WHERE project_id = ${project_id} AND channel_id = ${id} AND status = 'waiting' AND attempts > 0`)
-      await db.rows(sql`
-        UPDATE notification_channel
-        SET name = ${name ?? channel.name}, events = ${listed(events === undefined ? channel.events : events)},
-            status = ${status ?? channel.status}, shown = ${shown},
-            sealed_target = COALESCE(${moved}, sealed_target), failures = 0, due_at = 0
-        WHERE project_id = ${project_id} AND id = ${id}`)
+      const listens = listed(events === undefined ? channel.events : events)
+      await db.transaction(async (tx) => {
+        await tx.rows(sql`
+          UPDATE notification_delivery SET due_at = 0
+          WHERE project_id = ${project_id} AND channel_id = ${id} AND status = 'waiting' AND attempts > 0`)
+        await tx.rows(sql`
+          UPDATE notification_channel
+          SET name = ${name ?? channel.name}, events = ${listens}, status = ${status ?? channel.status},
+              shown = ${shown}, sealed_target = COALESCE(${moved}, sealed_target), failures = 0, due_at = 0
+          WHERE project_id = ${project_id} AND id = ${id}`)
+      })
     },
 
     /** The secret of before signs as well, until the overlap ends. A second rotation within it ends the first. */

@@ -2,7 +2,7 @@
 // the turn is its own. Of each subject the next is sent once the one before it is noted: so the order holds, whoever
 // dies in between, and what is sent twice carries the same event id.
 import type { Sealing } from '../core/sealing.ts'
-import { type Db, sql } from '../storage/db.ts'
+import { type Db, joined, type Sql, sql } from '../storage/db.ts'
 import type { ChannelKind } from './channel.ts'
 
 export const LEASE_MS = 20_000
@@ -37,8 +37,9 @@ export interface Waiting {
   expires_at: number
 }
 
-/** What came of an attempt. */
-export interface Noted {
+/** What came of an attempt at a delivery. */
+export interface Ended {
+  id: string
   status: 'delivered' | 'waiting' | 'failed'
   due_at: number
   answer_status: number | null
@@ -119,21 +120,26 @@ export function queueStore(db: Db, { open }: Pick<Sealing, 'open'>) {
             AND f.status = 'waiting' AND f.attempts > 0 AND f.due_at > ${now})
         ORDER BY d.sequence LIMIT ${limit}`),
 
-    /** False where the turn is over: then nothing is noted, and whoever has the channel now sends it again. */
-    async note({ id: channel_id, lease }: Turn, { id }: Waiting, noted: Noted, now: number): Promise<boolean> {
-      const { status, due_at, answer_status, answer, error } = noted
-      const done = await db.transaction(
-        (tx) =>
-          tx.rows(sql`
-            UPDATE notification_delivery
-            SET status = ${status}, attempts = attempts + 1, due_at = ${due_at}, answer_status = ${answer_status},
-                answer = ${answer}, error = ${error}, tried_ms = ${now}
-            WHERE id = ${id} AND status = 'waiting'
-              AND EXISTS (SELECT 1 FROM notification_channel c WHERE c.id = ${channel_id} AND c.lease = ${lease})
-            RETURNING id`),
-        { lasting: 'committed' }, // what is forgotten is sent again
+    /**
+     * In one statement, however many. The ids of those that were noted: none where the turn is over, and then whoever
+     * has the channel now sends them again.
+     */
+    async note({ id: channel_id, lease }: Turn, ended: readonly Ended[], now: number): Promise<ReadonlySet<string>> {
+      const statement = joined(
+        sql`WITH noted (id, status, due_at, answer_status, answer, error) AS (VALUES `,
+        ...ended.map(valuesOf),
+        sql`)
+          UPDATE notification_delivery
+          SET status = noted.status, attempts = attempts + 1, due_at = noted.due_at,
+              answer_status = noted.answer_status, answer = noted.answer, error = noted.error, tried_ms = ${now}
+          FROM noted
+          WHERE notification_delivery.id = noted.id AND notification_delivery.status = 'waiting'
+            AND EXISTS (SELECT 1 FROM notification_channel c WHERE c.id = ${channel_id} AND c.lease = ${lease})
+          RETURNING notification_delivery.id`,
       )
-      return done.length === 1
+      // What is forgotten is sent again.
+      const done = await db.transaction((tx) => tx.rows<{ id: string }>(statement), { lasting: 'committed' })
+      return new Set(done.map(({ id }) => id))
     },
 
     /** After an attempt: well again, or left alone for a while. */
@@ -149,4 +155,10 @@ export function queueStore(db: Db, { open }: Pick<Sealing, 'open'>) {
         UPDATE notification_channel SET status = 'disabled' WHERE id = ${id} AND lease = ${lease}`)
     },
   }
+}
+
+function valuesOf({ id, status, due_at, answer_status, answer, error }: Ended, at: number): Sql {
+  const row = sql`(CAST(${id} AS TEXT), CAST(${status} AS TEXT), CAST(${due_at} AS BIGINT),
+    CAST(${answer_status} AS BIGINT), CAST(${answer} AS TEXT), CAST(${error} AS TEXT))`
+  return at === 0 ? row : joined(sql`, `, row)
 }

@@ -30,12 +30,16 @@ export async function tell(tx: Db, { project_id, type, subject, sentence, data }
   const id = newId('evt')
   const { sequence } = numbered
   const payload = JSON.stringify({ type, timestamp: rfc3339(now), id, sequence, subject, sentence, data })
+  // A channel has no more waiting than there are numbers since its oldest: mostly nothing has to be counted.
   await tx.rows(sql`
     INSERT INTO notification_delivery (id, project_id, channel_id, event_id, type, subject, sequence, payload, status,
                                        attempts, due_at, expires_at, created_ms)
     SELECT ${deliveryStem(id)} || substr(c.id, 5, 8), c.project_id, c.id, CAST(${id} AS TEXT), CAST(${type} AS TEXT),
            CAST(${subject} AS TEXT), CAST(${sequence} AS BIGINT), CAST(${payload} AS TEXT),
-           CASE WHEN (SELECT COUNT(*) FROM (
+           CASE WHEN COALESCE((
+             SELECT MIN(d.sequence) FROM notification_delivery d WHERE d.channel_id = c.id AND d.status = 'waiting'
+           ), ${sequence}) > ${sequence - WAITING_MAX} THEN 'waiting'
+           WHEN (SELECT COUNT(*) FROM (
              SELECT 1 FROM notification_delivery d WHERE d.channel_id = c.id AND d.status = 'waiting'
              LIMIT ${WAITING_MAX}) AS waiting) < ${WAITING_MAX} THEN 'waiting' ELSE 'dropped' END,
            0, CAST(${now} AS BIGINT), CAST(${now + KEPT_TRYING_MS} AS BIGINT), CAST(${now} AS BIGINT)

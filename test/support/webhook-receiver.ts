@@ -8,11 +8,19 @@ export interface Received {
   body: string
 }
 
+interface Answer {
+  status: number
+  body?: string
+  headers?: Record<string, string>
+}
+
 export interface Receiver {
   url: string
   received: Received[]
   /** Of each request; undefined: none ever comes. */
-  answer: (received: Received) => { status: number; body?: string; headers?: Record<string, string> } | undefined
+  answer: (received: Received) => Answer | undefined
+  /** In place of it, where a test holds its answers. */
+  later?: (received: Received) => Promise<Answer>
   close(): Promise<void>
 }
 
@@ -30,10 +38,10 @@ export async function webhookReceiver(): Promise<Receiver> {
   const server: Server = createServer((request, reply) => {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
-    request.on('end', () => {
+    request.on('end', async () => {
       const one = { path: request.url ?? '', headers: request.headers, body: Buffer.concat(parts).toString() }
       received.push(one)
-      const answer = receiver.answer(one)
+      const answer = receiver.later ? await receiver.later(one) : receiver.answer(one)
       if (answer) reply.writeHead(answer.status, answer.headers).end(answer.body ?? '')
     })
   })
