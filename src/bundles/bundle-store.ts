@@ -112,13 +112,14 @@ export function bundleStore(db: Db) {
       return removed.length === 1
     },
 
-    /** The calls that were made with it, newest first. */
+    /** The calls that were made with it, newest first; none of a replay run. */
     observed: (project_id: string, id: string, most: number): Promise<Observed[]> =>
       db.rows<Observed>(sql`
         SELECT created_at, provider, resolved_model, profile, cluster_id, input_tokens, cached_tokens, written_tokens,
                ttft_ms, attempts
         FROM usage_event
         WHERE project_id = ${project_id} AND bundle_id = ${id} AND status = 'completed'
+          AND key_id NOT IN (SELECT r.key_id FROM replay_key r WHERE r.project_id = ${project_id})
         ORDER BY created_ms DESC, sequence DESC LIMIT ${most}`),
   }
 }

@@ -38,7 +38,7 @@ export function observedStore(db: Db) {
       return row && { telemetry: row.telemetry === null ? undefined : JSON.parse(row.telemetry) }
     },
 
-    /** Completed calls since then, the latest first. */
+    /** Completed calls since then, the latest first. Those of replay runs repeat what was asked, and tell nothing. */
     async calls(project_id: string, cluster_id: string, since_ms: number): Promise<ObservedCall[]> {
       const rows = await db.rows<Row>(sql`
         SELECT trace_id, resolved_model, session_id, bundle_id, created_ms, input_tokens, cached_tokens,
@@ -46,6 +46,7 @@ export function observedStore(db: Db) {
         FROM usage_event
         WHERE project_id = ${project_id} AND cluster_id = ${cluster_id} AND created_ms >= ${since_ms}
           AND status = 'completed'
+          AND key_id NOT IN (SELECT r.key_id FROM replay_key r WHERE r.project_id = ${project_id})
         ORDER BY created_ms DESC LIMIT ${CALLS_MAX}`)
       return rows.map(fromRow)
     },

@@ -9,6 +9,7 @@ import {
   type Asked,
   callOf,
   figuresOf,
+  ownEndpoint,
   type RecordedCall,
   type RecordedCalls,
   type ReplayCalls,
@@ -90,7 +91,8 @@ async function plannedItem(
   })
   if (!used) return skipped('not_found', 'No generation of this project has this trace id.')
   if (used.status !== 'completed') return skipped('not_completed', `It ended as '${used.status}'.`)
-  if (!needs.calls.isCompared(used.endpoint)) return skipped('not_compared', `Nothing of ${used.endpoint} is compared.`)
+  if (!needs.calls.isCompared(ownEndpoint(used.endpoint)))
+    return skipped('not_compared', `Nothing of ${used.endpoint} is compared.`)
   const recorded = await needs.recordings.read(project_id, trace_id)
   if (!recorded) return skipped('not_recorded', 'Its contents were not recorded, or are gone.')
   if (isBackground(recorded)) return skipped('not_compared', 'Its answer came before anything was said.')
@@ -110,7 +112,7 @@ async function plannedItem(
 }
 
 /** A response in the background is answered at once, and made afterwards. */
-function isBackground({ endpoint, request }: RecordedCall): boolean {
+export function isBackground({ endpoint, request }: Pick<RecordedCall, 'endpoint' | 'request'>): boolean {
   if (!endpoint.endsWith('/responses')) return false
   return (jsonOrNone(Buffer.from(request)) as { background?: unknown } | undefined)?.background === true
 }

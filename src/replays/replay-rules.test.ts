@@ -5,8 +5,10 @@ import { noDifference } from '../../test/support/replays.ts'
 import { isApart, meanOf, rateOf } from './intervals.ts'
 import { type Compared, compare } from './replay-comparison.ts'
 import { afterCall, mayBeAsked } from './replay-item.ts'
+import { isBackground } from './replay-plan.ts'
 import { checkSource, sampleOf } from './replay-source.ts'
 import { checkOverrides, checkTarget, replayedBody } from './replay-target.ts'
+import { ownEndpoint } from './replayed-call.ts'
 import { canonical, type Said, sameness } from './said-comparison.ts'
 
 const traceId = fc.string({ minLength: 1, maxLength: 8 })
@@ -70,6 +72,33 @@ describe('bodies', () => {
     const changed = replayedBody(recorded(body), { model: 'b', overrides: { temperature: 0, top_p: null, seed: 7 } })
     const { top_p: _top_p, ...rest } = body
     expect(JSON.parse(changed.toString())).toEqual({ ...rest, model: 'b', temperature: 0, seed: 7 })
+  })
+
+  test.each([
+    ['/v1/responses', { background: true }, true],
+    ['/v2/responses', { background: true }, true],
+    ['/openai/v1/responses', { background: true }, true],
+    ['/v1/responses', { background: false }, false],
+    ['/v1/responses', { background: 'true' }, false],
+    ['/v1/responses', {}, false],
+    ['/v1/chat/completions', { background: true }, false],
+  ])('§8.1 answered before anything was said: %s %j is %s', (endpoint, body, is_so) => {
+    expect(isBackground(recorded(body, endpoint))).toBe(is_so)
+  })
+
+  test('§8.1 what is no JSON was not answered in the background', () => {
+    expect(isBackground({ endpoint: '/v1/responses', request: Buffer.from('{"background":true') })).toBe(false)
+  })
+
+  test.each([
+    ['/openai/deployments/:deployment/chat/completions', '/v1/chat/completions'],
+    ['/openai/v1/completions', '/v1/completions'],
+    ['/openai/responses', '/v1/responses'],
+    ['/v1/chat/completions', '/v1/chat/completions'],
+    ['/v2/responses', '/v2/responses'],
+    ['/anthropic/v1/messages', '/anthropic/v1/messages'],
+  ])('§8.1 %s is asked again by %s', (recorded_by, own) => {
+    expect(ownEndpoint(recorded_by)).toBe(own)
   })
 
   test('§8.1 nothing of a replay is stored as a response, in either arm', () => {

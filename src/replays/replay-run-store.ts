@@ -18,6 +18,7 @@ import {
   callOf,
   figuresOf,
   type ItemName,
+  ownEndpoint,
   type RecordedCall,
   type RecordedCalls,
   type ReplayCalls,
@@ -204,7 +205,7 @@ async function ask(needs: RunnerNeeds, asking: Asking): Promise<void> {
   await fenced.transaction(async (tx) => {
     if (await replayItemStore(tx).done(name, result))
       await replayOutputStore(tx, needs.seals).insert(of, answer.body, needs.clock.now())
-    await needs.forgetKeptOn(tx)({ project_id, endpoint: recorded.endpoint, key })
+    await needs.forgetKeptOn(tx)({ project_id, endpoint: call.endpoint, key })
   })
 }
 
@@ -223,10 +224,11 @@ async function writeDown(
 
 async function resultOf(
   { calls }: RunnerNeeds,
-  { endpoint, is_stream, answer }: RecordedCall,
+  { endpoint: recorded_by, is_stream, answer }: RecordedCall,
   answered: AnsweredCall,
   used: UsedBefore,
 ): Promise<Result> {
+  const endpoint = ownEndpoint(recorded_by)
   const [before, now] = [
     await calls.said(endpoint, is_stream, answer),
     await calls.said(endpoint, is_stream, answered.body),

@@ -103,11 +103,13 @@ export function replayStore(db: Db) {
       return turned.length === 1
     },
 
+    /** In a transaction. */
     async noteExecuted(project_id: string, id: string, begun: Begun): Promise<void> {
       await db.rows(sql`
         UPDATE replay_run SET key_id = ${begun.key_id}, max_cost_micros = ${begun.max_cost_micros},
                               concurrency = ${begun.concurrency}, executed_at = ${rfc3339(begun.now)}
         WHERE project_id = ${project_id} AND id = ${id}`)
+      await db.rows(sql`INSERT INTO replay_key (key_id, project_id) VALUES (${begun.key_id}, ${project_id})`)
     },
 
     /** Of all projects: the runs whose calls are to be made. */

@@ -94,6 +94,11 @@ export interface ItemName {
   arm: Arm
 }
 
+const OF_AZURE = /^\/openai(\/deployments\/:deployment|\/v1)?(?=\/)/
+
+/** What came by Azure's paths is asked again by ours: the deployment is the model, and stands in what was recorded. */
+export const ownEndpoint = (endpoint: string): string => endpoint.replace(OF_AZURE, '/v1')
+
 interface Found {
   caller: Caller
   recorded: RecordedCall
@@ -102,7 +107,7 @@ interface Found {
 
 /** The control asks what was recorded, where that would go today. */
 export function callOf(run: Asked, arm: Arm, { caller, recorded, bundle_id }: Found): CallAgain {
-  const { endpoint } = recorded
+  const endpoint = ownEndpoint(recorded.endpoint)
   const { target, release, overrides } = run
   if (arm === 'control')
     return { caller, endpoint, body: replayedBody(recorded, {}), bundle_id, release: null, cluster_id: undefined }

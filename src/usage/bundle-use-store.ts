@@ -13,6 +13,7 @@ export const bundleUse = (db: Db, project_id: string, { from_ms, to_ms }: Span, 
     FROM bundle b CROSS JOIN usage_event e
     WHERE b.project_id = ${project_id} AND e.project_id = ${project_id} AND e.bundle_id = b.id
       AND e.created_ms >= ${from_ms} AND e.created_ms < ${to_ms}
+      AND e.key_id NOT IN (SELECT r.key_id FROM replay_key r WHERE r.project_id = ${project_id})
     GROUP BY e.bundle_id ORDER BY events DESC, e.bundle_id LIMIT ${most}`)
 
 interface Span {

@@ -27,8 +27,8 @@ export const reuseRoutes: Routes<Needs> = async (app, { clock, ratesOf }) => {
         description:
           'Tokens that were sent before, how many of them caches had, and what that saved: money at list prices with ' +
           'managed providers, GPU-seconds of prefill on own clusters, by the rate that was observed there. Each line ' +
-          'names the request that lists its events; so does each bundle that was used. At most 90 days; the last ' +
-          'seven unless told.',
+          'names the request that lists its events; so does each bundle that was used. Calls of replay runs are ' +
+          'not counted. At most 90 days; the last seven unless told.',
         querystring: ReuseQuery,
         response: { 200: ReuseSummary },
       },
@@ -36,7 +36,8 @@ export const reuseRoutes: Routes<Needs> = async (app, { clock, ratesOf }) => {
     async ({ caller: { project_id }, query, db }) => {
       refuseUnknown(query, ReuseQuery)
       const { from_ms, to_ms } = reuseSpan(query, clock.now())
-      const question = { filter: usageFilter({}, from_ms, to_ms), group_by: GROUP_BY, limit: GROUPS_MAX }
+      const filter = usageFilter({ replays: 'exclude' }, from_ms, to_ms)
+      const question = { filter, group_by: GROUP_BY, limit: GROUPS_MAX }
       const { data: groups } = await usageStore(db).grouped(project_id, question)
       const clusters = new Set(groups.flatMap(({ cluster_id }) => cluster_id ?? []))
       const rates = await ratesOf(db, project_id, [...clusters])

@@ -97,6 +97,9 @@ export function reuseSpan({ from, to }: Static<typeof ReuseQuery>, now: number):
 export type PrefillRates = ReadonlyMap<string, number>
 export const rateName = (cluster_id: string, model: string) => `${cluster_id} ${model}`
 
+/** A replay says again what was said before: it is no repeated work of the project's, and no reuse. */
+const OWN = { replays: 'exclude' }
+
 interface Told {
   from_ms: number
   to_ms: number
@@ -125,7 +128,7 @@ export function reuseSummary({ from_ms, to_ms, groups, bundles, rates }: Told): 
     bundles: bundles.map((use) => ({
       ...use,
       cached_share: use.input_tokens > 0 ? Math.min(1, use.cached_tokens / use.input_tokens) : 0,
-      events_at: `/v2/usage?${new URLSearchParams({ ...span, bundle_id: use.bundle_id })}`,
+      events_at: `/v2/usage?${new URLSearchParams({ ...span, bundle_id: use.bundle_id, ...OWN })}`,
     })),
     next: adviceOnAll(places),
   }
@@ -135,7 +138,8 @@ function placeOf(group: UsageGroup, rates: PrefillRates, span: { from: string; t
   const { provider = '', profile = '', cluster_id = null, model = '' } = group
   const { events, input_tokens, repeated_tokens_est, cached_tokens, missed_reuse_tokens } = group
   const rate = cluster_id === null ? undefined : rates.get(rateName(cluster_id, model))
-  const query = new URLSearchParams({ ...span, provider, profile, model, ...(cluster_id !== null && { cluster_id }) })
+  const cluster = cluster_id !== null && { cluster_id }
+  const query = new URLSearchParams({ ...span, provider, profile, model, ...cluster, ...OWN })
   return {
     ...{ provider, profile, cluster_id, model },
     ...{ events, input_tokens, repeated_tokens_est, cached_tokens, missed_reuse_tokens },

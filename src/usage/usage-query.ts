@@ -13,6 +13,8 @@ const LATEST_MS = Number.MAX_SAFE_INTEGER
 export const GROUPS = ['day', 'model', 'key_id', 'provider', 'profile', 'cluster_id', 'bundle_id'] as const
 export type Group = (typeof GROUPS)[number]
 
+const REPLAYS = ['exclude', 'only'] as const
+
 const only = (what: string) => Type.Optional(Type.String({ description: `Only ${what}.` }))
 
 /** What is asked for, wherever usage is. */
@@ -33,6 +35,9 @@ export const UsageQuery = Type.Object({
   from: only('from this RFC 3339 time on'),
   to: only('before this RFC 3339 time'),
   ...filters,
+  replays: Type.Optional(
+    Type.Enum([...REPLAYS], { description: 'Without the calls of replay runs, or only those. Left out: all calls.' }),
+  ),
   group_by: Type.Optional(
     Type.String({
       description: `Add up by one or more of ${GROUPS.join(', ')}, and by the values of one tag: \`day,tag:team\`.`,
@@ -80,7 +85,11 @@ type Equal =
   | 'trace_id'
 
 /** Null: anything. */
-export type UsageFilter = Record<Equal, string | null> & { from_ms: number; to_ms: number }
+export type UsageFilter = Record<Equal, string | null> & {
+  from_ms: number
+  to_ms: number
+  replays: (typeof REPLAYS)[number] | null
+}
 
 export interface UsageQuestion {
   filter: UsageFilter
@@ -130,7 +139,9 @@ export function usageQuestion(query: Static<typeof UsageQuery>): UsageQuestion {
   }
 }
 
-export function usageFilter(query: Partial<Record<Equal, string>>, from_ms: number, to_ms: number): UsageFilter {
+type Filtering = Partial<Record<Equal, string>> & { replays?: (typeof REPLAYS)[number] }
+
+export function usageFilter(query: Filtering, from_ms: number, to_ms: number): UsageFilter {
   const asked = (field: Equal) => (query[field] === undefined ? null : storable(field, query[field]))
   return {
     from_ms,
@@ -145,6 +156,7 @@ export function usageFilter(query: Partial<Record<Equal, string>>, from_ms: numb
     tag: query.tag === undefined ? null : tagText(tagIn('tag', query.tag)),
     status: asked('status'),
     trace_id: asked('trace_id'),
+    replays: query.replays ?? null,
   }
 }
 
@@ -170,7 +182,7 @@ function groupsIn(text: string): Pick<UsageQuestion, 'group_by' | 'group_tag'> {
   return { group_by: known, group_tag: tag }
 }
 
-/** The filter over an event that was found by its trace id, where no index is needed to be quick. */
+/** The filter over an event that was found by its trace id, but for `replays`, which the store alone knows. */
 export function matches(event: UsageEvent, filter: UsageFilter): boolean {
   const time_ms = Date.parse(event.created_at)
   const { from_ms, to_ms, model, key_id, provider, profile, cluster_id, session_id, bundle_id, status } = filter

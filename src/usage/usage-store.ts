@@ -164,7 +164,14 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
   /** The event of a trace id, where it fits the filter. */
   async function named(project_id: string, filter: UsageFilter, trace_id: string): Promise<UsageEvent[]> {
     const event = await find(project_id, trace_id)
-    return event && matches(event, filter) ? [event] : []
+    if (!event || !matches(event, filter)) return []
+    return filter.replays === null || (await isOfReplay(event)) === (filter.replays === 'only') ? [event] : []
+  }
+
+  async function isOfReplay({ project_id, key_id }: UsageEvent): Promise<boolean> {
+    const found = await db.rows(sql`
+      SELECT key_id FROM replay_key WHERE project_id = ${project_id} AND key_id = ${key_id}`)
+    return found.length > 0
   }
 
   /** When the project's first and last generations were, as far as anything is still known of them. */

@@ -34,7 +34,8 @@ export interface Asked {
 }
 
 /** What roll-ups are by, among what is filtered by. */
-export const filteredBy = (filter: UsageFilter): Dimension[] => DIMENSIONS.filter((name) => filter[name] !== null)
+export const filteredBy = (filter: UsageFilter): Dimension[] =>
+  DIMENSIONS.filter((name) => filter[name] !== null || (name === 'key_id' && filter.replays !== null))
 
 /** Only events know sessions, bundles, tags, endings and trace ids. */
 export const needsEvents = ({ session_id, bundle_id, tag, status, trace_id }: UsageFilter) =>
@@ -42,7 +43,7 @@ export const needsEvents = ({ session_id, bundle_id, tag, status, trace_id }: Us
 
 /** All parts of the answer, as rows; no two of them overlap. */
 function fromRollups({ rollup, event, only: more }: Reading, { project_id, filter, cube }: Asked, cuts: Cuts): Sql {
-  const only = joined(rollupsWhere(filter), more?.rollup ?? sql``)
+  const only = joined(rollupsWhere(project_id, filter), more?.rollup ?? sql``)
   const events = joined(eventsWhere(project_id, filter), more?.event ?? sql``)
   const eventsIn = (table: Sql, { from, to }: Span) =>
     joined(sql`SELECT `, event, sql` FROM `, table, sql` e WHERE `, events, within(from, to))
@@ -112,13 +113,21 @@ export function eventsWhere(project_id: string, f: UsageFilter): Sql {
   if (f.tag !== null) parts.push(hasTag(f.tag))
   if (f.status !== null) parts.push(sql` AND e.status = ${f.status}`)
   if (f.trace_id !== null) parts.push(sql` AND e.trace_id = ${f.trace_id}`)
+  if (f.replays !== null) parts.push(sql` AND e.key_id`, byReplays(project_id, f.replays))
   return joined(...parts)
 }
 
 export const within = (from_ms: number, to_ms: number) =>
   sql` AND e.created_ms >= ${from_ms} AND e.created_ms < ${to_ms}`
 
-function rollupsWhere(f: UsageFilter): Sql {
+/** Replay runs have keys of their own. */
+const byReplays = (project_id: string, which: NonNullable<UsageFilter['replays']>): Sql =>
+  joined(
+    which === 'only' ? sql` IN ` : sql` NOT IN `,
+    sql`(SELECT r.key_id FROM replay_key r WHERE r.project_id = ${project_id})`,
+  )
+
+function rollupsWhere(project_id: string, f: UsageFilter): Sql {
   const parts: Sql[] = []
   // Roll-ups that are by no key have an empty text there, and are not in the index by key: hence the second half.
   if (f.key_id !== null) parts.push(sql` AND key_id = ${f.key_id} AND key_id <> ''`)
@@ -127,5 +136,6 @@ function rollupsWhere(f: UsageFilter): Sql {
   if (f.profile !== null) parts.push(sql` AND profile = ${f.profile}`)
   // An empty text is how a roll-up says that there was no cluster; to an event it is the name of none.
   if (f.cluster_id !== null) parts.push(sql` AND cluster_id = ${f.cluster_id} AND cluster_id <> ''`)
+  if (f.replays !== null) parts.push(sql` AND key_id`, byReplays(project_id, f.replays))
   return joined(...parts)
 }

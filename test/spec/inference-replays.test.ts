@@ -1,10 +1,12 @@
 // §8.1 replay runs over real upstreams: what they cost, that each call is made once, and what they leave alone.
 import { expect, test } from 'vitest'
+import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts'
 import { sql } from '../../src/storage/db.ts'
 import { CHAT, holdFor, type Stage, USUAL_COST, withScene } from '../support/inference-scene.ts'
 import { replayFaults } from '../support/replay-books.ts'
 import { record } from '../support/replays.ts'
 import { mutateSql, textOf } from '../support/tampered-db.ts'
+import { rollEverything } from '../support/usage-answers.ts'
 
 const USD = 1_000_000
 
@@ -178,6 +180,77 @@ withScene(
       expect(events).toHaveLength(4)
       for (const event of events)
         expect(event).toMatchObject({ session_id: null, repeated_tokens_est: 0, missed_reuse_tokens: 0 })
+    })
+
+    test('§8.2.3 calls of a replay are in no sum of reuse, rolled up or not, and its events still add up to it', async () => {
+      const stage = await scene().stage()
+      const usage = { input: 100, output: 10, cached: 60 }
+      stage.one.behave({ usage })
+      const traces = await recorded(stage, 2)
+      const at = (hours: number) => new Date(noon + hours * HOUR_MS).toISOString()
+      const noon = scene().clock.now()
+      const reuse = async () => (await stage.get(`/v2/usage/reuse?from=${at(-1)}&to=${at(1)}`)).body
+      const before = await reuse()
+      expect(before).toMatchObject({ events: 2, input_tokens: 200, cached_tokens: 120 })
+      const { id } = await planned(stage, traces, { control: true })
+      await executed(stage, id, 50_000)
+      await run()
+      expect(await shown(stage, id)).toMatchObject({ status: 'completed', items: { done: 4 } })
+      expect((await stage.get('/v2/usage')).body.data).toHaveLength(6)
+      const addsUp = async () => {
+        expect(await reuse()).toEqual(before)
+        for (const place of before.places)
+          expect((await stage.get(place.events_at)).body.data).toHaveLength(place.events)
+      }
+      await addsUp()
+      scene().clock.advance(2 * DAY_MS)
+      await rollEverything(scene().db)
+      await addsUp()
+      const only = (await stage.get('/v2/usage?replays=only')).body.data
+      expect(only).toHaveLength(4)
+      const named = `/v2/usage?trace_id=${only[0].trace_id}`
+      for (const [query, found] of Object.entries({ '': 1, '&replays=only': 1, '&replays=exclude': 0 }))
+        expect((await stage.get(named + query)).body.data).toHaveLength(found)
+      expect((await stage.get('/v2/usage?replays=no')).status).toBe(400)
+      // Long after the run itself is forgotten.
+      scene().clock.advance(60 * DAY_MS)
+      await scene().housekeep('sweep replay runs')
+      expect((await stage.get(`/v2/replay-runs/${id}`)).status).toBe(404)
+      expect(await reuse()).toEqual(before)
+    })
+
+    test('§8.1 what came by Azure’s paths is asked again by ours, and compared', async () => {
+      const stage = await scene().stage()
+      const body = { messages: [{ role: 'user', content: 'hello' }], max_tokens: 20 }
+      const traces = [
+        await record(stage, `/openai/deployments/${stage.both}/chat/completions?api-version=2024-10-21`, body),
+        await record(stage, '/openai/v1/chat/completions', { ...body, model: stage.both, stream: true }),
+        await record(stage, '/openai/v1/responses', { model: stage.both, input: 'hi' }),
+      ]
+      const { id, items } = await planned(stage, traces, { control: true })
+      expect(items).toMatchObject({ total: 6, pending: 6, skipped: 0 })
+      await executed(stage, id, 50_000, 4)
+      await run()
+      expect(await shown(stage, id)).toMatchObject({ status: 'completed', items: { done: 6 } })
+      const { data } = (await stage.get(`/v2/replay-runs/${id}/items`)).body
+      for (const { result } of data) expect(result.same).toMatchObject({ text: true, finish_reason: true })
+      expect(await replayFaults(scene().db, id)).toEqual([])
+      await scene().housekeep('sweep kept responses')
+      const kept = await scene().db.rows(sql`SELECT digest FROM idempotency WHERE project_id = ${stage.project.id}`)
+      expect(kept).toEqual([]) // the answers of its items are forgotten once they are written down
+    })
+
+    test('§8.1 a response of the background is asked again as it was made, and waited for', async () => {
+      const stage = await scene().stage()
+      await stage.post('/v2/project/recordings', { enabled: true })
+      await stage.post('/v1/responses', { model: stage.model, input: 'hi', background: true })
+      await scene().inference.jobs.idle()
+      const [{ trace_id }] = (await stage.get('/v2/usage')).body.data
+      const { id } = await planned(stage, [trace_id])
+      await executed(stage, id, 50_000)
+      await run()
+      const { data } = (await stage.get(`/v2/replay-runs/${id}/items`)).body
+      expect(data).toMatchObject([{ status: 'done', result: { same: { text: true } } }])
     })
 
     test('§8.1 pause, resume, cancel: nothing further is asked, and what is left goes back at once', async () => {
