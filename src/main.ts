@@ -19,7 +19,7 @@ import { openContents } from './start/open-contents.ts'
 import { openCounters } from './start/open-counters.ts'
 import { openStore, type Store } from './start/open-store.ts'
 import { openTracing } from './start/open-tracing.ts'
-import { settingsChanges } from './start/reload.ts'
+import { awaitingRestart, settingsChanges } from './start/reload.ts'
 import { stopSignal } from './start/stop-signals.ts'
 import { showing, usageTasks } from './start/usage-tasks.ts'
 import { version } from './start/version.ts'
@@ -213,8 +213,10 @@ function reload(config: Config, settings: GatewaySettings, service: Service, log
   try {
     const next = gatewaySettings(config)
     const changes = settingsChanges(settings, next)
+    const needs_restart = awaitingRestart(settings, next)
     service.replaceSettings(next)
     logger.info({ changes }, `${config.config_file} was read again`)
+    if (needs_restart.length > 0) logger.warn({ needs_restart }, 'some of what changed needs a restart')
   } catch (err) {
     logger.error({ err }, `${config.config_file} was not taken: the settings stay as they were`)
   }

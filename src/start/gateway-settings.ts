@@ -25,7 +25,7 @@ export interface GatewaySettings {
   artifacts: FileSettings['artifacts']
   /** §8.1: whose X-Forwarded-For is believed. */
   trusted_proxies?: readonly Cidr[]
-  /** Undefined where nobody said where traces go. Decided at the start. */
+  /** Undefined where nobody said where traces go, which is decided at the start. */
   tracing?: TracingSettings | undefined
   /** What upstreams over https are reached through. */
   proxy?: ProxySettings | undefined

@@ -1,7 +1,9 @@
-// R83: all of switchyard.yaml takes effect without a restart. The settings are replaced in place, in one turn of the
-// event loop: whoever reads them next reads the new ones, and calls under way end with the old.
+// R83: switchyard.yaml takes effect without a restart, but for where contents lie and where traces go. The settings are
+// replaced in place, in one turn of the event loop: whoever reads them next reads the new ones, and calls under way end
+// with the old.
 
 import type { ProviderSettings } from '../providers/provider-config.ts'
+import type { TracingSettings } from '../telemetry/tracing-settings.ts'
 import type { GatewaySettings } from './gateway-settings.ts'
 
 export function replaceSettings(current: GatewaySettings, next: GatewaySettings): void {
@@ -12,7 +14,30 @@ export function replaceSettings(current: GatewaySettings, next: GatewaySettings)
   Object.assign(current.shares, next.shares)
   Object.assign(current.streams, next.streams)
   current.artifacts.max_mib = next.artifacts.max_mib // where contents lie is decided at the start
+  if (current.tracing && next.tracing) Object.assign(current.tracing, reloaded(next.tracing))
 }
+
+const reloaded = ({ sample_ratio, parent_based, propagate_to }: TracingSettings) => ({
+  sample_ratio,
+  parent_based,
+  propagate_to,
+})
+
+/** What is different and stays as it was until the next start. Named, never shown: there may be secrets in it. */
+export function awaitingRestart(before: GatewaySettings, after: GatewaySettings): string[] {
+  const { max_mib: _old, ...lay } = before.artifacts
+  const { max_mib: _new, ...lies } = after.artifacts
+  const artifacts = fieldsThatDiffer(lay, lies).map((name) => `artifacts.${name}`)
+  if (!before.tracing || !after.tracing) return before.tracing === after.tracing ? artifacts : [...artifacts, 'tracing']
+  const now = { ...after.tracing, ...reloaded(before.tracing) }
+  return [
+    ...artifacts,
+    ...fieldsThatDiffer(before.tracing, now).map((name) => `tracing.${TRACING_NAMES[name] ?? name}`),
+  ]
+}
+
+/** As the file calls it. */
+const TRACING_NAMES: Readonly<Record<string, string>> = { url: 'endpoint' }
 
 /** What is different, for the log. Secrets are named, never shown. */
 export function settingsChanges(before: GatewaySettings, after: GatewaySettings): string[] {
@@ -24,12 +49,14 @@ export function settingsChanges(before: GatewaySettings, after: GatewaySettings)
   ]
 }
 
-const restOf = ({ policy, limits, quotas, shares, streams }: GatewaySettings) => ({
+const restOf = ({ policy, limits, quotas, shares, streams, artifacts, tracing }: GatewaySettings) => ({
   networks: policy,
   limits,
   quotas,
   shares,
   streams,
+  artifacts: { max_mib: artifacts.max_mib },
+  ...(tracing && { tracing: reloaded(tracing) }),
 })
 
 function providerChanges(old: readonly ProviderSettings[], now: readonly ProviderSettings[]): string[] {
