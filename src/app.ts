@@ -192,7 +192,7 @@ export async function buildService(parts: Parts) {
   const metricsText = parts.metricsOfAll ?? (() => counts.registry.metrics())
   await app.register(telemetryRoutes, { contentType: counts.registry.contentType, metricsText, readiness })
   const listeningOn = () => (app.addresses().length > 0 ? app.listeningOrigin : 'http://localhost')
-  const people = peopleOf({ ...parts, seals, listeningOn })
+  const people = peopleOf({ ...parts, settings, seals, listeningOn })
   const addressOf = (request: FastifyRequest) => request.address
   await app.register(accountRoutes, { ...people, ...people.needs, db, clock, addressOf, sign_up })
 

@@ -1,5 +1,6 @@
 // /auth and /v2/project as the pages use them. The shapes are those that the service validates with.
 import type { Static } from 'typebox'
+import type { Issuer as IssuerShape } from '../../src/accounts/issuer-routes.ts'
 import type { OwnerClaim as OwnerClaimShape } from '../../src/accounts/owner-link-routes.ts'
 import type { ProjectState } from '../../src/accounts/project.ts'
 import type { SignedIn } from '../../src/accounts/sign-in.ts'
@@ -18,10 +19,12 @@ import type {
 import { get, post } from './api-client.ts'
 
 export type { ProjectState, SignedIn }
+export type Issuer = Static<typeof IssuerShape>
 export type OwnerClaim = Static<typeof OwnerClaimShape>
 
 export const whoAmI = () => get<SignedIn>('/auth/me')
 export const signIn = (body: Static<typeof Credentials>) => post<SignedIn>('/auth/login', body)
+export const listIssuers = async (signal?: AbortSignal) => (await get<{ data: Issuer[] }>('/auth/issuers', signal)).data
 export const signOut = () => post<Static<typeof Ended>>('/auth/logout')
 export const lookAt = (body: Static<typeof InView>) => post<SignedIn>('/auth/project', body)
 export const signUp = (body: Static<typeof SignUp>) => post<Static<typeof Mailed>>('/auth/signup', body)

@@ -37,8 +37,9 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       refresh,
       enter: (me) => setState({ kind: 'signed_in', me }),
       async leave() {
-        await signOut()
+        const { sign_out_url } = await signOut()
         setState({ kind: 'signed_out', left: true })
+        if (sign_out_url !== undefined) location.assign(sign_out_url) // who came by an identity provider leaves it, too
       },
       async choose(project_id) {
         setState({ kind: 'signed_in', me: await lookAt({ project_id }) })

@@ -2,6 +2,7 @@
 // So nothing on the way to the answer, not even its time, depends on whether an address is known.
 import { HOUR_MS } from '../core/clock.ts'
 import { nextSequence, randomBase62 } from '../core/ids.ts'
+import type { Refusal } from '../core/refusal.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { newPerson, newProject, projectNameFor } from './account.ts'
 import { accountStore } from './account-store.ts'
@@ -9,6 +10,7 @@ import { attemptStore } from './attempt-store.ts'
 import { MAILS_TO_ONE } from './attempts.ts'
 import { knownAddressLetter, type Letter, linkTo, resetLetter, verificationLetter } from './letters.ts'
 import { TOKEN_LIFE_MS } from './secret-token.ts'
+import type { SignInSettings } from './sign-in-settings.ts'
 import { linkOf, tokenStore } from './token-store.ts'
 
 /** Puts a letter into the outbox, within the transaction of what it tells of. */
@@ -21,12 +23,23 @@ export interface Deed {
   person_id: string
   action: string
   request_id: string
+  /** What it was done to, where that is not the person. */
+  target?: string
+  /** Where it concerns one project alone. */
+  project_id?: string
 }
 
 export interface AccountNeeds {
   post: PostLetter
   note: NoteDeed
   publicUrl(): string
+}
+
+/** What whoever begins sessions or sets passwords needs beside. */
+export interface SignInNeeds extends AccountNeeds {
+  sign_in: SignInSettings
+  /** 0340: whose domain has an issuer of its own uses no password. */
+  passwordRefused(email: string): Refusal | undefined
 }
 
 export interface NewAccountRequest {

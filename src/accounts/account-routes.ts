@@ -1,5 +1,6 @@
 // §5.9: /auth, the only endpoints that need neither a key nor a session.
 import type { Routes } from '../http/routes.ts'
+import { issuerRoutes } from './issuer-routes.ts'
 import { ownerLinkRoutes } from './owner-link-routes.ts'
 import type { AuthNeeds } from './sign-in-hooks.ts'
 import { signInRoutes } from './sign-in-routes.ts'
@@ -13,4 +14,5 @@ export const accountRoutes: Routes<AuthNeeds> = async (app, needs) => {
   await app.register(signUpRoutes, needs)
   await app.register(signInRoutes, needs)
   await app.register(ownerLinkRoutes, needs)
+  await app.register(issuerRoutes, needs)
 }

@@ -3,7 +3,7 @@ import { rfc3339 } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Db } from '../storage/db.ts'
 import { newPerson, newProject, type Person, projectNameFor } from './account.ts'
-import type { AccountNeeds } from './account-request-store.ts'
+import type { SignInNeeds } from './account-request-store.ts'
 import { accountStore, type PersonWithPassword } from './account-store.ts'
 import { changedPasswordLetter } from './letters.ts'
 import { type Invitation, memberStore } from './member-store.ts'
@@ -28,7 +28,7 @@ export interface FromBrowser {
 
 export type ConfirmationStore = ReturnType<typeof confirmationStore>
 
-export function confirmationStore(db: Db, { post, note }: AccountNeeds) {
+export function confirmationStore(db: Db, { post, note, sign_in, passwordRefused }: SignInNeeds) {
   return {
     /**
      * By the link of one sign-up: an account that another one opened stays with that one, without the address. Where
@@ -46,8 +46,9 @@ export function confirmationStore(db: Db, { post, note }: AccountNeeds) {
         await tokenStore(tx).revoke('verification', known.id)
         await note(tx, { person_id: person.id, action: 'POST /auth/verify-email', request_id }, now)
         const { id: person_id, email } = person
-        if (sign_up === undefined || hashSecret(sign_up) !== used.browser_hash) return { email }
-        const sessions = signInStore(tx)
+        if (sign_up === undefined || hashSecret(sign_up) !== used.browser_hash || passwordRefused(email))
+          return { email }
+        const sessions = signInStore(tx, sign_in.session)
         const project_id = await sessions.firstProjectOf(person_id)
         return { email, begun: await sessions.beginInsteadOf(before, { person_id, project_id }, now) }
       })
@@ -59,6 +60,8 @@ export function confirmationStore(db: Db, { post, note }: AccountNeeds) {
         const used = await tokenStore(tx).use('reset', secret, now)
         if (!used) throw deadLink()
         const known = await theirs(tx, used.person_id)
+        const refused = passwordRefused(known.email)
+        if (refused) throw refused
         const person = await ownerOf(tx, known, password_hash, now)
         if (person !== known) await foundFor(tx, person, null, now)
         await accountStore(tx).setPassword(person.id, password_hash, rfc3339(now))
@@ -71,7 +74,11 @@ export function confirmationStore(db: Db, { post, note }: AccountNeeds) {
     },
 
     /** Whoever holds the link has the mailbox: the address is confirmed as well. */
-    async join({ secret, request_id }: Use, password_hash: string | undefined, now: number): Promise<Invitation> {
+    async join(
+      { secret, request_id }: Use,
+      password_hash: string | null | undefined,
+      now: number,
+    ): Promise<Invitation> {
       return db.transaction(async (tx) => {
         const invitation = await memberStore(tx).useInvitation(secret, now)
         if (!invitation) throw deadLink()
@@ -111,8 +118,8 @@ export async function newcomer(tx: Db, email: string, password_hash: string | nu
 const foundFor = (tx: Db, person: Person, name: string | null, now: number) =>
   accountStore(tx).insertProject(newProject(name ?? projectNameFor(person.email), person, now), now)
 
-/** A confirmed account stays as it is. Any other gets the password of now. */
-async function invited(tx: Db, email: string, password_hash: string | undefined, now: number): Promise<Person> {
+/** A confirmed account stays as it is. Any other gets the password of now, or none where an issuer takes its place. */
+async function invited(tx: Db, email: string, password_hash: string | null | undefined, now: number): Promise<Person> {
   const accounts = accountStore(tx)
   const known = await accounts.findByEmail(email)
   if (known?.verified_at) return known

@@ -84,9 +84,11 @@ export function memberStore(db: Db) {
       return row && asInvited(row)
     },
 
+    /** From now on it is a role that a person gave: no claims change it (0340). */
     async setRole(project_id: string, person_id: string, role: Role): Promise<void> {
       await db.rows(sql`
-        UPDATE membership SET role = ${role} WHERE project_id = ${project_id} AND person_id = ${person_id}`)
+        UPDATE membership SET role = ${role}, granted_by = NULL
+        WHERE project_id = ${project_id} AND person_id = ${person_id}`)
     },
 
     async remove(project_id: string, person_id: string): Promise<void> {

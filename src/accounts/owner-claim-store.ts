@@ -2,7 +2,7 @@
 import { rfc3339 } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Db } from '../storage/db.ts'
-import type { AccountNeeds } from './account-request-store.ts'
+import type { SignInNeeds } from './account-request-store.ts'
 import { accountStore } from './account-store.ts'
 import { attemptStore, type Slot } from './attempt-store.ts'
 import { newcomer, ownerOf, type Use } from './confirmation-store.ts'
@@ -25,8 +25,10 @@ export interface Claim extends Use {
   before: string | undefined
 }
 
+type Needs = Pick<SignInNeeds, 'note' | 'sign_in'>
+
 /** Signed in at once, looking at the project. Whoever comes second is refused, and nothing of theirs is stored. */
-export async function takeOver(db: Db, claim: Claim, note: AccountNeeds['note'], now: number) {
+export async function takeOver(db: Db, claim: Claim, { note, sign_in }: Needs, now: number) {
   const { secret, claimant, before, request_id } = claim
   return db.transaction(async (tx) => {
     const links = ownerLinkStore(tx)
@@ -35,7 +37,7 @@ export async function takeOver(db: Db, claim: Claim, note: AccountNeeds['note'],
     const person_id = await personOf(tx, claimant, now)
     await links.handOver(project_id, person_id, now)
     await note(tx, { person_id, action: 'POST /auth/become-owner', request_id }, now)
-    return signInStore(tx).beginInsteadOf(before, { person_id, project_id }, now)
+    return signInStore(tx, sign_in.session).beginInsteadOf(before, { person_id, project_id }, now)
   })
 }
 

@@ -21,7 +21,7 @@ export const OwnerClaim = Type.Object(
 )
 
 export const ownerLinkRoutes: Routes<AuthNeeds> = async (app, needs) => {
-  const { db, clock, signIns, note } = needs
+  const { db, clock, signIns } = needs
 
   app.post(
     '/auth/become-owner',
@@ -44,8 +44,8 @@ export const ownerLinkRoutes: Routes<AuthNeeds> = async (app, needs) => {
       if (!(await ownerLinkStore(db).isGood(secret, clock.now()))) throw deadOwnerLink()
       const claimant = await claimantOf(request, request.body, needs)
       const claim = { secret, claimant, before: signIns.cookieOf(request), request_id: request.id }
-      const begun = await takeOver(db, claim, note, clock.now())
-      signIns.hand(request, reply, begun.secret)
+      const begun = await takeOver(db, claim, needs, clock.now())
+      signIns.hand(request, reply, begun)
       return signInStore(db).describe(begun.sign_in)
     },
   )
@@ -57,15 +57,18 @@ interface Named {
 }
 
 async function claimantOf(request: FastifyRequest, named: Named, needs: AuthNeeds): Promise<Claimant> {
-  const { db, clock, signIns, passwords, addressOf } = needs
+  const { db, clock, signIns, passwords, addressOf, sign_in, passwordRefused } = needs
   const { email: text, password } = named
   if (text === undefined && password === undefined) {
     const before = signIns.secretOf(request)
-    const signed_in = before === undefined ? undefined : await signInStore(db).find(before, clock.now())
+    const signed_in =
+      before === undefined ? undefined : await signInStore(db, sign_in.session).find(before, clock.now())
     if (signed_in) return { kind: 'signed_in', person_id: signed_in.person_id }
   }
   if (text === undefined || password === undefined) throw whoAreYou()
   const email = emailAddress(text)
+  const refused = passwordRefused(email)
+  if (refused) throw refused
   const known = await accountStore(db).findByEmail(email)
   if (known?.verified_at && known.password_hash) {
     const { id, password_hash, slot } = await whoKnows({ email, password }, addressOf(request), needs)

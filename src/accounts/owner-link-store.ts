@@ -18,7 +18,8 @@ export function ownerLinkStore(db: Db) {
         SELECT p.id FROM project p JOIN person o ON o.id = p.owner_id
         WHERE o.email = ${PLACEHOLDER_EMAIL} AND NOT EXISTS (
           SELECT m.person_id FROM membership m JOIN person q ON q.id = m.person_id
-          WHERE m.project_id = p.id AND m.role = ${OWNER} AND q.password_hash IS NOT NULL)
+          WHERE m.project_id = p.id AND m.role = ${OWNER} AND (q.password_hash IS NOT NULL
+            OR EXISTS (SELECT i.id FROM person_identity i WHERE i.person_id = q.id)))
         ORDER BY p.sequence LIMIT 1`)
       return row?.id
     },
@@ -27,7 +28,8 @@ export function ownerLinkStore(db: Db) {
     async ownersOf(project_id: string): Promise<string[]> {
       const owners = await db.rows<{ email: string }>(sql`
         SELECT q.email FROM membership m JOIN person q ON q.id = m.person_id
-        WHERE m.project_id = ${project_id} AND m.role = ${OWNER} AND q.password_hash IS NOT NULL
+        WHERE m.project_id = ${project_id} AND m.role = ${OWNER} AND (q.password_hash IS NOT NULL
+          OR EXISTS (SELECT i.id FROM person_identity i WHERE i.person_id = q.id))
         ORDER BY m.sequence`)
       return owners.map(({ email }) => email)
     },

@@ -6,6 +6,9 @@ const SECRET = /^[0-9A-Za-z]{43}$/
 /** Of a browser that signed up: it may confirm the address that it signed up with, and is signed in by that (0161). */
 export const SIGN_UP_COOKIE = 'switchyard-sign-up'
 
+/** Of a browser that was sent to an identity provider: only it may finish that sign-in (0340). */
+export const ISSUER_COOKIE = 'switchyard-issuer'
+
 export const cookieName = (secure: boolean, name = NAME) => (secure ? `__Host-${name}` : name)
 
 /** The secret, where the browser sent it once and in our form. Two of a name mean that somebody else set one. */
@@ -27,4 +30,4 @@ export function setCookie(secret: string, max_age_ms: number, secure: boolean, n
   return [...parts, ...(secure ? ['Secure'] : [])].join('; ')
 }
 
-export const clearCookie = (secure: boolean) => setCookie('', 0, secure)
+export const clearCookie = (secure: boolean, name = NAME) => setCookie('', 0, secure, name)

@@ -6,6 +6,7 @@ import { emailAddress } from './account.ts'
 import { accountStore } from './account-store.ts'
 import { attemptStore, type Slot } from './attempt-store.ts'
 import { FAILED_LOGINS } from './attempts.ts'
+import { signOutAt } from './issuer-routes.ts'
 import { Email } from './member.ts'
 import { Busy, Password } from './password.ts'
 import { notSignedIn, SignedIn, wrongCredentials } from './sign-in.ts'
@@ -18,7 +19,13 @@ const security: [] = []
 
 export const Credentials = Type.Object({ email: Email, password: Password }, { title: 'Credentials' })
 export const Ended = Type.Object(
-  { object: Type.Literal('session.ended'), ended: Type.Literal(true) },
+  {
+    object: Type.Literal('session.ended'),
+    ended: Type.Literal(true),
+    sign_out_url: Type.Optional(
+      Type.String({ description: 'Of a session that an identity provider began: where the browser signs out there.' }),
+    ),
+  },
   { title: 'EndedSession' },
 )
 export const InView = Type.Object(
@@ -27,7 +34,7 @@ export const InView = Type.Object(
 )
 
 export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
-  const { db, clock, signIns, addressOf, note } = needs
+  const { db, clock, signIns, addressOf, note, sign_in } = needs
 
   app.post(
     '/auth/login',
@@ -49,7 +56,7 @@ export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
       const before = signIns.cookieOf(request)
       const now = clock.now()
       const begun = await db.transaction(async (tx) => {
-        const sessions = signInStore(tx)
+        const sessions = signInStore(tx, sign_in.session)
         // It may have been changed while it was looked at, which ended all sessions: none must begin after that.
         if (!(await accountStore(tx).holdPassword(person_id, password_hash))) throw wrongCredentials()
         await attemptStore(tx).giveBack(slot)
@@ -57,7 +64,7 @@ export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
         await note(tx, { person_id, action: 'POST /auth/login', request_id: request.id }, now)
         return sessions.beginInsteadOf(before, { person_id, project_id }, now)
       })
-      signIns.hand(request, reply, begun.secret)
+      signIns.hand(request, reply, begun)
       return signInStore(db).describe(begun.sign_in)
     },
   )
@@ -67,9 +74,10 @@ export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
     { config: open, schema: { tags, security, summary: 'Log out', response: { 200: Ended } } },
     async (request, reply) => {
       const secret = signIns.secretOf(request)
-      if (secret !== undefined) await signInStore(db).end(secret)
+      const by = secret === undefined ? undefined : await signInStore(db).end(secret)
       signIns.clear(request, reply)
-      return { object: 'session.ended' as const, ended: true as const }
+      const sign_out_url = secret && by && (await signOutAt(by, secret, needs))
+      return { object: 'session.ended' as const, ended: true as const, ...(sign_out_url && { sign_out_url }) }
     },
   )
 
@@ -110,9 +118,11 @@ export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
 export async function whoKnows(
   credentials: { email: string; password: string },
   address: string,
-  { db, clock, passwords, requests }: AuthNeeds,
+  { db, clock, passwords, requests, passwordRefused }: AuthNeeds,
 ): Promise<{ id: string; password_hash: string; slot: Slot }> {
   const email = emailAddress(credentials.email)
+  const refused = passwordRefused(email)
+  if (refused) throw refused
   const attempts = attemptStore(db)
   const slot = await attempts.takeOrRefuse(FAILED_LOGINS, address, clock.now())
   await requests.resolveSignUps(email, clock.now())

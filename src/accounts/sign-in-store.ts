@@ -7,61 +7,76 @@ import { newId } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { type Role, scopesOf } from './roles.ts'
 import { hashSecret, newSecret } from './secret-token.ts'
-import { firstProject, type ProjectInView, SIGN_IN_LIFE_MS, type SignedIn } from './sign-in.ts'
+import { endOf, firstProject, type ProjectInView, type SignedIn } from './sign-in.ts'
+import { USUAL_SESSION } from './sign-in-settings.ts'
 
 export interface SignIn {
   id: string
   person_id: string
   project_id: string | null
+  created_at: string
   expires_at: number
+}
+
+/** What is known of a session that was begun through an issuer. */
+export interface ByIssuer {
+  issuer: string
+  sealed_id_token: Uint8Array | null
 }
 
 type Begun = Pick<SignIn, 'person_id' | 'project_id'>
 
 export type SignInStore = ReturnType<typeof signInStore>
 
-export function signInStore(db: Db) {
+/** `limits` are for those that begin, end or renew sessions. */
+export function signInStore(db: Db, limits = USUAL_SESSION) {
+  /** A session that began before this has lasted for as long as one may. */
+  const oldest = (now: number) => rfc3339(limits.lifetime_ms === null ? 0 : Math.max(0, now - limits.lifetime_ms))
+
   return {
     /** Always with a new secret (T-101). It is known here, once. */
-    async begin(person_id: string, project_id: string | null, now: number): Promise<{ secret: string; id: string }> {
-      const [secret, id] = [newSecret(), newId('sgn')]
+    async begin(person_id: string, project_id: string | null, now: number) {
+      const [secret, id, expires_at] = [newSecret(), newId('sgn'), endOf(limits, now, now)]
       await db.rows(sql`
         INSERT INTO sign_in (id, hash, person_id, project_id, created_at, expires_at)
-        VALUES (${id}, ${hashSecret(secret)}, ${person_id}, ${project_id}, ${rfc3339(now)}, ${now + SIGN_IN_LIFE_MS})`)
-      return { secret, id }
+        VALUES (${id}, ${hashSecret(secret)}, ${person_id}, ${project_id}, ${rfc3339(now)}, ${expires_at})`)
+      return { secret, sign_in: { id, person_id, project_id, created_at: rfc3339(now), expires_at } satisfies SignIn }
     },
 
     /** Ends the session that the browser had, if any: what a stranger may have planted there is void (T-101). */
     async beginInsteadOf(before: string | undefined, { person_id, project_id }: Begun, now: number) {
       if (before !== undefined) await this.end(before)
-      const { id, secret } = await this.begin(person_id, project_id, now)
-      return { secret, sign_in: { id, person_id, project_id, expires_at: now + SIGN_IN_LIFE_MS } }
+      return this.begin(person_id, project_id, now)
     },
 
     async find(secret: string, now: number): Promise<SignIn | undefined> {
       const [row] = await db.rows<SignIn>(sql`
-        SELECT id, person_id, project_id, expires_at FROM sign_in
-        WHERE hash = ${hashSecret(secret)} AND expires_at > ${now}`)
+        SELECT id, person_id, project_id, created_at, expires_at FROM sign_in
+        WHERE hash = ${hashSecret(secret)} AND expires_at > ${now} AND created_at > ${oldest(now)}`)
       return row
     },
 
     /** Nobody, where the person is not (or no longer) a member of the project that the session looks at. */
-    async findCaller(secret: string, now: number): Promise<{ caller: Caller; expires_at: number } | undefined> {
+    async findCaller(secret: string, now: number): Promise<FoundCaller | undefined> {
       const [row] = await db.rows<CallerRow>(sql`
-        SELECT s.id AS key_id, s.person_id, s.expires_at, m.project_id, m.role, o.verified_at, p.cap_micros,
-               p.operator_cap_micros, p.overage_enabled, p.suspended_at, p.share, p.routing_epoch,
+        SELECT s.id AS key_id, s.person_id, s.created_at, s.expires_at, m.project_id, m.role, o.verified_at,
+               p.cap_micros, p.operator_cap_micros, p.overage_enabled, p.suspended_at, p.share, p.routing_epoch,
                p.memory_epoch, p.records_since_ms
         FROM sign_in s
           JOIN membership m ON m.person_id = s.person_id AND m.project_id = s.project_id
           JOIN project p ON p.id = s.project_id
           JOIN person o ON o.id = p.owner_id
-        WHERE s.hash = ${hashSecret(secret)} AND s.expires_at > ${now}`)
-      return row && { caller: callerOf(row), expires_at: row.expires_at }
+        WHERE s.hash = ${hashSecret(secret)} AND s.expires_at > ${now} AND s.created_at > ${oldest(now)}`)
+      return row && { caller: callerOf(row), created_at: row.created_at, expires_at: row.expires_at }
     },
 
-    async renew(secret: string, now: number): Promise<void> {
+    async renew(secret: string, expires_at: number): Promise<void> {
+      await db.rows(sql`UPDATE sign_in SET expires_at = ${expires_at} WHERE hash = ${hashSecret(secret)}`)
+    },
+
+    async noteIssuer(id: string, issuer: string, sealed_id_token: Uint8Array | null): Promise<void> {
       await db.rows(sql`
-        UPDATE sign_in SET expires_at = ${now + SIGN_IN_LIFE_MS} WHERE hash = ${hashSecret(secret)}`)
+        UPDATE sign_in SET issuer = ${issuer}, sealed_id_token = ${sealed_id_token} WHERE id = ${id}`)
     },
 
     /** False where the person is not a member of that project. */
@@ -73,8 +88,11 @@ export function signInStore(db: Db) {
       return changed.length === 1
     },
 
-    async end(secret: string): Promise<void> {
-      await db.rows(sql`DELETE FROM sign_in WHERE hash = ${hashSecret(secret)}`)
+    /** By which issuer it was begun, where it was. */
+    async end(secret: string): Promise<ByIssuer | undefined> {
+      const [ended] = await db.rows<ByIssuer & { issuer: string | null }>(sql`
+        DELETE FROM sign_in WHERE hash = ${hashSecret(secret)} RETURNING issuer, sealed_id_token`)
+      return ended && ended.issuer !== null ? ended : undefined
     },
 
     async endAll(person_id: string): Promise<void> {
@@ -92,7 +110,7 @@ export function signInStore(db: Db) {
       }))
     },
 
-    async describe({ person_id, project_id, expires_at }: SignIn): Promise<SignedIn> {
+    async describe({ person_id, project_id, expires_at }: Omit<SignIn, 'created_at'>): Promise<SignedIn> {
       const [person] = await db.rows<{ email: string; verified_at: string | null }>(sql`
         SELECT email, verified_at FROM person WHERE id = ${person_id}`)
       if (!person) throw new Error(`a session of ${person_id}, who does not exist`)
@@ -117,9 +135,14 @@ export function signInStore(db: Db) {
   }
 }
 
+interface FoundCaller extends Pick<SignIn, 'created_at' | 'expires_at'> {
+  caller: Caller
+}
+
 interface CallerRow {
   key_id: string
   person_id: string
+  created_at: string
   expires_at: number
   project_id: string
   role: Role

@@ -1,15 +1,20 @@
 // Somebody who signed in: who they are, which projects they see, and for how long (T-101).
 import { type Static, Type } from 'typebox'
-import { HOUR_MS } from '../core/clock.ts'
+import { DAY_MS } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import { time } from '../core/shapes.ts'
 import { Role } from './roles.ts'
+import type { SessionLimits } from './sign-in-settings.ts'
 
-export const SIGN_IN_LIFE_MS = 14 * 24 * HOUR_MS
-export const RENEWAL_MS = 24 * HOUR_MS // a session that is used is prolonged once a day, not at each request
+const RENEWALS = 12 // within the idle time: a session that is used is prolonged now and then, not at each request
 
-/** From the last use that was noted, 14 days. */
-export const isDueForRenewal = (expires_at: number, now: number) => expires_at - now <= SIGN_IN_LIFE_MS - RENEWAL_MS
+/** From its use until it is too long unused, or has lasted for as long as one may. */
+export const endOf = ({ idle_ms, lifetime_ms }: SessionLimits, begun_at: number, now: number) =>
+  Math.min(now + idle_ms, lifetime_ms === null ? Number.POSITIVE_INFINITY : begun_at + lifetime_ms)
+
+/** Once a day, or sooner where a session may be unused for less. Also where the limits have become others. */
+export const isDueForRenewal = (limits: SessionLimits, expires_at: number, end: number) =>
+  Math.abs(end - expires_at) >= Math.min(DAY_MS, limits.idle_ms / RENEWALS)
 
 const ProjectInView = Type.Object(
   {

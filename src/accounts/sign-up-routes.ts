@@ -65,7 +65,12 @@ const ASKED =
 const CLOSED = 'Where the operator closed sign-up, 403 for everybody: then people join by invitation.'
 
 export const signUpRoutes: Routes<AuthNeeds> = async (app, needs) => {
-  const { db, clock, passwords, requests, signIns, addressOf, sign_up } = needs
+  const { db, clock, passwords, requests, signIns, addressOf, sign_up, passwordRefused } = needs
+  const mayUsePassword = (email: string) => {
+    const refused = passwordRefused(email)
+    if (refused) throw refused
+    return email
+  }
   const attempts = attemptStore(db)
   const confirmations = confirmationStore(db, needs)
 
@@ -85,7 +90,7 @@ export const signUpRoutes: Routes<AuthNeeds> = async (app, needs) => {
     },
     async (request, reply) => {
       const { password, project_name: name } = request.body
-      const email = emailAddress(request.body.email)
+      const email = mayUsePassword(emailAddress(request.body.email))
       const named = name === undefined ? {} : { project_name: label('project_name', name) }
       acceptable(password)
       const slot = await attempts.takeOrRefuse(SIGN_UPS_AND_RESETS, addressOf(request), clock.now())
@@ -114,7 +119,7 @@ export const signUpRoutes: Routes<AuthNeeds> = async (app, needs) => {
       },
     },
     async (request) => {
-      const email = emailAddress(request.body.email)
+      const email = mayUsePassword(emailAddress(request.body.email))
       await attempts.takeOrRefuse(SIGN_UPS_AND_RESETS, addressOf(request), clock.now())
       await requests.insert({ kind: 'reset', email, request_id: request.id }, clock.now())
       return { object: 'password_reset' as const, email, status: 'mailed' as const }
@@ -140,7 +145,7 @@ export const signUpRoutes: Routes<AuthNeeds> = async (app, needs) => {
       const { email, begun } = await confirmations.confirmAddress(use, browser, clock.now())
       const confirmed = { object: 'email_verification' as const, email, verified: true as const }
       if (!begun) return confirmed
-      signIns.hand(request, reply, begun.secret)
+      signIns.hand(request, reply, begun)
       return { ...confirmed, session: await signInStore(db).describe(begun.sign_in) }
     },
   )
@@ -175,7 +180,9 @@ export const signUpRoutes: Routes<AuthNeeds> = async (app, needs) => {
         tags,
         security,
         summary: 'Accept an invitation',
-        description: 'Somebody without a confirmed account chooses a `password`; somebody with one keeps theirs.',
+        description:
+          'Somebody without a confirmed account chooses a `password`, unless people of their mail domain sign in ' +
+          'with an identity provider; somebody with one keeps theirs.',
         body: Acceptance,
         response: { 200: Joined },
       },
@@ -184,9 +191,14 @@ export const signUpRoutes: Routes<AuthNeeds> = async (app, needs) => {
       const invitation = await memberStore(db).findInvitation(secret, clock.now())
       if (!invitation) throw deadLink()
       const known = await accountStore(db).findByEmail(invitation.email)
-      if (!known?.verified_at && password === undefined) throw needsPassword()
-      const hash = known?.verified_at || password === undefined ? undefined : await passwords.hash(password)
-      const { project_id, email, role } = await confirmations.join({ secret, request_id }, hash, clock.now())
+      const is_bound = passwordRefused(invitation.email) !== undefined
+      if (!known?.verified_at && !is_bound && password === undefined) throw needsPassword()
+      const hash = known?.verified_at || is_bound || password === undefined ? undefined : await passwords.hash(password)
+      const { project_id, email, role } = await confirmations.join(
+        { secret, request_id },
+        is_bound ? null : hash,
+        clock.now(),
+      )
       return { object: 'invitation.accepted' as const, project_id, email, role }
     },
   )

@@ -73,12 +73,14 @@ export interface PersonsDeed {
   person_id: string
   action: string
   request_id: string
+  target?: string
+  project_id?: string
 }
 
-/** What somebody did to their account is on record in every project that they belong to. */
+/** What somebody did to their account is on record in every project that they belong to, or in the one it concerns. */
 export async function noteInTheirProjects(tx: Db, deed: PersonsDeed, now: number): Promise<void> {
-  const { person_id, action, request_id } = deed
+  const { person_id: actor, action, request_id, target = actor } = deed
   const store = auditStore(tx)
-  for (const project_id of await store.projectsOf(person_id))
-    await store.insert(entryOf({ project_id, actor: person_id, action, target: person_id, request_id }, now))
+  for (const project_id of deed.project_id ? [deed.project_id] : await store.projectsOf(actor))
+    await store.insert(entryOf({ project_id, actor, action, target, request_id }, now))
 }

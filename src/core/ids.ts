@@ -29,6 +29,7 @@ export type IdPrefix =
   | 'evt'
   | 'dlv'
   | 'tbg'
+  | 'idn'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const ID_LENGTH = 20 // 119 bits: no two ids ever meet

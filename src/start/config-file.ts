@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Check, Clean, Default, Errors } from 'typebox/value'
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import { checkSignIn, type SignInSettings, SignInShape, signInSettings } from '../accounts/sign-in-settings.ts'
 import { type Patience, USUAL_PATIENCE } from '../answers/stream-patience.ts'
 import { FILE_MIB_MOST } from '../artifacts/artifact.ts'
 import { MICROS_OF_A_DAY, PCT_OF_A_DAY } from '../budgets/waiver.ts'
@@ -61,6 +62,7 @@ const FileShape = Type.Object(
     ),
     prices_file: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
     tracing: TracingShape,
+    sign_in: SignInShape,
     networks: Type.Object({ allow: Type.Array(Type.String(), { default: [], maxItems: 100 }) }, closed),
   },
   closed,
@@ -91,6 +93,8 @@ export interface FileSettings {
   artifacts: FileShape['artifacts']
   /** Where traces go, and which are made. */
   tracing: TracingFile
+  /** 0340: whose identity providers people sign in with, and how long sessions last. */
+  sign_in: SignInSettings
   /** R12: private networks in which customers' clusters may be dialled. */
   allow_cidrs: readonly string[]
 }
@@ -219,6 +223,7 @@ function settingsOf(file: FileShape, wrong: Wrong, env: Env): FileSettings | und
   const { endpoint: collector } = file.tracing ?? {}
   if (typeof collector === 'string' && !/^https?:$/.test(URL.canParse(collector) ? new URL(collector).protocol : ''))
     wrong('/tracing/endpoint', "'tracing.endpoint' must be an http or https address")
+  if (Check(SignInShape, file.sign_in)) checkSignIn(file.sign_in, (at, message) => wrong(`/sign_in${at}`, message))
   if (!Check(FileShape, file)) return undefined
   return {
     providers: settings,
@@ -233,6 +238,7 @@ function settingsOf(file: FileShape, wrong: Wrong, env: Env): FileSettings | und
     deadlines,
     artifacts: file.artifacts,
     tracing: file.tracing,
+    sign_in: signInSettings(file.sign_in),
     allow_cidrs: networks.allow,
   }
 }

@@ -1,6 +1,7 @@
 // What the path to the upstreams is built from: switchyard.yaml, or else one provider from the environment, or nothing.
 import { isIP } from 'node:net'
 import type { SignUpMode } from '../accounts/account.ts'
+import type { SignInSettings } from '../accounts/sign-in-settings.ts'
 import type { Cidr } from '../core/ip-address.ts'
 import { PRICE_BOOK } from '../models/price-book.ts'
 import type { AddressPolicy } from '../providers/address-policy.ts'
@@ -23,6 +24,8 @@ export interface GatewaySettings {
   shares: FileSettings['shares']
   /** How large an artifact may be, and where contents lie. */
   artifacts: FileSettings['artifacts']
+  /** 0340: whose identity providers people sign in with, and how long sessions last. */
+  sign_in: SignInSettings
   /** §8.1: whose X-Forwarded-For is believed. */
   trusted_proxies?: readonly Cidr[]
   /** Undefined where nobody said where traces go, which is decided at the start. */
@@ -47,6 +50,7 @@ export function gatewaySettings(config: Config): GatewaySettings {
     streams,
     artifacts,
     tracing,
+    sign_in,
   } = file
   const fromEnv = !config.config_file && (config.openai.api_key || config.openai.base_url)
   return {
@@ -60,6 +64,7 @@ export function gatewaySettings(config: Config): GatewaySettings {
     quotas,
     shares,
     artifacts,
+    sign_in,
     tracing: tracingSettings(config.otel, tracing),
     trusted_proxies: config.trusted_proxies,
     proxy: config.https_proxy && { url: config.https_proxy, except: config.no_proxy },
@@ -68,9 +73,11 @@ export function gatewaySettings(config: Config): GatewaySettings {
 
 /** No provider and no private network: what a service is built with that nobody configured. */
 export function noGateway(): GatewaySettings {
-  const { fees, full_fidelity, retention_days, deadlines, limits, quotas, shares, streams, artifacts } = noConfigFile()
+  const { fees, full_fidelity, retention_days, deadlines, ...rest } = noConfigFile()
+  const { limits, quotas, shares, streams, artifacts, sign_in } = rest
   const gateway = { providers: [], aliases: [], fees, full_fidelity, retention_days, deadlines }
-  return { gateway, policy: { allow_private: false, allow_cidrs: [] }, limits, quotas, shares, streams, artifacts }
+  const policy = { allow_private: false, allow_cidrs: [] }
+  return { gateway, policy, limits, quotas, shares, streams, artifacts, sign_in }
 }
 
 /** Strangers who could sign up could spend: a server that others reach is closed to them unless somebody opens it. */

@@ -1,11 +1,14 @@
 // Accounts, the mails they send and the record they leave, put together.
 import type { FastifyBaseLogger } from 'fastify'
-import { type AccountNeeds, accountRequestStore } from '../accounts/account-request-store.ts'
+import { type AccountNeeds, accountRequestStore, type SignInNeeds } from '../accounts/account-request-store.ts'
 import { attemptStore } from '../accounts/attempt-store.ts'
+import { identityStore } from '../accounts/identity-store.ts'
+import { passwordsClosed } from '../accounts/issuer.ts'
 import { memberStore } from '../accounts/member-store.ts'
 import { ownerLinkStore } from '../accounts/owner-link-store.ts'
 import { boundedPasswords, type PasswordHashing } from '../accounts/password.ts'
 import { signIns } from '../accounts/sign-in-hooks.ts'
+import { boundTo } from '../accounts/sign-in-settings.ts'
 import { signInStore } from '../accounts/sign-in-store.ts'
 import { tokenStore } from '../accounts/token-store.ts'
 import { noteInTheirProjects } from '../audit/audit-hooks.ts'
@@ -16,13 +19,17 @@ import { outboxStore } from '../mail/outbox-store.ts'
 import { sendWaiting } from '../mail/post-office.ts'
 import type { Db } from '../storage/db.ts'
 import { argon2 } from './argon2.ts'
+import type { GatewaySettings } from './gateway-settings.ts'
 import type { SharedTask, Task } from './housekeeping-lease.ts'
+import { openIssuers } from './open-issuers.ts'
 
 export interface PeopleParts {
   db: Db
   clock: Clock
   logger: FastifyBaseLogger
   seals: Sealing
+  settings: Pick<GatewaySettings, 'sign_in' | 'policy' | 'proxy'>
+  version: string
   public_url?: string | undefined
   local_only?: boolean | undefined
   /** Where links lead while no public address is set. */
@@ -33,10 +40,16 @@ export interface PeopleParts {
 
 export function peopleOf(parts: PeopleParts) {
   const { db, clock, logger: log, seals, public_url, local_only } = parts
-  const needs: AccountNeeds = {
+  const { sign_in, policy, proxy } = parts.settings
+  const needs: SignInNeeds = {
     post: (tx, letter, now) => outboxStore(tx, seals).post(letter, now),
     note: noteInTheirProjects,
     publicUrl: () => public_url ?? parts.listeningOn(),
+    sign_in,
+    passwordRefused(email) {
+      const issuer = boundTo(sign_in.issuers, email)
+      return issuer && passwordsClosed(issuer)
+    },
   }
   const requests = accountRequestStore(db, needs)
   const outbox = outboxStore(db, seals)
@@ -56,7 +69,9 @@ export function peopleOf(parts: PeopleParts) {
     tasks,
     sharedTasks,
     passwords: boundedPasswords(parts.passwordHashing ?? argon2),
-    signIns: signIns({ db, clock, public_url, local_only }),
+    signIns: signIns({ db, clock, public_url, local_only, sign_in }),
+    issuerClient: openIssuers({ clock, policy, proxy, user_agent: `Switchyard/${parts.version}` }),
+    seals,
   }
 }
 
@@ -67,4 +82,5 @@ async function sweep(db: Db, needs: AccountNeeds, now: number): Promise<void> {
   await memberStore(db).sweep(now)
   await ownerLinkStore(db).sweep(now)
   await signInStore(db).sweep(now)
+  await identityStore(db).sweep(now)
 }

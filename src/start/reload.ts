@@ -2,7 +2,6 @@
 // replaced in place, in one turn of the event loop: whoever reads them next reads the new ones, and calls under way end
 // with the old.
 
-import type { ProviderSettings } from '../providers/provider-config.ts'
 import type { TracingSettings } from '../telemetry/tracing-settings.ts'
 import type { GatewaySettings } from './gateway-settings.ts'
 
@@ -13,6 +12,7 @@ export function replaceSettings(current: GatewaySettings, next: GatewaySettings)
   Object.assign(current.quotas, next.quotas)
   Object.assign(current.shares, next.shares)
   Object.assign(current.streams, next.streams)
+  Object.assign(current.sign_in, next.sign_in)
   current.artifacts.max_mib = next.artifacts.max_mib // where contents lie is decided at the start
   if (current.tracing && next.tracing) Object.assign(current.tracing, reloaded(next.tracing))
 }
@@ -44,12 +44,13 @@ export function settingsChanges(before: GatewaySettings, after: GatewaySettings)
   const { providers: old, ...gateway } = before.gateway
   const { providers: now, ...nextGateway } = after.gateway
   return [
-    ...providerChanges(old, now),
+    ...entryChanges('provider', old, now),
+    ...entryChanges('issuer', before.sign_in.issuers, after.sign_in.issuers),
     ...changesIn('', { ...gateway, ...restOf(before) }, { ...nextGateway, ...restOf(after) }),
   ]
 }
 
-const restOf = ({ policy, limits, quotas, shares, streams, artifacts, tracing }: GatewaySettings) => ({
+const restOf = ({ policy, limits, quotas, shares, streams, artifacts, tracing, sign_in }: GatewaySettings) => ({
   networks: policy,
   limits,
   quotas,
@@ -57,24 +58,29 @@ const restOf = ({ policy, limits, quotas, shares, streams, artifacts, tracing }:
   streams,
   artifacts: { max_mib: artifacts.max_mib },
   ...(tracing && { tracing: reloaded(tracing) }),
+  sign_in: { session: sign_in.session },
 })
 
-function providerChanges(old: readonly ProviderSettings[], now: readonly ProviderSettings[]): string[] {
-  const known = new Map(old.map((provider) => [provider.id, provider]))
-  const changes = now.flatMap((provider) => {
-    const before = known.get(provider.id)
-    if (!before) return [`provider '${provider.id}' is new`]
-    const fields = fieldsThatDiffer(before, provider)
-    return fields.length > 0 ? [`provider '${provider.id}': ${fields.join(', ')} changed`] : []
+interface Entry {
+  id: string
+}
+
+function entryChanges(what: string, old: readonly Entry[], now: readonly Entry[]): string[] {
+  const known = new Map(old.map((entry) => [entry.id, entry]))
+  const changes = now.flatMap((entry) => {
+    const before = known.get(entry.id)
+    if (!before) return [`${what} '${entry.id}' is new`]
+    const fields = fieldsThatDiffer(before, entry)
+    return fields.length > 0 ? [`${what} '${entry.id}': ${fields.join(', ')} changed`] : []
   })
-  const gone = old.filter(({ id }) => !now.some((provider) => provider.id === id))
-  const inOrder = (providers: readonly ProviderSettings[], others: readonly ProviderSettings[]) =>
-    providers.filter(({ id }) => others.some((other) => other.id === id)).map(({ id }) => id)
+  const gone = old.filter(({ id }) => !now.some((entry) => entry.id === id))
+  const inOrder = (entries: readonly Entry[], others: readonly Entry[]) =>
+    entries.filter(({ id }) => others.some((other) => other.id === id)).map(({ id }) => id)
   const is_reordered = String(inOrder(old, now)) !== String(inOrder(now, old))
   return [
     ...changes,
-    ...gone.map(({ id }) => `provider '${id}' is gone`),
-    ...(is_reordered ? ['the order of providers changed'] : []),
+    ...gone.map(({ id }) => `${what} '${id}' is gone`),
+    ...(is_reordered ? [`the order of ${what}s changed`] : []),
   ]
 }
 

@@ -62,7 +62,7 @@ export function browserOn(service: Pick<TestService, 'app' | 'routes'>, address 
 function keep(jar: { cookie: string | undefined; others: Map<string, string> }, set: string): void {
   const [pair = ''] = set.split(';')
   const [name = ''] = pair.split('=')
-  if (name.endsWith('sign-up')) jar.others.set(name, pair)
+  if (/(sign-up|issuer)$/.test(name)) jar.others.set(name, pair)
   else jar.cookie = set.includes('Max-Age=0') ? undefined : pair
 }
 

@@ -9,6 +9,7 @@ import { PasswordField } from '../../parts/password-field.tsx'
 import { Link, navigate, wantedPage } from '../../state/navigation.tsx'
 import { useSession } from '../../state/session.tsx'
 import { useSubmission } from '../../state/submission.ts'
+import { IssuerButtons, IssuerProblem } from './issuer-buttons.tsx'
 
 export default function SignInPage() {
   const { state, enter } = useSession()
@@ -24,6 +25,8 @@ export default function SignInPage() {
 
   return (
     <AccountFrame title="Sign in">
+      <IssuerProblem />
+      <IssuerButtons />
       <AccountForm onSubmit={() => void sending.submit({ email, password })}>
         <Field
           label="E-mail address"
