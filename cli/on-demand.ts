@@ -4,6 +4,7 @@ import type * as Development from '../src/development.ts'
 import type * as Server from '../src/main.ts'
 import type * as Backup from '../src/operate/backup.ts'
 import type * as Operate from '../src/operate/operate.ts'
+import type * as OperateAccounts from '../src/operate/operate-accounts.ts'
 import type * as OperateImport from '../src/operate/operate-import.ts'
 import type * as OperatePlane from '../src/operate/operate-plane.ts'
 import type * as OperateProjects from '../src/operate/operate-projects.ts'
@@ -20,6 +21,7 @@ export const configuration = (): Promise<typeof Configuration> => import('../src
 export const development = (): Promise<typeof Development> => import('../src/development.ts')
 export const gateway = (): Promise<typeof Gateway> => import('../src/start/gateway-settings.ts')
 export const operate = (): Promise<typeof Operate> => import('../src/operate/operate.ts')
+export const operateAccounts = (): Promise<typeof OperateAccounts> => import('../src/operate/operate-accounts.ts')
 export const operateImport = (): Promise<typeof OperateImport> => import('../src/operate/operate-import.ts')
 export const operatePlane = (): Promise<typeof OperatePlane> => import('../src/operate/operate-plane.ts')
 export const operateProjects = (): Promise<typeof OperateProjects> => import('../src/operate/operate-projects.ts')

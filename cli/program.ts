@@ -19,6 +19,7 @@ import { addProject } from './commands/projects.ts'
 import { addPurge, addReceipt } from './commands/purge.ts'
 import { addRecording } from './commands/recordings.ts'
 import { addReplay } from './commands/replay.ts'
+import { addSecondFactor } from './commands/second-factors.ts'
 import { addServe } from './commands/serve.ts'
 import { addTagBudget } from './commands/tag-budgets.ts'
 import { addUpkeep } from './commands/upkeep.ts'
@@ -44,6 +45,7 @@ const COMMANDS = [
     addReceipt,
     addReplay,
     addOperator,
+    addSecondFactor,
     addConfig,
     addImport,
     addPrices,

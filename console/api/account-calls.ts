@@ -3,6 +3,8 @@ import type { Static } from 'typebox'
 import type { Issuer as IssuerShape } from '../../src/accounts/issuer-routes.ts'
 import type { OwnerClaim as OwnerClaimShape } from '../../src/accounts/owner-link-routes.ts'
 import type { ProjectState } from '../../src/accounts/project.ts'
+import type { Enrolment, SecondFactor } from '../../src/accounts/second-factor.ts'
+import type { Begin, Confirm, Enabled, Remove } from '../../src/accounts/second-factor-routes.ts'
 import type { SignedIn } from '../../src/accounts/sign-in.ts'
 import type { Credentials, Ended, InView } from '../../src/accounts/sign-in-routes.ts'
 import type {
@@ -18,7 +20,7 @@ import type {
 } from '../../src/accounts/sign-up-routes.ts'
 import { get, post } from './api-client.ts'
 
-export type { ProjectState, SignedIn }
+export type { Enrolment, ProjectState, SignedIn }
 export type Issuer = Static<typeof IssuerShape>
 export type OwnerClaim = Static<typeof OwnerClaimShape>
 
@@ -35,6 +37,13 @@ export const choosePassword = (body: Static<typeof NewPassword>) =>
   post<Static<typeof Changed>>('/auth/password-reset/confirm', body)
 export const acceptInvitation = (body: Static<typeof Acceptance>) =>
   post<Static<typeof Joined>>('/auth/accept-invitation', body)
+
+export const secondFactor = (signal?: AbortSignal) => get<SecondFactor>('/auth/second-factor', signal)
+export const beginSecondFactor = (body: Static<typeof Begin>) => post<Enrolment>('/auth/second-factor', body)
+export const confirmSecondFactor = (body: Static<typeof Confirm>) =>
+  post<Static<typeof Enabled>>('/auth/second-factor/confirm', body)
+export const removeSecondFactor = (body: Static<typeof Remove>) =>
+  post<SecondFactor>('/auth/second-factor/remove', body)
 
 export const becomeOwner = (body: OwnerClaim) => post<SignedIn>('/auth/become-owner', body)
 

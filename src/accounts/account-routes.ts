@@ -2,6 +2,7 @@
 import type { Routes } from '../http/routes.ts'
 import { issuerRoutes } from './issuer-routes.ts'
 import { ownerLinkRoutes } from './owner-link-routes.ts'
+import { secondFactorRoutes } from './second-factor-routes.ts'
 import type { AuthNeeds } from './sign-in-hooks.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 import { signUpRoutes } from './sign-up-routes.ts'
@@ -15,4 +16,5 @@ export const accountRoutes: Routes<AuthNeeds> = async (app, needs) => {
   await app.register(signInRoutes, needs)
   await app.register(ownerLinkRoutes, needs)
   await app.register(issuerRoutes, needs)
+  await app.register(secondFactorRoutes, needs)
 }

@@ -12,6 +12,8 @@ export interface Allowance {
 export const FAILED_LOGINS: Allowance = { name: 'login', slots: 5, window_ms: 10 * MINUTE_MS } // §8
 /** 0340: of those alone that look like an attack: codes and tokens that are not good. */
 export const FAILED_ISSUER_LOGINS: Allowance = { ...FAILED_LOGINS, name: 'issuer login' }
+/** 0342: wrong codes for one account, from wherever they come. */
+export const SECOND_FACTOR_CODES: Allowance = { ...FAILED_LOGINS, name: 'second factor' }
 export const SIGN_UPS_AND_RESETS: Allowance = { name: 'request', slots: 3, window_ms: HOUR_MS } // §8, T-73: one bucket
 
 /**
@@ -34,6 +36,7 @@ export const bucketOf = ({ name }: Allowance, who: string) => `${name} ${who}`
 const TOO_MANY: Record<string, string> = {
   [FAILED_LOGINS.name]: 'Too many failed logins from your address: at most 5 in 10 minutes.',
   [FAILED_ISSUER_LOGINS.name]: 'Too many failed logins from your address: at most 5 in 10 minutes.',
+  [SECOND_FACTOR_CODES.name]: 'Too many wrong codes for this account: at most 5 in 10 minutes.',
   [SIGN_UPS_AND_RESETS.name]: 'Too many sign-ups and password resets from your address: at most 3 in an hour.',
   [INVITATIONS_TO_ONE.name]: 'Too many invitations of this project to this address: at most 5 in a day.',
   [INVITATIONS_OF_ALL_TO_ONE.name]: 'Too many invitations to this address: at most 20 in a day.',

@@ -9,6 +9,7 @@ import { type Claimant, takeOver } from './owner-claim-store.ts'
 import { deadOwnerLink, whoAreYou } from './owner-link.ts'
 import { ownerLinkStore } from './owner-link-store.ts'
 import { Password } from './password.ts'
+import { Code } from './second-factor.ts'
 import { LinkToken } from './secret-token.ts'
 import { SignedIn } from './sign-in.ts'
 import type { AuthNeeds } from './sign-in-hooks.ts'
@@ -16,7 +17,7 @@ import { whoKnows } from './sign-in-routes.ts'
 import { signInStore } from './sign-in-store.ts'
 
 export const OwnerClaim = Type.Object(
-  { token: LinkToken, email: Type.Optional(Email), password: Type.Optional(Password) },
+  { token: LinkToken, email: Type.Optional(Email), password: Type.Optional(Password), code: Type.Optional(Code) },
   { title: 'OwnerClaim' },
 )
 
@@ -54,11 +55,12 @@ export const ownerLinkRoutes: Routes<AuthNeeds> = async (app, needs) => {
 interface Named {
   email?: string
   password?: string
+  code?: string
 }
 
 async function claimantOf(request: FastifyRequest, named: Named, needs: AuthNeeds): Promise<Claimant> {
   const { db, clock, signIns, passwords, addressOf, sign_in, passwordRefused } = needs
-  const { email: text, password } = named
+  const { email: text, password, code } = named
   if (text === undefined && password === undefined) {
     const before = signIns.secretOf(request)
     const signed_in =
@@ -71,7 +73,7 @@ async function claimantOf(request: FastifyRequest, named: Named, needs: AuthNeed
   if (refused) throw refused
   const known = await accountStore(db).findByEmail(email)
   if (known?.verified_at && known.password_hash) {
-    const { id, password_hash, slot } = await whoKnows({ email, password }, addressOf(request), needs)
+    const { id, password_hash, slot } = await whoKnows({ email, password, code }, addressOf(request), needs)
     return { kind: 'known', person_id: id, password_hash, slot }
   }
   // Nobody confirmed the address: who knows the account's password made it, and anybody else gets a new one (0144).

@@ -5,10 +5,12 @@ import { found, type Routes } from '../http/routes.ts'
 import { emailAddress } from './account.ts'
 import { accountStore } from './account-store.ts'
 import { attemptStore, type Slot } from './attempt-store.ts'
-import { FAILED_LOGINS } from './attempts.ts'
+import { FAILED_LOGINS, SECOND_FACTOR_CODES } from './attempts.ts'
 import { signOutAt } from './issuer-routes.ts'
 import { Email } from './member.ts'
 import { Busy, Password } from './password.ts'
+import { Code, secondFactorRequired, wrongCode } from './second-factor.ts'
+import { secondFactorStore } from './second-factor-store.ts'
 import { notSignedIn, SignedIn, wrongCredentials } from './sign-in.ts'
 import type { AuthNeeds } from './sign-in-hooks.ts'
 import { signInStore } from './sign-in-store.ts'
@@ -17,7 +19,10 @@ const open = { public: true, class: 'auth' } as const
 const tags = ['Accounts']
 const security: [] = []
 
-export const Credentials = Type.Object({ email: Email, password: Password }, { title: 'Credentials' })
+export const Credentials = Type.Object(
+  { email: Email, password: Password, code: Type.Optional(Code) },
+  { title: 'Credentials' },
+)
 export const Ended = Type.Object(
   {
     object: Type.Literal('session.ended'),
@@ -46,7 +51,7 @@ export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
         summary: 'Log in',
         description:
           'Sets the session cookie, with which `/v2` can be used from a browser. At most 5 failures from an address ' +
-          'in 10 minutes.',
+          'in 10 minutes. Where the account has a second factor, 401 `second_factor_required` asks for its `code`.',
         body: Credentials,
         response: { 200: SignedIn },
       },
@@ -116,10 +121,11 @@ export const signInRoutes: Routes<AuthNeeds> = async (app, needs) => {
 
 /** §8: the failure is counted before the password is looked at, and given back only where it was none (T-70). */
 export async function whoKnows(
-  credentials: { email: string; password: string },
+  credentials: { email: string; password: string; code?: string | undefined },
   address: string,
-  { db, clock, passwords, requests, passwordRefused }: AuthNeeds,
+  needs: AuthNeeds,
 ): Promise<{ id: string; password_hash: string; slot: Slot }> {
+  const { db, clock, passwords, requests, passwordRefused } = needs
   const email = emailAddress(credentials.email)
   const refused = passwordRefused(email)
   if (refused) throw refused
@@ -132,5 +138,21 @@ export async function whoKnows(
     throw error
   })
   if (!person?.password_hash || !right) throw wrongCredentials()
+  await mustHaveSecondFactor(person.id, credentials.code, slot, needs)
   return { id: person.id, password_hash: person.password_hash, slot }
+}
+
+/** 0342: asked once the password was found right, so that it tells nobody else who has one. */
+async function mustHaveSecondFactor(person_id: string, code: string | undefined, login: Slot, needs: AuthNeeds) {
+  const { db, clock, seals } = needs
+  const factors = secondFactorStore(db, seals)
+  if (!(await factors.isEnabled(person_id))) return
+  const attempts = attemptStore(db)
+  if (code === undefined) {
+    await attempts.giveBack(login) // the password was right
+    throw secondFactorRequired()
+  }
+  const slot = await attempts.takeOrRefuse(SECOND_FACTOR_CODES, person_id, clock.now())
+  if (!(await factors.use(person_id, code, clock.now()))) throw wrongCode()
+  await attempts.giveBack(slot)
 }

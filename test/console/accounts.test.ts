@@ -1,6 +1,7 @@
 // §5.9 in a browser: from signing up to signing out, by the links that the mails really hold.
+import { TOTP } from 'otpauth'
 import { expect, test } from 'vitest'
-import { faults, withConsole } from './checks.ts'
+import { faults, violations, withConsole } from './checks.ts'
 import { PASSWORD, seedOwner } from './seed.ts'
 
 const NEW_PASSWORD = 'another horse, another battery'
@@ -72,6 +73,45 @@ withConsole((scene) => {
     await elsewhere.page.reload()
     await elsewhere.page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await elsewhere.close()
+    await visit.close()
+  })
+
+  test('§5.9 a second step: set up with an app, asked for at the next sign-in, a recovery code does as well, removed', async () => {
+    const { email, cookie } = await seedOwner(scene().db())
+    const visit = await scene().visit('/settings/account', { cookie })
+    const { page } = visit
+    await page.getByRole('button', { name: 'Set up second step' }).click()
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('img', { name: 'QR code for your app' }).waitFor()
+    expect(await violations(page)).toEqual([])
+    const shown = (await page.getByRole('dialog').locator('code').textContent()) ?? ''
+    const device = new TOTP({ secret: shown.replaceAll(' ', '') })
+    await page.getByLabel('Code').fill(device.generate())
+    await page.getByRole('button', { name: 'Turn on' }).click()
+    await page.getByText('Two-step sign-in is on').waitFor()
+    const [first = '', second = ''] = ((await page.getByRole('dialog').locator('code').textContent()) ?? '').split(' ')
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('button', { name: 'I have stored them' }).click()
+    await page.getByText('10 of 10 recovery codes are left').waitFor()
+
+    await page.getByRole('button', { name: 'Sign out here' }).click()
+    await signIn(page, email, PASSWORD)
+    await page.getByLabel('Code').fill('000000')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Must be one that the device shows now').waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.getByLabel('Code').fill(first)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Get started' }).waitFor()
+
+    await page.goto('/console/settings/account')
+    await page.getByRole('button', { name: 'Remove second step' }).click()
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByLabel('Code').fill(second)
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove second step' }).click()
+    await page.getByRole('button', { name: 'Set up second step' }).waitFor()
+    expect(faults(visit)).toEqual([])
     await visit.close()
   })
 

@@ -50,7 +50,7 @@ const PAGES: [path: string, whose: Whose, ...dialogs: string[]][] = [
   ['/settings/subscriptions', 'full'],
   ['/settings/gateway', 'full'],
   ['/settings/audit', 'full'],
-  ['/settings/account', 'full'],
+  ['/settings/account', 'full', 'Set up second step'],
   ['/clusters', 'full', 'Register cluster'],
   ['/clusters', 'empty'],
   ['/clusters/:cluster_id', 'full', 'Deregister'],

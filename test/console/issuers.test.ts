@@ -79,6 +79,7 @@ withConsole((scene) => {
     await passThrough(page, 'henry')
     await page.getByRole('heading', { name: 'Get started' }).waitFor()
     const [used = ''] = ways
+    await visit.context.clearCookies()
     await page.goto(used)
     await page.getByRole('alert').getByText('was not begun in this browser').waitFor()
 

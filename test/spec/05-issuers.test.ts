@@ -16,9 +16,10 @@ import {
 } from '../support/browser.ts'
 import { CLIENT_ID, type Forged, type Forging, forgedIssuer } from '../support/forged-issuer.ts'
 import { type Answer, type TestService, withService } from '../support/service.ts'
+import { mutateSql } from '../support/tampered-db.ts'
 
 const settings = withoutEdge()
-const { mails, options } = watched({ parts: { settings, sign_up: 'invited' } })
+const { mails, options } = watched({ tampering: {}, parts: { settings, sign_up: 'invited' } })
 
 let forge: Forging
 let people = 0
@@ -153,7 +154,7 @@ withService((service) => {
       for (const path of ['start', 'callback?code=a&state=b']) {
         const answer = await service().storingNothing(() => at.get(`/auth/oidc/nobody/${path}`))
         expect(said(answer)).toEqual([404, 'There is no such identity provider here.'])
-        const page = await at.get(`/auth/oidc/nobody/${path}`, { accept: 'text/html,*/*' })
+        const page = await at.get(`/auth/oidc/nobody/${path}`, { accept: 'text/html,application/xml;q=0.9,*/*;q=0.8' })
         expect([page.status, page.headers.location]).toEqual([302, '/console/sign-in?problem=unknown_issuer'])
       }
     })
@@ -249,6 +250,18 @@ withService((service) => {
       service().clock.advance(10 * MINUTE_MS)
       await service().housekeep('sweep accounts')
       expect(await service().db.rows(sql`SELECT hash FROM used_state`)).toEqual([])
+    })
+
+    test('§5.9 planted: a state that is not written down is caught', async () => {
+      configure({ roles: [await roleFor('member')] })
+      const at = browserOn(service())
+      const address = await begun(at)
+      const cookie = [...at.jar.others.values()].join('; ')
+      const again = 'DO UPDATE SET expires_at = excluded.expires_at'
+      const mutant = mutateSql(service().tampering, 'DO NOTHING', again, /INTO used_state/)
+      const answers = [await at.get(callback(address), { cookie }), await at.get(callback(address), { cookie })]
+      service().tampering.rows = undefined
+      expect([mutant.changed() > 0, ...answers.map(({ status }) => status)]).toEqual([true, 302, 302])
     })
 
     test('§5.9 within 10 minutes, and not a moment later', async () => {

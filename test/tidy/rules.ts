@@ -23,7 +23,7 @@ const RANK: Record<string, number> = {
 const ROOM = 3
 const START = ['start', 'operate', '.'] // they put the service together, and may open its database
 const DOORS = /-(routes|store|hooks)\.ts$/
-const PURE_PACKAGES = ['typebox', 'node:crypto', 'node:zlib'] // data and arithmetic, no I/O
+const PURE_PACKAGES = ['typebox', 'otpauth', 'node:crypto', 'node:zlib'] // data and arithmetic, no I/O
 const IMPURE_ROOMS = ['providers', 'telemetry', 'mail', 'webhooks', 'issuers', 'console'] // rooms whose matter is I/O or a library's objects
 
 const CLOCKS = ['src/core/clock.ts', 'console/state/browser-clock.ts']

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react'
 import { signIn } from '../../api/account-calls.ts'
 import { AccountForm, AccountFrame } from '../../parts/account-frame.tsx'
 import { Button } from '../../parts/button.tsx'
+import { CodeField } from '../../parts/code-field.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { PasswordField } from '../../parts/password-field.tsx'
@@ -15,9 +16,12 @@ export default function SignInPage() {
   const { state, enter } = useSession()
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const sending = useSubmission(async (credentials: { email: string; password: string }) => {
+  const [code, setCode] = useState<string>()
+  const sending = useSubmission(async (credentials: { email: string; password: string; code?: string }) => {
     enter(await signIn(credentials))
   })
+  // Only who knows the password is asked for more.
+  const asks = code !== undefined || sending.error?.type === 'second_factor_required'
 
   useEffect(() => {
     if (state.kind === 'signed_in') navigate(wantedPage(), { replace: true })
@@ -27,7 +31,7 @@ export default function SignInPage() {
     <AccountFrame title="Sign in">
       <IssuerProblem />
       <IssuerButtons />
-      <AccountForm onSubmit={() => void sending.submit({ email, password })}>
+      <AccountForm onSubmit={() => void sending.submit({ email, password, ...(code !== undefined && { code }) })}>
         <Field
           label="E-mail address"
           name="email"
@@ -39,7 +43,18 @@ export default function SignInPage() {
           error={sending.error}
         />
         <PasswordField value={password} onChange={setPassword} error={sending.error} />
-        <FormError error={sending.error} fields={['email', 'password']} />
+        {asks && (
+          <CodeField
+            value={code ?? ''}
+            onChange={setCode}
+            recovery
+            error={code === undefined ? undefined : sending.error}
+          />
+        )}
+        <FormError
+          error={asks && code === undefined ? undefined : sending.error}
+          fields={['email', 'password', 'code']}
+        />
         <Button look="primary" type="submit" busy={sending.busy}>
           Sign in
         </Button>

@@ -10,6 +10,7 @@ import { moment } from '../../parts/times.ts'
 import { useResource } from '../../state/resource.ts'
 import { useSession } from '../../state/session.tsx'
 import { useSubmission } from '../../state/submission.ts'
+import { SecondFactorCard } from './second-factor-card.tsx'
 
 export default function AccountSection() {
   const { state, reload } = useResource(whoAmI)
@@ -36,6 +37,7 @@ export default function AccountSection() {
           <Stat label="Projects">{projects.map(({ name, role }) => `${name} (${role})`).join(', ')}</Stat>
         </Stats>
       </Card>
+      <SecondFactorCard />
       <Card title="Sessions">
         <div className="stack">
           <p>This browser stays signed in until {moment(expires_at)}, and longer whenever you use it.</p>
