@@ -1,4 +1,5 @@
-// Second factors at rest: the secret sealed, recovery codes by their hash. A code is used up by the statement that takes it.
+// Second factors at rest: the secret sealed, recovery codes by their hash. A code is used up by the statement that
+// takes it.
 import { rfc3339 } from '../core/clock.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { type Db, sql } from '../storage/db.ts'
@@ -90,7 +91,8 @@ export function secondFactorStore(db: Db, seals: Sealing) {
     async use(person_id: string, code: string, now: number): Promise<boolean> {
       if (isRecoveryForm(code)) {
         const gone = await db.rows(sql`
-          DELETE FROM recovery_code WHERE person_id = ${person_id} AND hash = ${hashSecret(code.trim())} RETURNING hash`)
+          DELETE FROM recovery_code WHERE person_id = ${person_id} AND hash = ${hashSecret(code.trim())}
+          RETURNING hash`)
         return gone.length === 1
       }
       const step = stepIn(person_id, await rowOf(person_id, true), code, now)

@@ -1,5 +1,5 @@
-// What an operator does to somebody's account by hand, also beside a running server: remove a second factor whose device
-// and recovery codes are lost (0342). On record in every project that they belong to.
+// What an operator does to somebody's account by hand, also beside a running server: remove a second factor whose
+// device and recovery codes are lost (0342). On record in every project that they belong to.
 import { emailAddress } from '../accounts/account.ts'
 import { accountStore } from '../accounts/account-store.ts'
 import { removeSecondFactor } from '../accounts/second-factor-store.ts'

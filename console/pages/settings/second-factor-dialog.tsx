@@ -1,4 +1,4 @@
-// Setting up a second factor: the password, then the app and a code of it, then the recovery codes, which are shown once.
+// Setting up a second factor: the password, the app and a code of it, then the recovery codes, which are shown once.
 import { useState } from 'react'
 import { beginSecondFactor, confirmSecondFactor, type Enrolment } from '../../api/account-calls.ts'
 import { Button } from '../../parts/button.tsx'
