@@ -13,6 +13,8 @@ export interface Ask {
   name: string
   /** Whose: an address, a key, a project. */
   subject: string
+  /** All asks of one decision have the same, and a subject always has the one: an address, or a project. */
+  home: string
   /** No window of a minute has more. */
   limit: number
   /** What the request needs of it; 0 only looks. */
@@ -21,10 +23,14 @@ export interface Ask {
   shadow: boolean
 }
 
-/** A stream that is open, or a call that runs. Whoever holds a lease renews it; who dies without a word loses it. */
-export interface Lease {
+export interface LeaseName {
   subject: string
   id: string
+}
+
+/** A stream that is open, or a call that runs. Whoever holds a lease renews it; who dies without a word loses it. */
+export interface Lease extends LeaseName {
+  home: string
 }
 
 export interface LeaseAsk {
@@ -64,6 +70,7 @@ export interface Correction {
   layer: Layer
   name: string
   subject: string
+  home: string
   second: number
   by: number
 }

@@ -1,12 +1,12 @@
 // Who holds a stream open, and until when it is believed without a renewal. Nothing is counted up and down: what is
 // open is what is on record, so that no lost end can keep a place for ever.
-import { LEASE_MS, type Lease } from './counters.ts'
+import { LEASE_MS, type LeaseName } from './counters.ts'
 
 export function leaseBook() {
   /** By subject; the lease that runs out next comes first, since renewing moves it to the end. */
   const held = new Map<string, Map<string, number>>()
 
-  function write({ subject, id }: Lease, now: number): void {
+  function write({ subject, id }: LeaseName, now: number): void {
     const leases = held.get(subject) ?? new Map<string, number>()
     held.set(subject, leases)
     leases.delete(id)
@@ -28,13 +28,13 @@ export function leaseBook() {
     write,
 
     /** Those of every subject that have not run out. */
-    all(now: number): Lease[] {
+    all(now: number): LeaseName[] {
       return [...held].flatMap(([subject, leases]) =>
         [...leases].filter(([, until]) => until > now).map(([id]) => ({ subject, id })),
       )
     },
 
-    release({ subject, id }: Lease): void {
+    release({ subject, id }: LeaseName): void {
       const leases = held.get(subject)
       leases?.delete(id)
       if (leases?.size === 0) held.delete(subject)

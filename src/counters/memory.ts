@@ -1,9 +1,9 @@
 // Counters of one process, for the embedded mode: numbers in memory, gone with it.
 import { cellTable, type WindowRule } from './cell-table.ts'
-import type { Ask, Correction, Counters, Lease, LeaseAsk, Reading, Verdict } from './counters.ts'
+import type { Ask, Correction, Counters, Lease, LeaseAsk, LeaseName, Reading, Verdict } from './counters.ts'
 import { leaseBook } from './lease-book.ts'
 
-const CELLS_MAX = 100_000 // in each layer, so that strangers at the edge never push out a key
+export const CELLS_MAX = 100_000 // in each layer, so that strangers at the edge never push out a key
 const STREAM_WAIT_S = 1 // when a stream ends is up to whoever reads it; before that, asking again cannot help
 const NONE: readonly LeaseAsk[] = []
 
@@ -16,7 +16,7 @@ export interface MemoryCounters extends Counters {
   note(ask: Ask, amount: number, now: number): number
   /** The second under which what is taken now is on record. */
   secondOf(now: number): number
-  openLeases(now: number): Lease[]
+  openLeases(now: number): LeaseName[]
   cells(): number
 }
 

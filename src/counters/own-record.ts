@@ -6,7 +6,7 @@ interface Entry {
   amount: number
 }
 
-const ENTRIES_MAX = 200_000 // some 30 MB; whoever comes from so many addresses may find the oldest forgotten
+export const ENTRIES_MAX = 200_000 // some 30 MB; whoever comes from so many addresses may find the oldest forgotten
 
 export type OwnRecord = ReturnType<typeof ownRecord>
 

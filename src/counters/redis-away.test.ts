@@ -103,8 +103,7 @@ describe.each(Object.entries(LEAVING))('%s', (_way, { leave, back }) => {
     const { all } = await replicasOn(server.url, 3, patient)
     const [a] = all as [SharedCounters]
     const tokens = (amount: number) => ask({ name: 'tokens_per_minute', limit: 3_000, amount })
-    const settle = (verdict: Verdict, by: number) =>
-      a.correct([{ layer: 'key', name: 'tokens_per_minute', subject: 'key_1', second: secondOf(verdict), by }])
+    const settle = (verdict: Verdict, by: number) => a.correct([{ ...tokens(0), second: secondOf(verdict), by }])
     const before = await a.take([tokens(300)], now())
     await leave()
     const away = [await a.take([tokens(200)], now()), await a.take([tokens(200)], now())] as const

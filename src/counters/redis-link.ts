@@ -5,7 +5,7 @@ import type { Script } from './redis-scripts.ts'
 
 export interface Link {
   /** Rejects where Redis refuses, or the connection ends before the answer. */
-  run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
+  run(script: Script, keys: readonly string[], args: Arguments): Promise<unknown>
   /** Takes an id out of a sorted set. */
   remove(key: string, id: string): Promise<unknown>
   /** Lets what is under way end, then hangs up. */
@@ -14,13 +14,31 @@ export interface Link {
   drop(): void
 }
 
+type Arguments = readonly (string | number)[]
+
+/** Of a Redis Cluster. `asking`: another node sent us here, for a slot that this one is just being handed. */
+export interface NodeLink extends Link {
+  run(script: Script, keys: readonly string[], args: Arguments, asking?: boolean): Promise<unknown>
+  remove(key: string, id: string, asking?: boolean): Promise<unknown>
+  /** Who holds which slots, as far as this node knows. */
+  slots(): Promise<readonly SlotRange[]>
+}
+
+export interface SlotRange {
+  from: number
+  to: number
+  /** Of the primary, as the node writes it: a host and a port. */
+  address: string
+}
+
 const KEEPALIVE_MS = 5_000
 
-/** Redis answered, and does not want us: nothing that waiting would mend. */
-export const isLockedOut = (error: unknown) => /^(WRONGPASS|NOAUTH|NOPERM)\b/.test((error as Error).message)
+/** Redis answered, and does not want us, or not in this way: nothing that waiting would mend. */
+export const isLockedOut = (error: unknown) =>
+  /^(WRONGPASS|NOAUTH|NOPERM|MOVED|ERR This instance has cluster support disabled)\b/.test((error as Error).message)
 
 /** Resolves once Redis lets us in; rejects after `within_ms` where it does not. `onEnd`: it has hung up. */
-export async function dial(url: string, within_ms: number, onEnd: (reason: Error) => void): Promise<Link> {
+export async function dial(url: string, within_ms: number, onEnd: (reason: Error) => void): Promise<NodeLink> {
   const redis = new Redis(url, {
     lazyConnect: true,
     connectTimeout: within_ms,
@@ -45,26 +63,35 @@ export async function dial(url: string, within_ms: number, onEnd: (reason: Error
   redis.once('end', () => onEnd(broken ?? new Error('Redis hung up')))
   const oneWrite = corked(redis)
 
-  const link: Link = {
-    async run({ sha, text }, keys, args) {
+  // It holds for the one command behind it. Where it fails, that command does too.
+  const askFirst = () => void redis.asking().catch(() => {})
+
+  return {
+    async run({ sha, text }, keys, args, asking = false) {
       oneWrite()
+      if (asking) askFirst()
       try {
         return await redis.evalsha(sha, keys.length, ...keys, ...args)
       } catch (error) {
         if (!(error as Error).message.startsWith('NOSCRIPT')) throw error
+        if (asking) askFirst()
         return redis.eval(text, keys.length, ...keys, ...args)
       }
     },
-    remove(key, id) {
+    remove(key, id, asking = false) {
       oneWrite()
+      if (asking) askFirst()
       return redis.zrem(key, id)
+    },
+    async slots() {
+      const ranges = await redis.cluster('SLOTS')
+      return ranges.map(([from, to, primary]) => ({ from, to, address: `${primary?.[0] ?? ''}:${primary?.[1]}` }))
     },
     quit: async () => {
       await redis.quit().catch(() => redis.disconnect())
     },
     drop: () => redis.disconnect(),
   }
-  return link
 }
 
 /** A server that is stopped still accepts connections, by its kernel; only an answer counts. */

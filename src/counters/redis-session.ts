@@ -3,12 +3,11 @@
 // replica to replica, so that a Redis that comes back, or is slow, is not overrun by whoever missed it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { randomFraction } from '../core/ids.ts'
-import { dial, isLockedOut, type Link } from './redis-link.ts'
+import { isLockedOut, type Link } from './redis-link.ts'
 
 export const ANSWER_MS = 75 // R50: with what follows, a decision takes less than 100 ms
-const DIAL_MS = 1_000
 const PAUSE_MIN_MS = 50
-const PAUSE_MAX_MS = 1_000
+const PAUSE_MAX_MS = 700
 /**
  * How long a replica keeps to its share after Redis is back, telling it meanwhile what it lets through: longer than any
  * other takes to find it back, so that Redis has heard of everybody before anybody believes its counts.
@@ -18,8 +17,15 @@ const SETTLING_TURNS = 10
 const BEAT_MS = 1_000 // so that a flush is noticed also by who has no requests
 const STEADY_MS = 10_000 // who leaves us sooner than this after coming back is asked again later and later
 
+export class Forgotten extends Error {
+  constructor() {
+    super('Redis has forgotten what was counted')
+  }
+}
+
 export interface SessionNeeds {
-  url: string
+  /** `onEnd`: whoever is at the other end has hung up. */
+  dial(onEnd: (reason: Error) => void): Promise<Link>
   settling_ms: number
   /** Tells Redis what it has missed. Rejects where it does not answer after all. */
   resync(link: Link, turn: 'connect' | 'settling' | 'beat'): Promise<'first' | 'same' | 'forgotten'>
@@ -28,7 +34,7 @@ export interface SessionNeeds {
 
 export type RedisSession = ReturnType<typeof redisSession>
 
-export function redisSession({ url, settling_ms, resync, onChange }: SessionNeeds) {
+export function redisSession({ dial, settling_ms, resync, onChange }: SessionNeeds) {
   let link: Link | undefined
   let shared = false
   let closed = false
@@ -38,7 +44,7 @@ export function redisSession({ url, settling_ms, resync, onChange }: SessionNeed
 
   async function tryOnce(): Promise<void> {
     try {
-      const current = link ?? (await dial(url, DIAL_MS, (reason) => lost(current, reason)))
+      const current = link ?? (await dial((reason) => lost(current, reason)))
       link = current
       if ((await resync(current, 'connect')) !== 'first') await settle(current)
       if (closed || link !== current) throw new Error('Redis hung up')
@@ -63,19 +69,18 @@ export function redisSession({ url, settling_ms, resync, onChange }: SessionNeed
     const current = shared ? link : undefined
     if (!current) return
     try {
-      if ((await resync(current, 'beat')) === 'forgotten')
-        lost(current, new Error('Redis has forgotten what was counted'))
+      if ((await resync(current, 'beat')) === 'forgotten') lost(current, new Forgotten())
     } catch (error) {
       lost(current, error as Error)
     }
   }
   const beating = setInterval(beat, BEAT_MS).unref()
 
-  async function recover(): Promise<void> {
+  async function recover(at_once = false): Promise<void> {
     if (recovering) return
     recovering = true
-    while (!closed && !shared) {
-      if (setbacks > 0) await sleep(pauseAfter(setbacks), undefined, { ref: false })
+    for (let tries = at_once ? 0 : 1; !closed && !shared; tries++) {
+      if (setbacks > 0 && tries > 0) await sleep(pauseAfter(setbacks), undefined, { ref: false })
       if (!closed) await tryOnce().catch(() => setbacks++)
     }
     recovering = false
@@ -87,7 +92,7 @@ export function redisSession({ url, settling_ms, resync, onChange }: SessionNeed
     setbacks = performance.now() - shared_since_ms < STEADY_MS ? setbacks + 1 : 0
     shared = false
     onChange({ away: true, reason })
-    void recover()
+    void recover(reason instanceof Forgotten) // it answers well: others may already believe counts that lack ours
   }
 
   return {

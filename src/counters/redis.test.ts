@@ -45,7 +45,7 @@ async function history(counters: Counters, steps: number): Promise<unknown[]> {
     const [ended] = dice.chance(0.7) ? open.splice(dice.below(open.length + 1), 1) : []
     if (!ended) continue
     const by = dice.below(150) - ended.amount
-    await counters.correct([{ layer: 'key', name: 'tokens_per_minute', ...ended, by }])
+    await counters.correct([{ ...tokens, ...ended, by }])
   }
   return told
 }
@@ -138,7 +138,7 @@ describe('what it costs Redis', () => {
     const one = await replicaOn(server.url, { ...PATIENT, prefix, clock: systemClock })
     const verdict = await one.take(asks, systemClock.now(), [streamAsk('open', 9)])
     const second = verdict.kind === 'taken' ? verdict.second : 0
-    await one.correct([{ layer: 'key', name: 'tokens_per_minute', subject: 'key_1', second, by: -10 }])
+    await one.correct([{ ...ask({ name: 'tokens_per_minute' }), second, by: -10 }])
     const lives = await onServer(server.url, async (redis) => {
       const keys = (await redis.keys(`${prefix}*`)).filter((key) => !key.endsWith(':era'))
       return Promise.all(keys.map((key) => redis.ttl(key)))
@@ -152,7 +152,7 @@ describe('what it costs Redis', () => {
     const one = await replicaOn(server.url, { ...PATIENT, prefix })
     const verdict = await one.take([ask()], NOON)
     const second = verdict.kind === 'taken' ? verdict.second : 0
-    await one.correct([{ layer: 'key', name: 'requests_per_minute', subject: 'key_1', second, by: -1 }])
+    await one.correct([{ ...ask(), second, by: -1 }])
     expect(await onServer(server.url, (redis) => redis.keys(`${prefix}:key*`))).toEqual([])
   })
 

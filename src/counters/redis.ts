@@ -5,21 +5,27 @@ import type { Clock } from '../core/clock.ts'
 import { randomBase62 } from '../core/ids.ts'
 import type { MaybePromise } from '../core/maybe-promise.ts'
 import type { WindowRule } from './cell-table.ts'
-import type { Ask, Correction, Lease, LeaseAsk, SharedCounters, Verdict } from './counters.ts'
-import { memoryCounters } from './memory.ts'
-import { ownRecord } from './own-record.ts'
-import type { Link } from './redis-link.ts'
+import type { Ask, Correction, Lease, LeaseAsk, LeaseName, SharedCounters, Verdict } from './counters.ts'
+import { SHARDS, shardTags, slotOf } from './hash-slot.ts'
+import { CELLS_MAX, memoryCounters } from './memory.ts'
+import { ENTRIES_MAX, ownRecord } from './own-record.ts'
+import { clusterNodes } from './redis-cluster.ts'
+import { dial, type Link } from './redis-link.ts'
 import { scriptsFor } from './redis-scripts.ts'
-import { ANSWER_MS, answeredWithin, redisSession, SETTLING_MS } from './redis-session.ts'
+import { ANSWER_MS, answeredWithin, redisSession, SETTLING_MS, type SessionNeeds } from './redis-session.ts'
+import { parseRedisUrl } from './redis-url.ts'
 import { ALONE, placeAmong, shareOf } from './replica-share.ts'
+import { shardedCounters } from './sharded.ts'
 import { type Answer, answerOf, namesIn, takeArguments } from './take-call.ts'
 
 export interface RedisOptions {
+  /** Of one Redis, or of nodes of a cluster (redis-url.ts). */
   url: string
   rule: WindowRule
   process_id: string
   /** Undefined in tests whose time stands still: then Redis, too, takes the time from whoever asks. */
   clock: Clock | undefined
+  /** A hash tag; a cluster has one for each shard, made from it. */
   prefix?: string
   /** How long Redis may take to decide. */
   answer_ms?: number
@@ -27,26 +33,52 @@ export interface RedisOptions {
   settling_ms?: number
 }
 
-const PREFIX = '{switchyard}' // R50: one hash tag, so that all keys of a decision are on one shard
+const PREFIX = '{switchyard}' // R50: a hash tag, so that all keys of a decision are in one slot
+const DIAL_MS = 1_000
 const CHUNK = 500
 const CATCH_UP_MS = 1_000
 const MISSED_MAX = 10_000
 const AWAY_WAIT_S = 5 // a guess: for what is more than a share, but not than the limit, Redis must come back first
 
 export async function redisCounters(options: RedisOptions): Promise<SharedCounters> {
-  const counters = countersOn(options)
-  await counters.start()
-  return counters
+  const place = parseRedisUrl(options.url)
+  if (!place) throw new Error('REDIS_URL is no URL of a Redis')
+  const shards = place.kind === 'cluster' ? shardsOn(place.nodes, options) : [oneOn(options)]
+  try {
+    await Promise.all(shards.map((shard) => shard.start()))
+  } catch (error) {
+    await Promise.all(shards.map((shard) => shard.close()))
+    throw error
+  }
+  return shards.length === 1 ? (shards[0] as SharedCounters) : shardedCounters(shards)
 }
 
-function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) {
+const oneOn = ({ url, ...options }: RedisOptions) =>
+  countersOn({ ...options, parts: 1, dial: (onEnd) => dial(url, DIAL_MS, onEnd) })
+
+/** Each shard is a Redis of its own to the replicas: one node that is away takes with it only what it counted. */
+function shardsOn(seeds: readonly string[], options: RedisOptions) {
+  const nodes = clusterNodes(seeds)
+  const { prefix: whole = PREFIX } = options
+  return shardTags(whole.slice(1, -1)).map((prefix) =>
+    countersOn({ ...options, prefix, parts: SHARDS, dial: (onEnd) => nodes.dial(slotOf(prefix), onEnd) }),
+  )
+}
+
+interface StoreOptions extends Omit<RedisOptions, 'url'> {
+  dial: SessionNeeds['dial']
+  /** Over how many stores the counts are spread. */
+  parts: number
+}
+
+function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreOptions) {
   const { prefix = PREFIX, answer_ms = ANSWER_MS, settling_ms = SETTLING_MS } = options
-  const here = memoryCounters(rule)
-  const record = ownRecord(rule.size)
+  const here = memoryCounters(rule, Math.ceil(CELLS_MAX / parts))
+  const record = ownRecord(rule.size, Math.ceil(ENTRIES_MAX / parts))
   const scripts = scriptsFor(rule.size)
   const names = namesIn(prefix)
   const missed = { corrections: [] as Correction[], releases: new Set<Lease>() }
-  const session = redisSession({ url, settling_ms, resync, onChange: (change) => watching.onChange(change) })
+  const session = redisSession({ dial, settling_ms, resync, onChange: (change) => watching.onChange(change) })
   let watching: Parameters<SharedCounters['watch']>[0] = { onChange() {}, onDecision() {} }
   let place = ALONE
   let era = ''
@@ -165,7 +197,7 @@ function countersOn({ url, rule, process_id, clock, ...options }: RedisOptions) 
     }
   }
 
-  const renewOn = async (run: Link['run'], leases: readonly Lease[]) => {
+  const renewOn = async (run: Link['run'], leases: readonly LeaseName[]) => {
     for (const some of chunks(leases)) {
       const keys = some.map(({ subject }) => names.leases(subject))
       await run(scripts.renew, keys, [timeFor(anyTime()), ...some.map(({ id }) => id)])

@@ -1,5 +1,6 @@
 // How a decision is asked of Redis, and what its answer means: names of keys, and lists of numbers (redis-scripts.ts).
 import type { Ask, Layer, Lease, LeaseAsk, Reading, Verdict } from './counters.ts'
+import { Forgotten } from './redis-session.ts'
 
 export type Names = ReturnType<typeof namesIn>
 
@@ -37,8 +38,8 @@ export interface Answer {
 /** Throws where Redis decided nothing: it came to it too late, or is no longer the one that we knew. */
 export function answerOf(numbers: readonly number[], asks: readonly Ask[], leases: readonly LeaseAsk[]): Answer {
   const [decided, store_ms = 0, by = 0, wait_s = 0] = numbers
-  if (decided !== 1)
-    throw new Error(decided === 0 ? 'Redis has forgotten what was counted' : 'Redis came to it too late')
+  if (decided === 0) throw new Forgotten()
+  if (decided !== 1) throw new Error('Redis came to it too late')
   const totals: number[] = []
   const taken: boolean[] = []
   const readings: Reading[] = []

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Ask, LeaseAsk } from '../counters/counters.ts'
 import type { LeaseRenewal } from '../counters/lease-renewal.ts'
 import { isCompatible, type Limiting, remainingOf } from './limit-hooks.ts'
-import { keyLimits, ratedAs } from './policy.ts'
+import { keyLimits } from './policy.ts'
 import { openaiTokens } from './rate-headers.ts'
 
 declare module 'fastify' {
@@ -42,16 +42,21 @@ export function limitGenerations(app: FastifyInstance, limiting: Limiting, renew
   /** The stream and the place among those that run, as far as they are bounded. */
   function leasesFor({ caller, id }: FastifyRequest, { stream, only_asks }: GenerationNeeds): Wanted[] {
     const wanted: Wanted[] = []
-    const subject = ratedAs(caller)
     if (stream) {
       const limit = keyLimits(limits.key, caller.limits).concurrent_streams
-      const ask = keyAsk('concurrent_streams', subject, limit, 1)
-      wanted.push({ ask, by: renewed.streams, lease: { subject, id }, limit, shadow: shadow.key })
+      const ask = keyAsk('concurrent_streams', caller, limit, 1)
+      wanted.push({
+        ask,
+        by: renewed.streams,
+        lease: { subject: ask.subject, home: ask.home, id },
+        limit,
+        shadow: shadow.key,
+      })
     }
     const parallel = caller.limits?.max_parallel_requests
     if (parallel && !only_asks) {
-      const ask = keyAsk('max_parallel_requests', subject, parallel, 1)
-      const lease = { subject: `running ${subject}`, id }
+      const ask = keyAsk('max_parallel_requests', caller, parallel, 1)
+      const lease = { subject: `running ${ask.subject}`, home: ask.home, id }
       wanted.push({ ask, by: renewed.running, lease, limit: parallel, shadow: shadow.key })
     }
     return wanted
@@ -60,7 +65,7 @@ export function limitGenerations(app: FastifyInstance, limiting: Limiting, renew
   async function allow(request: FastifyRequest, reply: FastifyReply, needs: GenerationNeeds): Promise<Allowance> {
     const { caller, route } = request
     const { tokens_per_minute } = keyLimits(limits.key, caller.limits)
-    const tokens = keyAsk('tokens_per_minute', ratedAs(caller), tokens_per_minute, needs.tokens)
+    const tokens = keyAsk('tokens_per_minute', caller, tokens_per_minute, needs.tokens)
     const leases = leasesFor(request, needs)
     const asks = [tokens, ...leases.map(({ ask }) => ask)]
     const verdict = await counters.take([tokens], clock.now(), leases)
@@ -76,8 +81,8 @@ export function limitGenerations(app: FastifyInstance, limiting: Limiting, renew
 
     return allowanceOf(async (used) => {
       for (const { by, lease } of held) await by.release(lease)
-      const { layer, name, subject, amount } = tokens
-      const correction = { layer, name, subject, second, by: used - amount }
+      const { layer, name, subject, home, amount } = tokens
+      const correction = { layer, name, subject, home, second, by: used - amount }
       if (!exceeded.includes(0) && used !== amount) await counters.correct([correction])
     })
   }

@@ -8,7 +8,7 @@ import type {
   onSendHookHandler,
   RouteOptions,
 } from 'fastify'
-import type { OwnLimits } from '../core/caller.ts'
+import type { Caller, OwnLimits } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Cidr } from '../core/ip-address.ts'
 import { settleNow } from '../core/maybe-promise.ts'
@@ -85,7 +85,9 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
     const corrections = counted.flatMap(({ asks, verdict }) =>
       asks
         .filter(({ amount }, at) => amount > 0 && !verdict.exceeded.includes(at))
-        .map(({ layer, name, subject, amount }) => ({ layer, name, subject, second: verdict.second, by: -amount })),
+        .map(({ layer, name, subject, home, amount }) => {
+          return { layer, name, subject, home, second: verdict.second, by: -amount }
+        }),
     )
     if (corrections.length > 0) void counters.correct(corrections)
   }
@@ -95,29 +97,31 @@ export function limiting(app: FastifyInstance, needs: LimitNeeds) {
     const name = `${guarded}_per_minute` as const
     // Pages and probes count apart: nobody's requests may keep a balancer from asking whether we live.
     const subject = is_public && guarded === 'read' ? `public ${address}` : address
-    return { layer: 'edge', name, subject, limit: limits.edge[name], amount: 1, shadow: shadow.edge }
+    const limit = limits.edge[name]
+    return { layer: 'edge', name, subject, home: address, limit, amount: 1, shadow: shadow.edge }
   }
 
-  const keyAsk = (name: keyof OwnLimits, subject: string, limit: number, amount: number): Ask => {
-    return { layer: 'key', name, subject, limit, amount, shadow: shadow.key }
+  const keyAsk = (name: keyof OwnLimits, caller: Caller, limit: number, amount: number): Ask => {
+    const home = caller.project_id
+    return { layer: 'key', name, subject: ratedAs(caller), home, limit, amount, shadow: shadow.key }
   }
 
   const projectAsk = (name: keyof Limits['project'], subject: string, amount: number): Ask => {
-    return { layer: 'project', name, subject, limit: limits.project[name], amount, shadow: shadow.project }
+    const limit = limits.project[name]
+    return { layer: 'project', name, subject, home: subject, limit, amount, shadow: shadow.project }
   }
 
   /** An amount of 0 only looks. The tokens of the key are looked at where its answer tells of them. */
   function requestAsks({ caller, route }: FastifyRequest, amount: 0 | 1): Ask[] {
     const { project_id } = caller
-    const key_id = ratedAs(caller)
     const { url, config } = route
     const key = keyLimits(limits.key, caller.limits)
     const asks = [
-      keyAsk('requests_per_minute', key_id, key.requests_per_minute, amount),
+      keyAsk('requests_per_minute', caller, key.requests_per_minute, amount),
       projectAsk('requests_per_minute', project_id, amount),
     ]
     if (config.class === 'admin') asks.push(projectAsk('admin_per_minute', project_id, amount))
-    if (isCompatible(url)) asks.push(keyAsk('tokens_per_minute', key_id, key.tokens_per_minute, 0))
+    if (isCompatible(url)) asks.push(keyAsk('tokens_per_minute', caller, key.tokens_per_minute, 0))
     return asks
   }
 

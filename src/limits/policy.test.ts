@@ -18,6 +18,7 @@ function asksOf(limits: Limits): Ask[] {
   const ask = (layer: Layer, name: string, limit: number, amount = 1): Ask => ({
     ...{ layer, name, limit, amount },
     subject: 'the script',
+    home: 'its project',
     shadow: false,
   })
   return [

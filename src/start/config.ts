@@ -2,10 +2,11 @@
 // names it and what it must be. The table in docs/OPERATIONS.md is checked against SETTINGS.
 import { existsSync, readFileSync } from 'node:fs'
 import type { Cidr } from '../core/ip-address.ts'
+import { parseRedisUrl } from '../counters/redis-url.ts'
 import { isOperatorForm } from '../keys/key.ts'
 import { parseNoProxy } from '../providers/outbound-proxy.ts'
 import { OTEL_SETTINGS, otelVariables } from './otel-variables.ts'
-import { cidrs, integer, isRedisUrl, mustBe, SettingError } from './setting-text.ts'
+import { cidrs, integer, mustBe, SettingError } from './setting-text.ts'
 
 export { SettingError } from './setting-text.ts'
 
@@ -52,11 +53,12 @@ export const SETTINGS = {
     secret: true,
     meaning:
       'A Redis, 7 or later, or a Valkey, in which the replicas of one PostgreSQL count rates together: ' +
-      '`redis://user:password@host:6379/0`, or `rediss://` for TLS.',
+      '`redis://user:password@host:6379/0`, `redis+cluster://user:password@host:6379,host:6379` for some nodes of a ' +
+      'cluster, or `rediss` in place of `redis` for TLS.',
     default: 'unset: each process counts by itself',
     read: (text) => {
-      if (text !== undefined && !isRedisUrl(text))
-        throw mustBe('have the form redis://user:password@host:6379/0, or rediss:// for TLS')
+      if (text !== undefined && !parseRedisUrl(text))
+        throw mustBe('have the form redis://user:password@host:6379/0, or redis+cluster:// with nodes of a cluster')
       return text
     },
   },

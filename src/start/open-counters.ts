@@ -18,7 +18,8 @@ export async function openCounters(
   if (url) {
     const { redisCounters } = await import('../counters/redis.ts') // a client that the embedded mode need not load
     return redisCounters({ url, rule: slidingWindow, process_id, clock }).catch((error) => {
-      throw new SettingError(`REDIS_URL is refused by Redis: ${error.message}.`)
+      const hint = error.message.startsWith('MOVED') ? ' It is a node of a cluster: write redis+cluster://.' : ''
+      throw new SettingError(`REDIS_URL is refused by Redis: ${error.message}.${hint}`)
     })
   }
   if (database_url) logger.info('without REDIS_URL this must be the only replica: others would count rates apart')

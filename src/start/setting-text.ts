@@ -13,12 +13,6 @@ export function integer(text: string, minimum: number, maximum: number): number 
   return value
 }
 
-export function isRedisUrl(text: string): boolean {
-  if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) return false
-  const { hostname, pathname, search } = new URL(text)
-  return hostname !== '' && /^\/?\d*$/.test(pathname) && search === ''
-}
-
 /** A number of hops or `true` is refused: either would believe whatever a client writes. */
 export function cidrs(text: string): Cidr[] {
   if (text === '') return []

@@ -1,5 +1,6 @@
 // §8.1: the three layers over HTTP, in the order of R15; what a refusal says, and what it leaves untouched.
 import { describe, expect, test } from 'vitest'
+import type { Counters } from '../../src/counters/counters.ts'
 import { from, limitSettings, REFUSED, refusalOf, startLimited } from '../support/limit-scene.ts'
 import { startService } from '../support/service.ts'
 
@@ -139,6 +140,32 @@ describe('§8.1.2, §8.1.3 key and project', () => {
       key: await used('key', 'requests_per_minute', key_id),
       project: await used('project', 'requests_per_minute', project.id),
     }).toEqual({ edge: 1, key: 1, project: 1 })
+  })
+
+  test('0351 what is decided together has one home, and whatever is counted always the same', async () => {
+    const homes = new Map<string, Set<string>>()
+    const noted = (cell: string, home: string) => homes.set(cell, (homes.get(cell) ?? new Set()).add(home))
+    const noting = (counters: Counters): Counters => ({
+      ...counters,
+      take(asks, now, leases = []) {
+        for (const one of asks) noted(`${one.layer} ${one.name} ${one.subject}`, one.home)
+        expect(new Set([...asks, ...leases.map(({ lease }) => lease)].map(({ home }) => home)).size).toBe(1)
+        return counters.take(asks, now, leases)
+      },
+      correct(corrections) {
+        for (const one of corrections) noted(`${one.layer} ${one.name} ${one.subject}`, one.home)
+        return counters.correct(corrections)
+      },
+    })
+    const { get, post, as, newProject } = await startLimited({ key: { requests_per_minute: 3 } }, noting)
+    const other = await newProject()
+    const { body: child } = await post(KEYS, { name: 'child', budget_usd: 1 }, from('203.0.113.7'))
+    for (let n = 0; n < 5; n++) {
+      for (const ask of [get, other.get, as(child.key).get]) await ask(KEYS, from(`203.0.113.${n}`))
+      await post('/v1/chat/completions', { model: 'none', messages: [] }, from('203.0.113.7'))
+    }
+    expect(homes.size).toBeGreaterThan(10)
+    expect([...homes].filter(([, some]) => some.size > 1)).toEqual([])
   })
 
   test('§8.1.1 401 and 403 count at the edge, and for nobody else', async () => {

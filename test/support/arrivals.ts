@@ -19,6 +19,7 @@ const ask = (limit: number, amount = 1): Ask => ({
   layer: 'key',
   name: 'requests_per_minute',
   subject: 'key_1',
+  home: 'prj_1',
   limit,
   amount,
   shadow: false,

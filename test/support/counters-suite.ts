@@ -8,6 +8,7 @@ export const ask = (more: Partial<Ask> = {}): Ask => ({
   layer: 'key',
   name: 'requests_per_minute',
   subject: 'key_1',
+  home: 'prj_1',
   limit: 10,
   amount: 1,
   shadow: false,
@@ -15,7 +16,7 @@ export const ask = (more: Partial<Ask> = {}): Ask => ({
 })
 
 export const streamAsk = (id: string, limit: number, shadow = false): LeaseAsk => ({
-  lease: { subject: 'key_1', id },
+  lease: { subject: 'key_1', home: 'prj_1', id },
   limit,
   shadow,
 })
@@ -25,10 +26,11 @@ export async function leftOf(counters: Counters, one: Ask, now = NOON): Promise<
   return (await counters.take([{ ...one, amount: 0 }], now)).readings[0]?.left
 }
 
-const correctionOf = ({ layer, name, subject }: Ask, second: number, by: number) => ({
+const correctionOf = ({ layer, name, subject, home }: Ask, second: number, by: number) => ({
   layer,
   name,
   subject,
+  home,
   second,
   by,
 })
@@ -225,7 +227,7 @@ export function countersSuite(make: () => Counters | Promise<Counters>): void {
 
   test('§8.1 a lease may be given back twice, and those of another subject are not counted', async () => {
     const counters = await make()
-    const other = { ...streamAsk('x', 1), lease: { subject: 'key_2', id: 'x' } }
+    const other = { ...streamAsk('x', 1), lease: { subject: 'key_2', home: 'prj_1', id: 'x' } }
     await counters.take([], NOON, [other])
     expect((await counters.take([], NOON, [streamAsk('a', 1)])).kind).toBe('taken')
     await counters.release(streamAsk('a', 1).lease)
@@ -239,7 +241,7 @@ export function countersSuite(make: () => Counters | Promise<Counters>): void {
     const counters = await make()
     const place = (id: string, limit: number, shadow = false): LeaseAsk => ({
       ...streamAsk(id, limit, shadow),
-      lease: { subject: 'running key_1', id },
+      lease: { subject: 'running key_1', home: 'prj_1', id },
     })
     const both = (id: string, streams: number, places: number) => [streamAsk(id, streams), place(id, places)]
     expect((await counters.take([ask()], NOON, both('a', 3, 1))).kind).toBe('taken')

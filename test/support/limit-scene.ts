@@ -26,7 +26,7 @@ export const limitSettings = (limits: ChosenLimits): GatewaySettings => ({
 /** What is used of a limit just now. */
 export function usedOf(counters: Counters, now: number) {
   return async (layer: Layer, name: string, subject: string): Promise<number> => {
-    const look: Ask = { layer, name, subject, limit: 1_000_000_000, amount: 0, shadow: false }
+    const look: Ask = { layer, name, subject, home: subject, limit: 1_000_000_000, amount: 0, shadow: false }
     const { readings } = await counters.take([look], now)
     return look.limit - (readings[0]?.left ?? 0)
   }

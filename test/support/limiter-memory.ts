@@ -10,6 +10,7 @@ const from = (subject: string): Ask => ({
   layer: 'edge',
   name: 'read_per_minute',
   subject,
+  home: subject,
   limit: 100,
   amount: 1,
   shadow: false,

@@ -43,13 +43,13 @@ export async function ownRedisServer(): Promise<RedisServer> {
   return startRedis(await need('Redis'))
 }
 
-async function startRedis(binary: string): Promise<RedisServer> {
+/** `more`: further settings of its own. */
+export async function startRedis(binary: string, more: readonly string[] = []): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-redis-'))
   const port = await freePort()
   const url = `redis://127.0.0.1:${port}`
-  const settings = ['--port', port, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no'].map(
-    String,
-  )
+  const usual = ['--port', port, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no'].map(String)
+  const settings = [...usual, ...more]
   let child: ChildProcess
   const gone = async () => {
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')

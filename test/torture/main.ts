@@ -54,6 +54,7 @@ interface RedisOptions {
   pauseS: number
   perSecond: number
   seed: number
+  cluster?: boolean
   plant?: 'alone'
 }
 
@@ -206,6 +207,7 @@ program
     'Pauses, kills and flushes Redis under three servers and load: nobody may notice, and no limit may be passed.',
   )
   .addOption(new Option('--plant <bug>', 'servers that count for themselves').choices(['alone']))
+  .option('--cluster', 'a Redis Cluster of three nodes')
   .option('--pause-s <n>', 'how long Redis is stopped', whole, 60)
   .option('--per-second <n>', 'requests a second', whole, 300)
   .addOption(seed())

@@ -63,8 +63,11 @@ async function timesOf(work: (n: number) => Promise<unknown>): Promise<number[]>
   return times_ms.slice(WARMING)
 }
 
-const asksOf = (n: number): Ask[] => [
-  { layer: 'key', name: 'requests_per_minute', subject: `measured ${n}`, limit: 1e9, amount: 1, shadow: false },
-  { layer: 'project', name: 'requests_per_minute', subject: `measured ${n}`, limit: 1e9, amount: 1, shadow: false },
-  { layer: 'key', name: 'tokens_per_minute', subject: `measured ${n}`, limit: 1e9, amount: 900, shadow: false },
-]
+function asksOf(n: number): Ask[] {
+  const of_one = { subject: `measured ${n}`, home: `measured ${n}`, limit: 1e9, shadow: false }
+  return [
+    { layer: 'key', name: 'requests_per_minute', amount: 1, ...of_one },
+    { layer: 'project', name: 'requests_per_minute', amount: 1, ...of_one },
+    { layer: 'key', name: 'tokens_per_minute', amount: 900, ...of_one },
+  ]
+}

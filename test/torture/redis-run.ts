@@ -1,6 +1,7 @@
-// R50, F20: three servers on one PostgreSQL and one Redis, which is paused, killed and flushed under load. Every request
+// R50, F20: three servers on one PostgreSQL and one Redis or Redis Cluster, which is paused, killed and flushed under load. Every request
 // is answered, no limit is passed, no money is lost, and all is as before within 5 s of Redis' return.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { redisNodes } from '../support/redis-nodes.ts'
 import { ownRedisServer, type RedisServer } from '../support/redis-server.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { count } from './asks.ts'
@@ -13,6 +14,8 @@ export interface RedisRun {
   pause_s: number
   per_second: number
   seed: number
+  /** A Redis Cluster of three nodes in place of one Redis. */
+  cluster?: boolean | undefined
   /** Servers that each count for themselves, as without Redis. */
   plant?: 'alone' | undefined
   /** Also measures the decision itself, which needs a machine that does nothing else. */
@@ -26,8 +29,9 @@ const CALL_MICROS = 2_000
 const OUTPUT_TOKENS = 100
 const ALLOWED_CODES = [200, 429]
 
-export async function redis({ pause_s, per_second, seed, plant, measure = false }: RedisRun): Promise<Report> {
-  const server = await ownRedisServer()
+export async function redis(run: RedisRun): Promise<Report> {
+  const { pause_s, per_second, seed, cluster, plant, measure = false } = run
+  const server = cluster ? await redisNodes() : await ownRedisServer()
   const upstream = await startUpstream({ text: 'ok', usage: { input: 10, output: OUTPUT_TOKENS } })
   const usd_per_million = (CALL_MICROS / OUTPUT_TOKENS).toFixed(0)
   const price = `input_usd_per_million: 0, output_usd_per_million: ${usd_per_million}, max_output_tokens: ${OUTPUT_TOKENS}`
@@ -35,21 +39,25 @@ export async function redis({ pause_s, per_second, seed, plant, measure = false 
   - { id: mock, base_url: "${upstream.base_url}", max_concurrency: 20000, models: [{ id: m, ${price} }] }`
   const settings = plant ? {} : { REDIS_URL: server.url }
   const scene = await openScene({ engine: 'postgres', replicas: REPLICAS, providers, settings })
-  return report(scene, { command: `redis${plant ? `, planted ${plant}` : ''}`, engine: 'postgres', seed }, async () => {
-    const decision = measure ? await measureDecisions(server.url) : undefined
-    for (const replica of scene.clients.keys()) await scene.start(replica)
-    // Used up after a quarter of a minute: whatever is forgotten from then on shows as more than the limit.
-    const limit = Math.ceil((per_second / 2) * 15)
-    const keys = {
-      busy: await newKey(scene, { limit }),
-      late: await newKey(scene, { limit }),
-      ...(await payingKey(scene)),
-    }
-    const returns: Record<string, number> = {}
-    const heard = await underLoad(scene, keys, per_second, () => phases(scene, server, pause_s, returns))
-    const { spent_micros } = await keyNamed(scene, keys.paying.id)
-    return findings({ heard, limit, returns, spent_micros, decision })
-  }).finally(async () => {
+  return report(
+    scene,
+    { command: `redis${cluster ? ' cluster' : ''}${plant ? `, planted ${plant}` : ''}`, engine: 'postgres', seed },
+    async () => {
+      const decision = measure && !cluster ? await measureDecisions(server.url) : undefined
+      for (const replica of scene.clients.keys()) await scene.start(replica)
+      // Used up after a quarter of a minute: whatever is forgotten from then on shows as more than the limit.
+      const limit = Math.ceil((per_second / 2) * 15)
+      const keys = {
+        busy: await newKey(scene, { limit }),
+        late: await newKey(scene, { limit }),
+        ...(await payingKey(scene)),
+      }
+      const returns: Record<string, number> = {}
+      const heard = await underLoad(scene, keys, per_second, () => phases(scene, server, pause_s, returns))
+      const { spent_micros } = await keyNamed(scene, keys.paying.id)
+      return findings({ heard, limit, returns, spent_micros, decision })
+    },
+  ).finally(async () => {
     await upstream.close()
     server.resume()
     await server.stop()
