@@ -14,6 +14,7 @@ import type { Json } from '../responses/response-request.ts'
 import type { KeptResponse as StoredResponse } from '../responses/response-store.ts'
 import type { Target } from '../routing/target.ts'
 import type { Turn } from '../sessions/session.ts'
+import type { LargeTurn } from '../sessions/session-store.ts'
 import type { LargeBody } from '../storage/large-bodies.ts'
 import type { Call } from './call.ts'
 import { isOpenedHere } from './call-reading.ts'
@@ -32,14 +33,14 @@ export interface Bill {
   turn: Turn | undefined
   /** But for its native blocks, which tell what it cost. */
   response: Omit<StoredResponse, 'native'> | undefined
-  /** How much that is, roughly. */
+  /** How much request and answer are together. */
   response_bytes?: number | undefined
   /** What of it is in the store already. */
   ahead?: WrittenAhead | undefined
 }
 
 /** What was too large to be written with the rest. */
-export interface WrittenAhead {
+export interface WrittenAhead extends LargeTurn {
   answer?: LargeBody | undefined
   response?: LargeBody | undefined
 }

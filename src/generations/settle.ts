@@ -214,7 +214,7 @@ async function recordEvent(needs: SettleNeeds, tx: Db, written: Written, now: nu
   const { direct_cost_micros } = written.charge
   const figures = { charged_micros, direct_cost_micros, written_off_micros, overage_micros: overage_micros ?? 0 }
   await needs.usageOn(tx).insert(eventOf(outcome, figures, now), traceOf(outcome))
-  if (turn) await sessionStore(tx, needs.seals).recordTurn(spender.project_id, turn, now)
+  if (turn) await sessionStore(tx, needs.seals).recordTurn(spender.project_id, turn, now, ahead)
   if (!response) return
   const native = blocksOf(outcome, { charged_micros, direct_cost_micros })
   await responseStore(tx, needs.seals).insert(spender.project_id, { native, ...response }, now, ahead?.response)

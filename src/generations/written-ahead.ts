@@ -1,5 +1,6 @@
 // R77: what of a bill is too large to be written in one statement is written before its transaction, part by part: the
-// answer that is kept, the response that is stored. Neither the event loop nor the store is held up by one of them.
+// answer that is kept, the response that is stored, what a session keeps of its turn. Neither the event loop nor the
+// store is held up by one of them.
 
 import { jsonBytes } from '../core/json-writing.ts'
 import type { Sealing } from '../core/sealing.ts'
@@ -16,14 +17,18 @@ interface Needs {
 }
 
 /** How much of it is sealed and sent to the store, roughly. */
-export const keptBytes = ({ answer, reservation, response, response_bytes = 0, turn }: Bill) =>
-  (reservation || turn?.output !== undefined ? (answer?.body.length ?? 0) : 0) + (response ? response_bytes : 0)
+export function keptBytes({ answer, reservation, response, response_bytes = 0, turn }: Bill): number {
+  const answered = answer?.body.length ?? 0
+  const kept = (reservation ? answered : 0) + (response ? response_bytes : 0)
+  if (!turn) return kept
+  return kept + (turn.output === undefined ? 0 : answered) + (turn.input === undefined ? 0 : response_bytes - answered)
+}
 
 export const isLargeBill = (bill: Bill) => isLargeBody(keptBytes(bill))
 
 /** Undefined where each part of it is small. */
 export async function writeAhead({ db, now, seals }: Needs, bill: Bill): Promise<WrittenAhead | undefined> {
-  const { answer, reservation, response, response_bytes = 0, spender } = bill
+  const { answer, reservation, response, response_bytes = 0, turn, spender } = bill
   const bodies = largeBodies(db, seals)
   const ahead: WrittenAhead = {}
   if (answer && reservation && isLargeBody(answer.body.length))
@@ -33,7 +38,17 @@ export async function writeAhead({ db, now, seals }: Needs, bill: Bill): Promise
     if (isLargeBody(most.length))
       ahead.response = await bodies.write(spender.project_id, spender.project_id, most, now())
   }
-  return ahead.answer || ahead.response ? ahead : undefined
+  if (turn) {
+    const answered = answer?.body.length ?? 0
+    const sizes = { input: response_bytes - answered, output: answered }
+    for (const side of ['input', 'output'] as const) {
+      if (turn[side] === undefined || !isLargeBody(sizes[side])) continue
+      const said = await jsonBytes(turn[side], sizes[side])
+      if (isLargeBody(said.length))
+        ahead[side] = await bodies.write(spender.project_id, spender.project_id, said, now())
+    }
+  }
+  return Object.keys(ahead).length > 0 ? ahead : undefined
 }
 
 const CLOSE_BRACE = 0x7d

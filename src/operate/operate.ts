@@ -95,8 +95,11 @@ async function adopt(db: Db, fingerprint: string): Promise<Adoption> {
   // Credentials must be entered again; conversations keep their course, but not their words.
   await db.rows(sql`
     UPDATE provider_credential SET sealed = NULL, status = 'revoked' WHERE sealed IS NOT NULL`)
-  await db.rows(sql`UPDATE session_event SET sealed = NULL WHERE sealed IS NOT NULL`)
+  await db.rows(sql`
+    UPDATE session_event SET sealed = NULL, parts_id = NULL, parts_bytes = NULL
+    WHERE sealed IS NOT NULL OR parts_id IS NOT NULL`)
   await db.rows(sql`DELETE FROM stored_response`)
+  await db.rows(sql`DELETE FROM large_body_part`) // of all of these
   await dropArtifacts(db)
   await dropRecordings(db)
   await db.rows(sql`UPDATE project SET routing_epoch = routing_epoch + 1`)

@@ -2,6 +2,7 @@
 // goes with its whole line where it is named; else only where nothing of its line would stay.
 import { type Db, fixed, joined, sql } from '../storage/db.ts'
 import { addTraces, countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
+import { removeParts } from '../storage/large-bodies.ts'
 
 /** Of turns; `session_id` is asked by the index that lines have. */
 const turnMatches = (scope: PurgeScope) =>
@@ -44,10 +45,7 @@ export const sessionEventEraser: Eraser = {
       ),
     )
     const ids = rows.map(({ id }) => id)
-    if (ids.length > 0)
-      await tx.rows(
-        joined(sql`DELETE FROM session_event WHERE project_id = ${scope.project_id} AND `, isOneOf('id', ids)),
-      )
+    if (ids.length > 0) await removeTurns(tx, scope, 'id', ids)
     const last = rows.at(-1)
     const cursor = last && JSON.stringify({ session_id: last.session_id, sequence: last.sequence })
     return { ids, next: cursor && rows.length === most ? cursor : null }
@@ -94,17 +92,24 @@ export const sessionEraser: Eraser = {
     const batch = await nextBatch(tx, walked, from, most)
     if (batch.ids.length === 0) return batch
     await lock(tx, scope, batch.ids)
-    await tx.rows(
-      joined(
-        sql`DELETE FROM session_event WHERE project_id = ${scope.project_id} AND `,
-        isOneOf('session_id', batch.ids),
-      ),
-    )
+    await removeTurns(tx, scope, 'session_id', batch.ids)
     await tx.rows(
       joined(sql`DELETE FROM agent_session WHERE project_id = ${scope.project_id} AND `, isOneOf('id', batch.ids)),
     )
     return batch
   },
+}
+
+/** With the parts of those that are large. */
+async function removeTurns(tx: Db, { project_id }: PurgeScope, by: 'id' | 'session_id', ids: readonly string[]) {
+  const gone = await tx.rows<{ parts_id: string | null }>(
+    joined(
+      sql`DELETE FROM session_event WHERE project_id = ${project_id} AND `,
+      isOneOf(by, ids),
+      fixed(' RETURNING parts_id'),
+    ),
+  )
+  await removeParts(tx, gone)
 }
 
 /** Whoever writes to a line takes the session's row first: a turn that is being written comes before or not at all. */

@@ -5,9 +5,10 @@ import { NOON } from '../../test/support/clock.ts'
 import { contentsOf, withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
 import { mutateSql, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
-import { rfc3339 } from '../core/clock.ts'
+import { HOUR_MS, rfc3339 } from '../core/clock.ts'
 import { sealing } from '../core/sealing.ts'
 import { type Db, sql } from '../storage/db.ts'
+import { largeBodies, PartsGone, sweepLooseParts } from '../storage/large-bodies.ts'
 import { openSession, type Session, type Turn } from './session.ts'
 import { sessionStore } from './session-store.ts'
 
@@ -116,6 +117,66 @@ withDb((db) => {
     expect(Buffer.from(row!.sealed).includes('Mars')).toBe(false)
     await db().rows(sql`UPDATE session_event SET sealed = ${row!.sealed} WHERE session_id = ${session.id}`)
     await expect(store().listEvents(session.project_id, session.id, ALL)).rejects.toThrow()
+  })
+
+  const LARGE = 'a long turn '.repeat(60_000) // three parts
+  const partsOf = async (project_id: string) =>
+    (await db().rows(sql`SELECT part FROM large_body_part WHERE project_id = ${project_id}`)).length
+  const ahead = (project_id: string, content: unknown) =>
+    largeBodies(db(), seals).write(project_id, project_id, Buffer.from(JSON.stringify(content)), NOON)
+
+  async function largeTurn(session: Session, more: Partial<Turn> = {}): Promise<boolean> {
+    const turn = turnIn(session, { input: [{ role: 'user', content: LARGE }], output: `${LARGE}!`, ...more })
+    const { project_id } = session
+    const large = { input: await ahead(project_id, turn.input), output: await ahead(project_id, turn.output) }
+    return db().transaction((tx) => on(tx).recordTurn(project_id, turn, NOON, large))
+  }
+
+  test('R77 a large turn lies in parts, reads like any other, and goes with its session', async () => {
+    const session = await opened()
+    const { project_id, id } = session
+    expect(await largeTurn(session)).toBe(true)
+    await store().recordTurn(project_id, turnIn(session, { response_id: 'resp_2' }), NOON)
+    const events = await store().listEvents(project_id, id, ALL)
+    expect(events.map(({ content }) => content)).toEqual([
+      ...['Two: Phobos and Deimos.', [{ role: 'user', content: 'How many moons has Mars?' }]],
+      ...[`${LARGE}!`, [{ role: 'user', content: LARGE }]],
+    ])
+    expect(await allOf(store().listAllEvents(project_id, id, ALL))).toEqual(events)
+    const hidden = await store().listEvents(project_id, id, { ...ALL, maySee: () => false })
+    expect(hidden.map((event) => [event.content, event.content_withheld])).toEqual(Array(4).fill([undefined, true]))
+    const rows = await db().rows<{ sealed: Uint8Array | null }>(sql`
+      SELECT sealed FROM session_event WHERE session_id = ${id} ORDER BY sequence`)
+    expect(rows.map(({ sealed }) => sealed === null)).toEqual([true, true, false, false])
+    expect(await partsOf(project_id)).toBe(6)
+    expect([await store().remove(project_id, id), await partsOf(project_id)]).toEqual([true, 0])
+  })
+
+  test('R77 parts that no turn came for are swept: of one that was written before, or of a session that is gone', async () => {
+    const session = await opened()
+    const { project_id, id } = session
+    const sweepAll = async () => {
+      while (await sweepLooseParts(db(), NOON + HOUR_MS));
+    }
+    await largeTurn(session)
+    expect([await largeTurn(session), await partsOf(project_id)]).toEqual([false, 12])
+    await sweepAll()
+    expect(await partsOf(project_id)).toBe(6)
+    expect((await store().listEvents(project_id, id, ALL))[0]?.content).toBe(`${LARGE}!`)
+    await store().close(project_id, id)
+    expect(await largeTurn(session, { response_id: 'resp_2' })).toBe(false)
+    await sweepAll()
+    expect(await partsOf(project_id)).toBe(6)
+  })
+
+  test('R77 a turn whose parts were swept is not written by halves', async () => {
+    const session = await opened()
+    const large = { output: await ahead(session.project_id, LARGE) }
+    await sweepLooseParts(db(), NOON + HOUR_MS)
+    const turn = turnIn(session, { output: LARGE })
+    const writing = db().transaction((tx) => on(tx).recordTurn(session.project_id, turn, NOON, large))
+    await expect(writing).rejects.toThrow(PartsGone)
+    expect(await store().listEvents(session.project_id, session.id, ALL)).toEqual([])
   })
 
   test('§8.2 contents that are not to be kept are not', async () => {

@@ -1,19 +1,36 @@
-// Sessions and their events at rest. Contents are sealed under the project and the event's own id. Whoever writes to a
-// line takes the session's row first, so that a line is written, counted and deleted by one at a time.
+// Sessions and their events at rest. Contents are sealed under the project and the event's own id; what is large lies
+// in parts (0330). Whoever writes to a line takes the session's row first, so that a line is written, counted and
+// deleted by one at a time.
 import { rfc3339 } from '../core/clock.ts'
+import { BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { newId, nextSequence } from '../core/ids.ts'
 import type { Maker } from '../core/maker.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { BATCH_ROWS, inBatches, mapped, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
+import {
+  type LargeBody,
+  type LargeBodyColumns,
+  largeBodies,
+  largeBodyOf,
+  removeParts,
+} from '../storage/large-bodies.ts'
 import type { Session, SessionEvent, Turn } from './session.ts'
 
 type Row = Omit<Session, 'object' | 'agent' | 'parent_session_id'> & {
   agent: string | null
   parent_session_id: string | null
 }
-type EventRow = Omit<SessionEvent, 'object' | 'content' | 'content_withheld'> & Maker & { sealed: Uint8Array | null }
-type NewEvent = Pick<SessionEvent, 'type' | 'content'>
+type EventRow = Omit<SessionEvent, 'object' | 'content' | 'content_withheld'> &
+  Maker &
+  LargeBodyColumns & { sealed: Uint8Array | null }
+type NewEvent = Pick<SessionEvent, 'type' | 'content'> & { large: LargeBody | undefined }
+
+/** What of a turn is in the store already. */
+export interface LargeTurn {
+  input?: LargeBody | undefined
+  output?: LargeBody | undefined
+}
 
 interface EventsAsked {
   before: number
@@ -22,31 +39,57 @@ interface EventsAsked {
 
 export type SessionStore = ReturnType<typeof sessionStore>
 
-export function sessionStore(db: Db, { seal, open }: Sealing) {
+export function sessionStore(db: Db, seals: Sealing) {
+  const { seal, open } = seals
   const sealedContent = (project_id: string, id: string, content: unknown) =>
     content === undefined ? null : seal(Buffer.from(JSON.stringify(content)), project_id, id)
 
-  function eventFrom(project_id: string, event: EventRow, maySee: (maker: Maker) => boolean): SessionEvent {
-    const { sealed, made_by, made_under, ...row } = event
-    if (sealed && !maySee({ made_by, made_under })) return { ...row, object: 'session_event', content_withheld: true }
-    const content = sealed && { content: JSON.parse(open(sealed, project_id, row.id).toString()) }
-    return { ...row, object: 'session_event', ...content }
+  /** R77: what is large is read in steps. Without its contents where these went meanwhile. */
+  async function eventFrom(project_id: string, event: EventRow, { maySee }: Pick<EventsAsked, 'maySee'>) {
+    const { sealed, made_by, made_under, parts_id, parts_bytes, ...row } = event
+    const large = largeBodyOf({ parts_id, parts_bytes })
+    const told: SessionEvent = { object: 'session_event', ...row }
+    if (!sealed && !large) return told
+    if (!maySee({ made_by, made_under })) return { content_withheld: true as const, ...told }
+    const plain = large
+      ? await largeBodies(db, seals).read(large, project_id)
+      : sealed && open(sealed, project_id, row.id)
+    return plain ? { content: await jsonWithin(BUDGETS.own, plain), ...told } : told
+  }
+
+  /** A large one by itself: no more than one of them is in memory. */
+  async function* eventsFrom(project_id: string, batches: AsyncIterable<EventRow[]>, asked: EventsAsked) {
+    for await (const rows of batches) {
+      let events: SessionEvent[] = []
+      for (const row of rows) {
+        events.push(await eventFrom(project_id, row, asked))
+        if (row.parts_id === null) continue
+        yield events
+        events = []
+      }
+      if (events.length > 0) yield events
+    }
   }
 
   /** True where it was not there yet: the database refuses a second of the same type for the same response. */
   async function append(tx: Db, project_id: string, turn: Turn, event: NewEvent & { at: string }): Promise<boolean> {
     const id = newId('sev')
     const { session_id, response_id, trace_id, maker } = turn
+    const { large } = event
+    const sealed = large ? null : sealedContent(project_id, id, event.content)
     const appended = await tx.rows(sql`
       INSERT INTO session_event (id, project_id, session_id, sequence, type, response_id, trace_id, created_at,
-                                 made_by, made_under, sealed)
+                                 made_by, made_under, sealed, parts_id, parts_bytes)
       VALUES (${id}, ${project_id}, ${session_id},
               (SELECT COALESCE(MAX(sequence), 0) + 1 FROM session_event WHERE session_id = ${session_id}),
               ${event.type}, ${response_id}, ${trace_id}, ${event.at},
-              ${maker.made_by}, ${maker.made_under}, ${sealedContent(project_id, id, event.content)})
+              ${maker.made_by}, ${maker.made_under}, ${sealed}, ${large?.parts_id ?? null},
+              ${large?.parts_bytes ?? null})
       ON CONFLICT (session_id, response_id, type) DO NOTHING
       RETURNING id`)
-    return appended.length === 1
+    if (appended.length === 0) return false // what was written ahead is swept
+    if (large) await largeBodies(tx, seals).settle(large)
+    return true
   }
 
   return {
@@ -101,7 +144,9 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
         const [taken] = await tx.rows(sql`
           UPDATE agent_session SET status = 'closed' WHERE project_id = ${project_id} AND id = ${id} RETURNING id`)
         if (!taken) return false
-        await tx.rows(sql`DELETE FROM session_event WHERE session_id = ${id}`)
+        const gone = await tx.rows<Pick<EventRow, 'parts_id'>>(sql`
+          DELETE FROM session_event WHERE session_id = ${id} RETURNING parts_id`)
+        await removeParts(tx, gone)
         await tx.rows(sql`DELETE FROM agent_session WHERE id = ${id}`)
         return true
       })
@@ -114,31 +159,36 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
     },
 
     /** All of a session's from there on, newest first. Contents only of what may be seen (R74). */
-    listAllEvents: (project_id: string, id: string, { before, maySee }: EventsAsked) =>
-      mapped(
-        inBatches({ sequence: before }, ({ sequence }) =>
+    listAllEvents: (project_id: string, id: string, asked: EventsAsked) =>
+      eventsFrom(
+        project_id,
+        inBatches({ sequence: asked.before }, ({ sequence }) =>
           db.rows<EventRow>(sql`
-            SELECT id, session_id, sequence, type, response_id, trace_id, created_at, made_by, made_under, sealed
+            SELECT id, session_id, sequence, type, response_id, trace_id, created_at, made_by, made_under, sealed,
+                   parts_id, parts_bytes
             FROM session_event WHERE project_id = ${project_id} AND session_id = ${id} AND sequence < ${sequence}
             ORDER BY sequence DESC LIMIT ${BATCH_ROWS}`),
         ),
-        (row) => eventFrom(project_id, row, maySee),
+        asked,
       ),
 
     async listEvents(project_id: string, id: string, asked: EventsAsked & { limit: number }): Promise<SessionEvent[]> {
-      const { limit, before, maySee } = asked
+      const { limit, before } = asked
       const rows = await db.rows<EventRow>(sql`
-        SELECT id, session_id, sequence, type, response_id, trace_id, created_at, made_by, made_under, sealed
+        SELECT id, session_id, sequence, type, response_id, trace_id, created_at, made_by, made_under, sealed,
+               parts_id, parts_bytes
         FROM session_event WHERE project_id = ${project_id} AND session_id = ${id} AND sequence < ${before}
         ORDER BY sequence DESC LIMIT ${limit}`)
-      return rows.map((row) => eventFrom(project_id, row, maySee))
+      const events: SessionEvent[] = []
+      for (const row of rows) events.push(await eventFrom(project_id, row, asked))
+      return events
     },
 
     /**
      * Writes down what went in and what came out, and counts the turn: once for each logical response, however often
      * it is called. False where that had been done before, or where the session was closed or deleted meanwhile.
      */
-    async recordTurn(project_id: string, turn: Turn, now: number): Promise<boolean> {
+    async recordTurn(project_id: string, turn: Turn, now: number, ahead: LargeTurn = NOTHING_AHEAD): Promise<boolean> {
       const { session_id, input, output, input_tokens, cached_tokens } = turn
       const at = rfc3339(now)
       return db.transaction(async (tx) => {
@@ -147,8 +197,9 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
           SET last_activity_at = CASE WHEN last_activity_at > ${at} THEN last_activity_at ELSE ${at} END
           WHERE project_id = ${project_id} AND id = ${session_id} AND status = 'open' RETURNING id`)
         if (!session) return false
-        await append(tx, project_id, turn, { type: 'input', content: input, at })
-        if (!(await append(tx, project_id, turn, { type: 'assistant_output', content: output, at }))) return false
+        await append(tx, project_id, turn, { type: 'input', content: input, large: ahead.input, at })
+        const said = { type: 'assistant_output', content: output, large: ahead.output, at } as const
+        if (!(await append(tx, project_id, turn, said))) return false
         await tx.rows(sql`
           UPDATE agent_session
           SET turns = turns + 1, input_tokens = input_tokens + ${input_tokens},
@@ -159,6 +210,8 @@ export function sessionStore(db: Db, { seal, open }: Sealing) {
     },
   }
 }
+
+const NOTHING_AHEAD: LargeTurn = {}
 
 function fromRow({ agent, parent_session_id, ...row }: Row): Session {
   return {

@@ -1,9 +1,11 @@
 // §11: the assistant output of a logical response is on its session's line exactly once, however many attempts ran and
 // however often it is replayed; and what a conversation is known by (§10.1).
 import { describe, expect, test } from 'vitest'
+import { sql } from '../../src/storage/db.ts'
 import { asked, CASES, KEY, KEYED, STREAMED, TEXT } from '../support/inference-cases.ts'
 import { hintsHeader } from '../support/inference-client.ts'
 import { type Stage, withScene } from '../support/inference-scene.ts'
+import { mutateSql } from '../support/tampered-db.ts'
 
 async function openSession(stage: Stage): Promise<string> {
   return (await stage.post('/v2/sessions', {})).body.id
@@ -159,6 +161,44 @@ withScene(
       })
       expect(second.repeated_tokens_est).toBeGreaterThan(60) // all of the prompt was there before
       expect(second.missed_reuse_tokens).toBe(second.repeated_tokens_est - 60)
+    })
+
+    /** One large turn beside a small one, and how many parts are left of it after `erasing`. */
+    async function partsLeft(erasing: (stage: Stage, session_id: string) => Promise<unknown>) {
+      const stage = await scene().stage()
+      const { id } = (await stage.post('/v2/sessions', {})).body
+      const [asked, said] = ['what is asked '.repeat(40_000), 'what is said '.repeat(50_000)]
+      await stage.chat({}, { headers: { 'x-session-id': id } })
+      stage.one.behave({ text: said })
+      await stage.chat({ messages: [{ role: 'user', content: asked }] }, { headers: { 'x-session-id': id } })
+      const { data } = (await stage.get(`/v2/sessions/${id}/events`)).body
+      expect(data).toHaveLength(4)
+      expect(JSON.stringify(data[0].content)).toContain(said)
+      expect(data[1].content).toEqual([{ role: 'user', content: asked }])
+      const parts = async () =>
+        (await scene().db.rows(sql`SELECT part FROM large_body_part WHERE project_id = ${stage.project.id}`)).length
+      const [largest] = await scene().db.rows<{ bytes: number }>(sql`
+        SELECT MAX(length(sealed)) AS bytes FROM session_event WHERE session_id = ${id}`)
+      expect(largest?.bytes).toBeLessThan(10_000)
+      expect(await parts()).toBe(6)
+      scene().clock.advance(1)
+      await erasing(stage, id)
+      return parts()
+    }
+
+    const purge = async (stage: Stage, filter: object, more: object = {}) => {
+      await stage.post('/v2/purge-jobs', { filter, mode: 'erase', ...more })
+      await scene().housekeep('run purge jobs')
+    }
+
+    test('R77 a large turn is written ahead in parts, and goes with whatever erases it; planted: parts that are forgotten', async () => {
+      expect(await partsLeft((stage, id) => stage.del(`/v2/sessions/${id}`))).toBe(0)
+      expect(await partsLeft((stage, id) => purge(stage, { session_ids: [id] }))).toBe(0)
+      expect(await partsLeft((stage) => purge(stage, { everything: true }, { confirm: 'home' }))).toBe(0)
+      expect(await partsLeft((stage) => purge(stage, { key_id: stage.key_id }, { kinds: ['session_events'] }))).toBe(0)
+      mutateSql(scene().tampering, ' RETURNING parts_id', ' RETURNING NULL AS parts_id', /DELETE FROM session_event/)
+      expect(await partsLeft((stage, id) => purge(stage, { session_ids: [id] }))).toBe(6)
+      scene().tampering.rows = undefined
     })
   },
   { config: () => ({ retention: { full_fidelity: true } }) },
