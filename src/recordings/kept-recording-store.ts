@@ -12,6 +12,7 @@ import { type PackToWrite, recorder, type Written } from './recorder.ts'
 import { type DroppedFor, IN_ROW_MAX_BYTES, keptSince, type Recording, type StoredEntry } from './recording.ts'
 import type { RoomBounds } from './recording-room.ts'
 import { type Pack, type Packed, recordingStore } from './recording-store.ts'
+import { unpackedPacks } from './unpacked-packs.ts'
 
 export interface Amount {
   items: number
@@ -52,6 +53,7 @@ export function keptRecordings(needs: RecordingNeeds) {
   const tapes = recorder({ clock, write, writeDrops, onDrop, onFailure, ...(bounds && { bounds }) })
   const since = () => keptSince(clock.now(), days())
   const placeOf = (pack_id: string) => `recording pack ${pack_id}`
+  const unpacks = unpackedPacks()
 
   /** Its bytes first, where they lie outside; nobody's until the row is there. */
   async function laidDown(project_id: string, id: string, bytes: Buffer): Promise<Pick<Pack, 'sealed' | 'content'>> {
@@ -182,8 +184,12 @@ export function keptRecordings(needs: RecordingNeeds) {
       const waiting = tapes.waiting(project_id, trace_id)
       if (waiting) return recordingIn(waiting.plain, { ...waiting.one, starts_at: 0 })
       const found = await recordingStore(db).find(project_id, trace_id, since())
-      const pack = found && (await recordingStore(db).findPack(project_id, found.pack_id))
-      return pack && recordingIn(await plainIn(pack), found)
+      if (!found) return undefined
+      const plain = await unpacks.plainOf(found.pack_id, async () => {
+        const pack = await recordingStore(db).findPack(project_id, found.pack_id)
+        return pack && plainIn(pack)
+      })
+      return plain && recordingIn(plain, found)
     },
 
     /** What is known of one that is not in the store yet. */

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { settingsFrom } from '../../test/support/inference-scene.ts'
 import { startService, type TestProject, type TestService, withService } from '../../test/support/service.ts'
+import { countStatements, type Tampering, textOf } from '../../test/support/tampered-db.ts'
 import type { Contents } from '../contents/content.ts'
 import { newTraceId } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
@@ -94,41 +95,53 @@ test('§8.2 storage that fails leaves no row, no quota and no content, and is as
   await turns(() => tapes.pressure().bytes === 0)
 })
 
-withService((service) => {
-  test('§8.1 whatever is purged out of packs, the others are the same to the byte, and the quota is what is left', async () => {
-    const bytes = fc.nat(3_000)
-    const calls = fc.array(fc.record({ request: bytes, answer: bytes, is_noise: fc.boolean(), purged: fc.boolean() }), {
-      ...{ minLength: 1, maxLength: 12 },
-    })
-    await fc.assert(
-      fc.asyncProperty(calls, async (drawn) => {
-        const { recordings, clock, db } = service()
-        const home = await service().newProject()
-        const project_id = home.project.id
-        const sent = drawn.map(({ request, answer, is_noise, purged }) => {
-          const trace_id = newTraceId(clock.now())
-          const who = { key_id: home.key_id, made_by: home.key_id, made_under: null }
-          const [body, heard] = [is_noise ? randomBytes(60 * request) : Buffer.alloc(request, 'r'), randomBytes(answer)]
-          const tape = recordings.tapes.begin({ trace_id, project_id, endpoint: '/v1/chat/completions', ...who }, body)
-          tape.begin(200)
-          tape.add(heard)
-          recordings.tapes.end(tape)
-          return { trace_id, body, heard, purged }
-        })
-        await recordings.tapes.drained()
-        clock.advance(1)
-        const trace_ids = sent.filter(({ purged }) => purged).map(({ trace_id }) => trace_id)
-        if (trace_ids.length > 0) {
-          const { body } = await home.post('/v2/purge-jobs', { filter: { trace_ids }, mode: 'erase' })
-          await service().housekeep('run purge jobs')
-          expect((await home.get(`/v2/purge-jobs/${body.id}`)).body.status).toBe('succeeded')
-        }
-        for (const { trace_id, body, heard, purged } of sent) {
-          const found = await recordings.read(project_id, trace_id)
-          expect(found === undefined).toBe(purged)
-          if (found) expect([body.equals(found.request), heard.equals(found.answer)]).toEqual([true, true])
-        }
-        const [row] = await db.rows<Record<string, number>>(sql`
+const tampering: Tampering = {}
+
+withService(
+  (service) => {
+    test('§8.1 whatever is purged out of packs, the others are the same to the byte, and the quota is what is left', async () => {
+      const bytes = fc.nat(3_000)
+      const calls = fc.array(
+        fc.record({ request: bytes, answer: bytes, is_noise: fc.boolean(), purged: fc.boolean() }),
+        {
+          ...{ minLength: 1, maxLength: 12 },
+        },
+      )
+      await fc.assert(
+        fc.asyncProperty(calls, async (drawn) => {
+          const { recordings, clock, db } = service()
+          const home = await service().newProject()
+          const project_id = home.project.id
+          const sent = drawn.map(({ request, answer, is_noise, purged }) => {
+            const trace_id = newTraceId(clock.now())
+            const who = { key_id: home.key_id, made_by: home.key_id, made_under: null }
+            const [body, heard] = [
+              is_noise ? randomBytes(60 * request) : Buffer.alloc(request, 'r'),
+              randomBytes(answer),
+            ]
+            const tape = recordings.tapes.begin(
+              { trace_id, project_id, endpoint: '/v1/chat/completions', ...who },
+              body,
+            )
+            tape.begin(200)
+            tape.add(heard)
+            recordings.tapes.end(tape)
+            return { trace_id, body, heard, purged }
+          })
+          await recordings.tapes.drained()
+          clock.advance(1)
+          const trace_ids = sent.filter(({ purged }) => purged).map(({ trace_id }) => trace_id)
+          if (trace_ids.length > 0) {
+            const { body } = await home.post('/v2/purge-jobs', { filter: { trace_ids }, mode: 'erase' })
+            await service().housekeep('run purge jobs')
+            expect((await home.get(`/v2/purge-jobs/${body.id}`)).body.status).toBe('succeeded')
+          }
+          for (const { trace_id, body, heard, purged } of sent) {
+            const found = await recordings.read(project_id, trace_id)
+            expect(found === undefined).toBe(purged)
+            if (found) expect([body.equals(found.request), heard.equals(found.answer)]).toEqual([true, true])
+          }
+          const [row] = await db.rows<Record<string, number>>(sql`
           SELECT (SELECT COUNT(*) FROM recording WHERE project_id = ${project_id}) AS items,
                  (SELECT COALESCE(SUM(packed_bytes), 0) FROM recording_pack WHERE project_id = ${project_id}) AS bytes,
                  (SELECT COALESCE(SUM(plain_bytes), 0) FROM recording_pack WHERE project_id = ${project_id}) AS plain,
@@ -138,16 +151,71 @@ withService((service) => {
                  (SELECT present FROM project_quota WHERE project_id = ${project_id} AND kind = 'recordings_mib') AS taken_b,
                  (SELECT COUNT(*) FROM recording_pack WHERE project_id = ${project_id} AND is_cut = 1) AS cut,
                  (SELECT COUNT(*) FROM artifact_loose_content WHERE project_id = ${project_id}) AS loose`)
-        const { items, bytes: packed, plain, live, taken, taken_b, cut, loose } = row as Record<string, number>
-        expect(Number(plain)).toBe(Number(live)) // nothing of what is gone is left in a pack
-        expect([Number(taken), Number(taken_b), Number(cut), Number(loose)]).toEqual([
-          Number(items),
-          Number(packed),
-          0,
-          0,
-        ])
-      }),
-      { numRuns: 10 },
-    )
-  })
-})
+          const { items, bytes: packed, plain, live, taken, taken_b, cut, loose } = row as Record<string, number>
+          expect(Number(plain)).toBe(Number(live)) // nothing of what is gone is left in a pack
+          expect([Number(taken), Number(taken_b), Number(cut), Number(loose)]).toEqual([
+            Number(items),
+            Number(packed),
+            0,
+            0,
+          ])
+        }),
+        { numRuns: 10 },
+      )
+    })
+
+    /** So many calls in one pack; which of them is to be purged is up to the caller. */
+    async function recorded(home: TestProject, count: number) {
+      const { recordings, clock } = service()
+      const sent = Array.from({ length: count }, () => {
+        const trace_id = newTraceId(clock.now())
+        const who = { project_id: home.project.id, key_id: home.key_id, made_by: home.key_id, made_under: null }
+        const request = randomBytes(500)
+        const tape = recordings.tapes.begin({ trace_id, endpoint: '/v1/chat/completions', ...who }, request)
+        tape.begin(200)
+        tape.add(randomBytes(100))
+        recordings.tapes.end(tape)
+        return { trace_id, request }
+      })
+      await recordings.tapes.drained()
+      return sent
+    }
+
+    test('R77 of one pack that is read by many, one after the other or at once, the bytes are fetched and unpacked once', async () => {
+      const home = await service().newProject()
+      const sent = await recorded(home, 100)
+      const read = ({ trace_id }: (typeof sent)[number]) => service().recordings.read(home.project.id, trace_id)
+      const fetched = await countStatements(tampering).while(async () => {
+        for (const one of sent.slice(0, 50))
+          expect(one.request.equals((await read(one))?.request ?? Buffer.of())).toBe(true)
+        await Promise.all(sent.slice(50).map(read))
+      })
+      tampering.rows = undefined
+      expect(fetched.filter((text) => /sealed.* FROM recording_pack/.test(text))).toHaveLength(1)
+    })
+
+    test('§8.1 what was purged is not found in a pack that was just read, and the others are', async () => {
+      const home = await service().newProject()
+      const [gone, kept] = await recorded(home, 2)
+      const read = (one = gone) => service().recordings.read(home.project.id, one?.trace_id ?? '')
+      expect(await read(gone)).toBeDefined()
+      service().clock.advance(1)
+      await home.post('/v2/purge-jobs', { filter: { trace_ids: [gone?.trace_id] }, mode: 'erase' })
+      await service().housekeep('run purge jobs')
+      expect(await read(gone)).toBeUndefined()
+      expect(kept?.request.equals((await read(kept))?.request ?? Buffer.of())).toBe(true)
+    })
+
+    test('§8.2 a pack that could not be read is asked for again', async () => {
+      const home = await service().newProject()
+      const [one] = await recorded(home, 1)
+      const read = () => service().recordings.read(home.project.id, one?.trace_id ?? '')
+      tampering.rows = (statement, run) =>
+        / FROM recording_pack/.test(textOf(statement)) ? Promise.reject(new Error('away')) : run(statement)
+      await expect(read()).rejects.toThrow('away')
+      tampering.rows = undefined
+      expect(one?.request.equals((await read())?.request ?? Buffer.of())).toBe(true)
+    })
+  },
+  { tampering },
+)

@@ -213,8 +213,8 @@ const COLUMNS = [
   ...['trace_id', 'project_id', 'key_id', 'made_by', 'made_under', 'endpoint', 'status', 'is_stream', 'at_ms'],
   ...['request_bytes', 'answer_bytes', 'pack_id', 'starts_at'],
 ] as const
-/** So many rows in one statement: each by itself costs twice as much. The rest of a pack goes one by one. */
-const ROWS_AT_ONCE = 16
+/** So many rows in one statement, the most that still fit: each by itself costs twice as much. */
+const ROWS_AT_ONCE = [64, 16, 4, 1] as const
 
 /** The words of such a statement, which are the same each time. */
 function insertOf(rows: number): readonly string[] {
@@ -223,17 +223,17 @@ function insertOf(rows: number): readonly string[] {
     ON CONFLICT (trace_id) DO NOTHING`
   return text.split('?')
 }
-const ONE = insertOf(1)
-const MANY = insertOf(ROWS_AT_ONCE)
+const INSERTS = ROWS_AT_ONCE.map((rows) => ({ rows, text: insertOf(rows) }))
 
 function inserts(recordings: readonly Packed[]): Sql[] {
   const statements: Sql[] = []
-  for (let at = 0; at < recordings.length; ) {
-    const rows = at + ROWS_AT_ONCE <= recordings.length ? ROWS_AT_ONCE : 1
-    const values: SqlValue[] = []
-    for (const end = at + rows; at < end; at++) addValues(values, recordings[at] as Packed)
-    statements.push({ text: rows === 1 ? ONE : MANY, values })
-  }
+  let at = 0
+  for (const { rows, text } of INSERTS)
+    while (at + rows <= recordings.length) {
+      const values: SqlValue[] = []
+      for (const end = at + rows; at < end; at++) addValues(values, recordings[at] as Packed)
+      statements.push({ text, values })
+    }
   return statements
 }
 

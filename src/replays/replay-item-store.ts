@@ -36,6 +36,21 @@ const COLUMNS = fixed(`
          begun_ms
   FROM replay_item`)
 
+const INSERTED_AT_ONCE = 50
+
+function insertOf(items: readonly StoredItem[]): Sql {
+  const rows = items.map(
+    (item) => sql`(${item.replay_run_id}, ${item.project_id}, ${item.trace_id}, ${item.arm}, ${item.position},
+      ${item.status}, ${item.reason}, ${shortened(item.message)}, ${JSON.stringify(item.planned)},
+      ${item.recorded && JSON.stringify(item.recorded)})`,
+  )
+  return joined(
+    sql`INSERT INTO replay_item (run_id, project_id, trace_id, arm, position, status, reason, message, planned,
+                               recorded) VALUES `,
+    ...rows.flatMap((row, at) => (at === 0 ? [row] : [sql`, `, row])),
+  )
+}
+
 export interface ItemsAsked {
   status?: ItemStatus | undefined
   arm?: Arm | undefined
@@ -57,17 +72,12 @@ export function replayItemStore(db: Db) {
     sql` WHERE project_id = ${project_id} AND run_id = ${run_id} AND trace_id = ${trace_id} AND arm = ${arm}`
 
   return {
+    /** Many in a statement: a thousand by themselves would keep everybody waiting. */
     async insert(items: readonly StoredItem[]): Promise<void> {
-      await together(
-        items.map((item) =>
-          db.rows(sql`
-            INSERT INTO replay_item (run_id, project_id, trace_id, arm, position, status, reason, message, planned,
-                                     recorded)
-            VALUES (${item.replay_run_id}, ${item.project_id}, ${item.trace_id}, ${item.arm}, ${item.position},
-                    ${item.status}, ${item.reason}, ${shortened(item.message)}, ${JSON.stringify(item.planned)},
-                    ${item.recorded && JSON.stringify(item.recorded)})`),
-        ),
+      const some = Array.from({ length: Math.ceil(items.length / INSERTED_AT_ONCE) }, (_, at) =>
+        items.slice(at * INSERTED_AT_ONCE, (at + 1) * INSERTED_AT_ONCE),
       )
+      await together(some.map((rows) => db.rows(insertOf(rows))))
     },
 
     /** In the order in which they are asked. */

@@ -3,6 +3,7 @@
 import type { Caller } from '../core/caller.ts'
 import { jsonOrNone } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
+import { restingTurn } from '../core/turns.ts'
 import { ARMS, type Arm, NOTHING_PLANNED, type Reason, type StoredItem } from './replay-item.ts'
 import { CALLS_MAX, type CheckedSource, MATCHED_MAX, nothingMatched, sampleOf, tooMany } from './replay-source.ts'
 import {
@@ -29,6 +30,7 @@ export interface Chosen {
 }
 
 const ASKED_AT_ONCE = 500
+const PLANNED_MS = 2 // what one takes of the event loop, roughly
 
 /** Which calls a run is about. A sample is drawn among those that were recorded. */
 export async function chosenCalls(needs: PlanNeeds, project_id: string, source: CheckedSource): Promise<Chosen> {
@@ -69,8 +71,10 @@ export async function plannedItems(
   const items: StoredItem[] = []
   for (const trace_id of trace_ids)
     for (const arm of ARMS)
-      if (arm === 'target' || run.control)
+      if (arm === 'target' || run.control) {
         items.push(await plannedItem(needs, run, { trace_id, arm, at: items.length }))
+        await restingTurn(PLANNED_MS) // live calls come first
+      }
   return items
 }
 
