@@ -1,15 +1,31 @@
 // A part of a page with a heading of its own, and numbers that stand for themselves.
 import { type ReactNode, useId } from 'react'
+import { useIsNarrow } from '../state/narrow.ts'
+import { Folded } from './fold.tsx'
 
 interface CardProps {
   title: string
   /** What can be done with what is inside. */
   actions?: ReactNode
+  /** What it comes to, in a few words: on a phone they stand for the rest, which is folded. */
+  gist?: string
+  /** With a gist: it unfolds by itself. */
+  is_open?: boolean
   children: ReactNode
 }
 
-export function Card({ title, actions, children }: CardProps) {
+export function Card({ title, actions, gist, is_open = false, children }: CardProps) {
   const id = useId()
+  const is_narrow = useIsNarrow()
+  if (gist !== undefined && is_narrow)
+    return (
+      <section className="card" aria-label={title}>
+        <Folded title={title} gist={gist} is_open={is_open}>
+          {actions && <div className="fold-actions">{actions}</div>}
+          {children}
+        </Folded>
+      </section>
+    )
   return (
     <section className="card" aria-labelledby={id}>
       <header className="card-header">

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { faults, overflow, violations, withConsole } from './checks.ts'
 import type { Visit, VisitOptions } from './console-scene.ts'
+import { phoneFindings } from './phone-checks.ts'
 import { seedKeys, seedOperator, seedOwner, seedUsage } from './seed.ts'
 import { seedBundles } from './seed-bundles.ts'
 import { seedFleet, seedRouting } from './seed-fleet.ts'
@@ -63,6 +64,7 @@ const PAGES: [path: string, whose: Whose, ...dialogs: string[]][] = [
   ['/operator/:project_id', 'operator', 'Cap', 'Share', 'Quotas', 'Suspend', 'Add subscription'],
   ['/operator/prj_nowhere', 'operator'],
 ]
+const PHONES_MAX_PX = 768
 const LOOKS = [
   { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
   { colorScheme: 'dark', viewport: { width: 360, height: 740 } },
@@ -102,8 +104,10 @@ withConsole((scene) => {
 
   async function findings(page: Page): Promise<string[]> {
     await page.waitForLoadState('networkidle')
+    const on_phone = (page.viewportSize()?.width ?? 0) < PHONES_MAX_PX && !(await page.getByRole('dialog').count())
+    const phone = on_phone ? await phoneFindings(page) : []
     const wide = await overflow(page)
-    return [...(await violations(page)), ...(wide > 0 ? [`${wide} px too wide`] : [])]
+    return [...phone, ...(await violations(page)), ...(wide > 0 ? [`${wide} px too wide`] : [])]
   }
 
   // A page that was used before loads in half the time: who is done with one leaves it to the next of the same person.
@@ -163,7 +167,11 @@ withConsole((scene) => {
       const image = document.createElement('img')
       const wide = document.createElement('div')
       Object.assign(wide.style, { minWidth: '900px', minHeight: '9px' })
-      document.querySelector('main')?.append(image, wide)
+      const long = document.createElement('p')
+      long.style.minHeight = '3000px'
+      const small = document.createElement('button')
+      Object.assign(small.style, { display: 'block', width: '20px', height: '20px', padding: '0' })
+      document.querySelector('main')?.append(image, wide, long, small)
       const script = document.createElement('script')
       try {
         script.text = 'window.planted = true'
@@ -175,6 +183,8 @@ withConsole((scene) => {
     const found = (await findings(visit.page)).join()
     expect(found).toContain('image-alt')
     expect(found).toContain('px too wide')
+    expect(found).toContain('screens long')
+    expect(found).toContain('under 24 px: <button')
     expect(faults(visit).join()).toContain('policy: ')
     await visit.close()
   })

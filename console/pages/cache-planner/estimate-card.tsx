@@ -30,7 +30,7 @@ interface EstimateCardProps {
 export function EstimateCard({ onTake }: EstimateCardProps) {
   const { state, reload } = useResource(cacheFigures)
   return (
-    <Card title="Estimate the costs">
+    <Card title="Estimate the costs" gist="From a model, its GPUs and the length of a prefix">
       {state.kind === 'loading' && <div className="skeleton skeleton-chart" />}
       {state.kind === 'failed' && <LoadFailure what="The tables" error={state.error} onRetry={reload} />}
       {state.kind === 'ready' && <Estimate figures={state.value} onTake={onTake} />}

@@ -4,6 +4,7 @@ import { Card } from '../../parts/card.tsx'
 import { CodeBlock } from '../../parts/code-block.tsx'
 import { curlCommand } from '../../parts/curl-command.ts'
 import { Field } from '../../parts/field.tsx'
+import { Fold } from '../../parts/fold.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { latency, wholePercent } from '../../parts/measures.ts'
 import { useLiveAnswer } from '../../state/live-answer.ts'
@@ -32,7 +33,9 @@ export function PlanCard({ draft, onChange }: { draft: PlanDraft; onChange(draft
             hint="What the GPU needs to compute the prefix anew."
           />
         </div>
-        <TierTable draft={draft} onChange={onChange} plan={plan} />
+        <Fold title="Tiers" gist={draft.tiers.map(({ name }) => name).join(' · ')}>
+          <TierTable draft={draft} onChange={onChange} plan={plan} />
+        </Fold>
         <TierBars draft={draft} fetched={fetched} />
         <div role="status" className="decision" data-decision={plan?.decision.decision}>
           <DecisionWords plan={plan} complete={request !== undefined} />

@@ -108,7 +108,10 @@ export function HeartbeatCard({ cluster }: { cluster: Cluster }) {
   })
   const [first, ...others] = HEARTBEAT_COMMANDS
   return (
-    <Card title={waiting ? 'Start its heartbeats' : 'Heartbeats'}>
+    <Card
+      title={waiting ? 'Start its heartbeats' : 'Heartbeats'}
+      {...(!waiting && { gist: 'How it reports, and how it is drained' })}
+    >
       <div className="stack">
         {waiting && (
           <p className="watching" role="status">

@@ -54,6 +54,7 @@ export function LoadHistory({ cluster_id }: { cluster_id: string }) {
   return (
     <Card
       title="Load over time"
+      gist={CHARTS.map(({ title }) => title).join(' · ')}
       actions={<Segments<SpanId> label="Time" options={OFFERED} value={span} onChange={setSpan} />}
     >
       {state.kind === 'failed' && <LoadFailure what="Its load" error={state.error} onRetry={reload} />}

@@ -48,7 +48,7 @@ export function KeyUsage({ key_id }: { key_id: string }) {
         {state.kind === 'loading' && <div className="skeleton skeleton-chart" />}
         {state.kind === 'ready' && <Days days={days} groups={state.value} measure={measure} key_id={key_id} />}
       </Card>
-      <Card title="Latest requests">
+      <Card title="Latest requests" gist="When, which model, how it ended and what it cost">
         <EventPages key={key_id} query={of_key} empty={<p>Nothing was generated with this key yet.</p>} />
       </Card>
     </>

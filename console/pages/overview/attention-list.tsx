@@ -6,11 +6,13 @@ import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
+import { useIsNarrow } from '../../state/narrow.ts'
 import { Link } from '../../state/navigation.tsx'
 import { useResource } from '../../state/resource.ts'
 
 const POLL_MS = 15_000
 const SHOWN_FIRST = 5
+const SHOWN_ON_PHONES = 3
 
 const TONES: Record<AttentionItem['severity'], Tone> = { critical: 'bad', warning: 'warn', info: 'calm' }
 
@@ -26,6 +28,7 @@ const PAGES: Partial<Record<AttentionItem['about']['type'], (id: string) => stri
 export function AttentionList() {
   const { state, reload } = useResource(attention, { poll_ms: POLL_MS })
   const [all, setAll] = useState(false)
+  const first = useIsNarrow() ? SHOWN_ON_PHONES : SHOWN_FIRST
   if (state.kind === 'failed') return <LoadFailure what="What needs attention" error={state.error} onRetry={reload} />
   if (state.kind === 'loading') return <span className="skeleton" />
   const items = state.value
@@ -36,7 +39,7 @@ export function AttentionList() {
         <p className="all-well">Nothing needs attention.</p>
       </>
     )
-  const shown = all ? items : items.slice(0, SHOWN_FIRST)
+  const shown = all ? items : items.slice(0, first)
   return (
     <Card title="Needs attention" actions={<span className="muted">{count(items.length)}</span>}>
       <StaleNotice error={state.stale} onRetry={reload} />
@@ -45,9 +48,9 @@ export function AttentionList() {
           <Item key={`${item.kind} ${item.about.id}`} item={item} />
         ))}
       </ul>
-      {items.length > SHOWN_FIRST && (
+      {items.length > first && (
         <Button look="quiet" aria-expanded={all} onClick={() => setAll(!all)}>
-          {all ? 'Show fewer' : `Show ${count(items.length - SHOWN_FIRST)} more`}
+          {all ? 'Show fewer' : `Show ${count(items.length - first)} more`}
         </Button>
       )}
     </Card>

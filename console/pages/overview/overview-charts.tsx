@@ -1,6 +1,7 @@
 // The charts of the overview. A place in one of them opens the requests behind it; a stretch is zoomed into.
 import { between, type UsageStep } from '../../api/timeline-calls.ts'
 import { count, money } from '../../parts/amounts.ts'
+import { Card } from '../../parts/card.tsx'
 import { duration } from '../../parts/figures.ts'
 import { inAddress, STEP_MS } from '../../parts/periods.ts'
 import { type ChartMarker, SeriesChart } from '../../parts/series-chart.tsx'
@@ -38,9 +39,10 @@ export function RequestChart(props: ChartProps) {
   const { steps } = props.figures
   const left = steps.map(leftIn)
   return (
-    <section className="card">
+    <Card title="Requests">
       <SeriesChart
         title="Requests"
+        title_hidden
         kind="bars"
         {...reachOf(props)}
         format={count}
@@ -57,25 +59,30 @@ export function RequestChart(props: ChartProps) {
           { id: 'failed', label: 'failed', color: 'bad', values: steps.map(failedIn) },
         ]}
       />
-    </section>
+    </Card>
   )
 }
 
+const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
+
 export function MoneyChart(props: ChartProps) {
   const { steps } = props.figures
+  const charged = steps.map(({ charged_micros }) => charged_micros)
+  const saved = steps.map(({ savings_micros }) => savings_micros)
   return (
-    <section className="card">
+    <Card title="Spend and savings" gist={`${money(sumOf(charged))} charged, ${money(sumOf(saved))} saved`}>
       <SeriesChart
         title="Spend and savings"
+        title_hidden
         kind="bars"
         {...reachOf(props)}
         format={money}
         series={[
-          { id: 'spend', label: 'charged', color: 'one', values: steps.map(({ charged_micros }) => charged_micros) },
-          { id: 'saved', label: 'saved', color: 'two', values: steps.map(({ savings_micros }) => savings_micros) },
+          { id: 'spend', label: 'charged', color: 'one', values: charged },
+          { id: 'saved', label: 'saved', color: 'two', values: saved },
         ]}
       />
-    </section>
+    </Card>
   )
 }
 
@@ -91,9 +98,16 @@ export function LatencyChart({ of, ...props }: ChartProps & { of: keyof typeof L
     overall: durationOrDash(overall[`${of}_${rank}_ms`]),
   }))
   return (
-    <section className="card">
-      <SeriesChart title={LATENCIES[of]} kind="lines" {...reachOf(props)} format={duration} series={rows} />
-    </section>
+    <Card title={LATENCIES[of]} gist={rows.map((row) => `${row.label} ${row.overall}`).join(', ')}>
+      <SeriesChart
+        title={LATENCIES[of]}
+        title_hidden
+        kind="lines"
+        {...reachOf(props)}
+        format={duration}
+        series={rows}
+      />
+    </Card>
   )
 }
 

@@ -5,6 +5,7 @@ import { between, type UsageStep } from '../../api/timeline-calls.ts'
 import { count } from '../../parts/amounts.ts'
 import { Card } from '../../parts/card.tsx'
 import { percent } from '../../parts/figures.ts'
+import { Fold } from '../../parts/fold.tsx'
 import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
 import { frameWords, inAddress, STEP_MS, sameTime, spanInFrame, type TimeFrame } from '../../parts/periods.ts'
 import { SeriesChart } from '../../parts/series-chart.tsx'
@@ -61,7 +62,11 @@ function Layers({ series, steps, frame, change }: LayersProps) {
   const refusals = series.buckets.some(({ total }) => total > 0)
   return (
     <div className={refusals ? 'panels' : undefined}>
-      {refusals && <RefusalChart series={series} change={change} />}
+      {refusals && (
+        <Fold title={`Refused, by the ${series.step}`} gist={`${count(sumOf(series))} in ${words}`}>
+          <RefusalChart series={series} change={change} />
+        </Fold>
+      )}
       <table className="table table-dense wrong">
         <caption className="visually-hidden">Refused and failed, by layer</caption>
         <thead>
@@ -97,6 +102,8 @@ function Layers({ series, steps, frame, change }: LayersProps) {
     </div>
   )
 }
+
+const sumOf = ({ buckets }: RefusalSeries) => buckets.reduce((sum, { total }) => sum + total, 0)
 
 function RefusalChart({ series: { step, buckets }, change }: Pick<LayersProps, 'series' | 'change'>) {
   const inGroup = (group: LayerGroup) =>

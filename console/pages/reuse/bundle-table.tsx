@@ -38,7 +38,7 @@ export function Bundles({ period, summary }: BundlesProps) {
   const [first] = rows.state.kind === 'ready' ? rows.state.value : []
   const has_none = rows.state.kind === 'ready' && !first
   return (
-    <Card title="Bundles">
+    <Card title="Bundles" gist={rows.state.kind === 'ready' ? bundlesWords(rows.state.value) : ''}>
       <div className="stack">
         {has_none ? (
           <NoBundles />
@@ -55,6 +55,12 @@ export function Bundles({ period, summary }: BundlesProps) {
       </div>
     </Card>
   )
+}
+
+function bundlesWords(rows: readonly Row[]): string {
+  const [first] = rows
+  if (!first) return 'None yet: how to make one'
+  return rows.length === 1 ? nameOf(first) : `${count(rows.length)}, the busiest is ${nameOf(first)}`
 }
 
 /** The busiest first, then the newest. */

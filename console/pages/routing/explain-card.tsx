@@ -60,7 +60,10 @@ export function ExplainCard({ names, destinations, model: first = '' }: ExplainC
     { label: 'Trace', name: 'trace_id', value: trace_id, onChange: setTrace, hint: 'Repeats its pick by weight.' },
   ]
   return (
-    <Card title="Where would a request go?">
+    <Card
+      title="Where would a request go?"
+      {...(first !== '' && { gist: 'The places in order, and why others are left out' })}
+    >
       <form className="stack" noValidate onSubmit={onSubmit}>
         <div className="form-grid">
           {texts.map((one) => (

@@ -75,7 +75,7 @@ const Life = ({ trace }: { trace: Trace }) => (
     {trace.usage === null ? <Asked trace={trace} /> : <Facts usage={trace.usage} />}
     {trace.placing !== null && <TraceRoute placing={trace.placing} />}
     <TraceRecording id={trace.id} recording={trace.recording} />
-    <Card title="Headers of the answer">
+    <Card title="Headers of the answer" gist={`${count(trace.headers.length)}, each with what it says`}>
       <TraceHeaders headers={trace.headers} />
     </Card>
   </>

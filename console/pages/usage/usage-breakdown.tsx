@@ -95,7 +95,7 @@ function columnsOf(frame: UsageFrame, change: AddressQuery['change'], outcomes: 
       cell: ({ group }) => percent(group.cached_tokens, group.input_tokens),
     },
     number('out', 'Tokens out', ({ group }) => group.output_tokens, shortCount, true),
-    number('saved', 'Saved', ({ group }) => group.savings_micros, money),
+    number('saved', 'Saved', ({ group }) => group.savings_micros, money, true),
     number('cost', 'Charged', ({ group }) => group.charged_micros, money),
     ...(compare ? [CHANGE] : []),
   ]

@@ -99,6 +99,8 @@ function Requests({ frame, at, onClear }: RequestsProps) {
   return (
     <Card
       title="Requests"
+      gist={`All of ${spanLabel(whole)}, the newest first`}
+      is_open={one !== undefined}
       actions={<DownloadButton what="requests" file="usage.csv" load={() => eventsTable(query)} />}
     >
       {one && (
