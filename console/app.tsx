@@ -1,12 +1,22 @@
 // Which page is shown, to whom: open pages to everybody, the project's to whoever is signed in.
 import { Component, type ReactNode, Suspense, useEffect } from 'react'
+import type { SignedIn } from './api/account-calls.ts'
 import { OPEN_PAGES, PROJECT_PAGES } from './pages.tsx'
 import { Button, LinkButton } from './parts/button.tsx'
 import { LoadFailure } from './parts/load-failure.tsx'
 import { PageHeader } from './parts/page-header.tsx'
 import { Toasts } from './parts/toasts.tsx'
 import { Shell } from './shell.tsx'
-import { here, matchPath, navigate, signInFor, usePath } from './state/navigation.tsx'
+import {
+  here,
+  Link,
+  matchPath,
+  navigate,
+  pageOf,
+  signInFor,
+  usePath,
+  useProjectInAddress,
+} from './state/navigation.tsx'
 import { SessionProvider, useSession } from './state/session.tsx'
 import { listenForShortcuts } from './state/shortcuts.ts'
 
@@ -37,16 +47,20 @@ function Current() {
 
 function ProjectPage({ path }: { path: string }) {
   const { state, refresh } = useSession()
+  const asked = useProjectInAddress()
+  const first = state.kind === 'signed_in' ? (state.me.project ?? state.me.projects[0])?.id : undefined
   useEffect(() => {
-    if (state.kind === 'signed_out') navigate(signInFor(state.left ? '/' : here()), { replace: true })
-  }, [state])
+    if (state.kind === 'signed_out') navigate(signInFor(state.left ? '/' : here()), { replace: true, outside: true })
+    else if (first !== undefined && asked === undefined) navigate(pageOf(first, here()), { replace: true, stay: true })
+  }, [state, asked, first])
   if (state.kind === 'unreachable')
     return (
       <main className="alone">
         <LoadFailure what="Your session" error={state.error} onRetry={() => void refresh()} />
       </main>
     )
-  if (state.kind !== 'signed_in') return <Waiting />
+  if (state.kind !== 'signed_in' || (asked === undefined && first !== undefined)) return <Waiting />
+  if (asked !== undefined && !state.me.project) return <NoSuchProject me={state.me} />
   return (
     // Another project is another set of pages: nothing of the one before stays on screen.
     <Shell key={state.me.project?.id}>
@@ -56,6 +70,27 @@ function ProjectPage({ path }: { path: string }) {
     </Shell>
   )
 }
+
+/** An address of somebody else's project, or of none. Nothing is told of it, not even whether it exists. */
+const NoSuchProject = ({ me: { person, projects } }: { me: SignedIn }) => (
+  <main className="alone">
+    <div className="card stack">
+      <PageHeader
+        title="You have no such project"
+        lead={`The address may be mistyped, or ${person.email} is no member of the project. Its owners can invite.`}
+      />
+      {projects.length > 0 && (
+        <ul className="stack" aria-label="Your projects">
+          {projects.map(({ id, name }) => (
+            <li key={id}>
+              <Link to={pageOf(id, '/')}>{name}</Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  </main>
+)
 
 function Found({ path }: { path: string }) {
   for (const { path: pattern, Page } of PROJECT_PAGES) {

@@ -3,6 +3,12 @@ import type { Envelope } from '../../src/core/refusal.ts'
 
 const ANSWER_WITHIN_MS = 30_000
 
+/** Which project is asked about: the one in the address of the page, whatever other tabs look at (0356). */
+export function aboutProject(): Record<string, string> {
+  const [, project_id] = /^\/console\/(prj_\w+)(?:\/|$)/.exec(location.pathname) ?? []
+  return project_id === undefined ? {} : { 'switchyard-project': project_id }
+}
+
 /** What went wrong, as the service or the network told it. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
@@ -46,6 +52,14 @@ export async function getText(path: string, accept: string): Promise<string> {
   })
 }
 
+/** Whatever it is, as it is. */
+export async function getBlob(path: string): Promise<Blob> {
+  const answer = await exchange('GET', path, { accept: '*/*' })
+  return answer.blob().catch((cause: unknown) => {
+    throw brokenOff(cause)
+  })
+}
+
 export const post = <T>(path: string, body?: unknown, idempotency_key?: string) =>
   ask<T>('POST', path, { body, ...(idempotency_key !== undefined && { idempotency_key }) })
 
@@ -69,6 +83,7 @@ async function exchange(method: string, path: string, asking: Asking): Promise<R
     credentials: 'same-origin',
     headers: {
       accept,
+      ...aboutProject(),
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(idempotency_key !== undefined && { 'agent-idempotency-key': idempotency_key }),
     },

@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 import type { GatewayView } from '../../src/routing/gateway-routes.ts'
 import type { Model } from '../../src/routing/model-routes.ts'
 import type { Trace } from '../../src/usage/trace.ts'
-import { ApiError, get, refusalOf, unreachable } from './api-client.ts'
+import { ApiError, aboutProject, get, refusalOf, unreachable } from './api-client.ts'
 import { serverEvents } from './server-events.ts'
 
 export type { GatewayView, Trace }
@@ -49,6 +49,7 @@ export async function generate(
     credentials: 'same-origin',
     headers: {
       accept: 'text/event-stream',
+      ...aboutProject(),
       'content-type': 'application/json',
       ...(hints !== undefined && { 'agent-hints': hints }),
     },

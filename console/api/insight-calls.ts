@@ -3,7 +3,7 @@ import type { AttentionItem } from '../../src/attention/attention.ts'
 import type { RecordingView as Recording } from '../../src/recordings/recording.ts'
 import type { RefusalKind, RefusalSeries } from '../../src/refusals/refusal-kind.ts'
 import type { Trace } from '../../src/usage/trace.ts'
-import { get } from './api-client.ts'
+import { get, getBlob } from './api-client.ts'
 import { between, type Span } from './timeline-calls.ts'
 import { asked } from './usage-calls.ts'
 
@@ -23,3 +23,6 @@ export const findTrace = (id: string, signal?: AbortSignal) =>
 
 export const findRecording = (trace_id: string, signal?: AbortSignal) =>
   get<Recording>(`/v2/recordings/${encodeURIComponent(trace_id)}`, signal)
+
+/** An address below a recording's. */
+export const recordedBytes = (address: string) => getBlob(address)

@@ -3,6 +3,7 @@ import { CSV_ROWS_MAX, type CsvTable } from '../api/csv-calls.ts'
 import { useSubmission } from '../state/submission.ts'
 import { count } from './amounts.ts'
 import { Button } from './button.tsx'
+import { saveFile } from './save-file.ts'
 import { useToast } from './toasts.tsx'
 
 interface DownloadButtonProps {
@@ -16,7 +17,7 @@ export function DownloadButton({ what, file, load }: DownloadButtonProps) {
   const say = useToast()
   const fetching = useSubmission(async (_: undefined) => {
     const { parts, whole } = await load()
-    save(new Blob(parts, { type: 'text/csv' }), file)
+    saveFile(new Blob(parts, { type: 'text/csv' }), file)
     if (!whole) say(`The newest ${count(CSV_ROWS_MAX)} rows are in the file. For more, ask the API.`)
   })
   return (
@@ -32,12 +33,4 @@ export function DownloadButton({ what, file, load }: DownloadButtonProps) {
       </Button>
     </span>
   )
-}
-
-function save(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob)
-  const link = document.createElement('a')
-  Object.assign(link, { href: url, download: name })
-  link.click()
-  URL.revokeObjectURL(url)
 }

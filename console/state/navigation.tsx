@@ -1,8 +1,11 @@
-// Where we are: the address below /console, links that change it without a reload, and what a mail's link brought.
+// Where we are: the project and the page in the address below /console, links that change it without a reload, and what
+// a mail's link brought.
 import { type ComponentProps, type MouseEvent, useSyncExternalStore } from 'react'
 import { keepPlace, newPlace, restorePlace } from './scroll-places.ts'
 
 const BASE = '/console'
+/** 0356: an address of a project's page begins with the project. */
+const PROJECT = /^\/(prj_\w+)(?=[/?]|$)/
 
 let arrived = false
 
@@ -16,14 +19,14 @@ export function takeArrival(): boolean {
 /** Back and forward: to the same place, with the focus on the page. */
 export function followHistory(): void {
   history.scrollRestoration = 'manual'
-  let path = currentPath()
+  let path = location.pathname
   window.addEventListener('popstate', () => {
-    if (currentPath() !== path) arrived = true
-    path = currentPath()
+    if (location.pathname !== path) arrived = true
+    path = location.pathname
     restorePlace()
   })
   listeners.add(() => {
-    path = currentPath()
+    path = location.pathname
   })
 }
 
@@ -38,12 +41,25 @@ const subscribe = (listener: () => void) => {
   }
 }
 
-const currentPath = () => location.pathname.slice(BASE.length).replace(/\/+$/, '') || '/'
+const belowBase = () => location.pathname.slice(BASE.length)
+
+const currentPath = () => belowBase().replace(PROJECT, '').replace(/\/+$/, '') || '/'
 
 export const usePath = () => useSyncExternalStore(subscribe, currentPath)
 
-/** This page with what it shows, as `navigate` takes it. */
-export const here = () => currentPath() + location.search
+export const projectInAddress = () => PROJECT.exec(belowBase())?.[1]
+
+export const useProjectInAddress = () => useSyncExternalStore(subscribe, projectInAddress)
+
+/** A page of a project, whichever is in view now. */
+export const pageOf = (project_id: string, to: string) => `/${project_id}${to === '/' ? '' : to}`
+
+/** This page of this project with what it shows, as `navigate` takes it. */
+export function here(): string {
+  const project_id = projectInAddress()
+  const to = currentPath() + location.search
+  return project_id === undefined ? to : pageOf(project_id, to)
+}
 
 /** Signing in leads on to where somebody wanted to go. */
 export const signInFor = (to: string) => (to === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(to)}`)
@@ -54,17 +70,23 @@ export function wantedPage(): string {
   return /^\/(?![/\\])/.test(to) && !to.startsWith('/sign-in') ? to : '/'
 }
 
-export const addressOf = (to: string) => `${BASE}${to === '/' ? '' : to}`
+/** A page without a project is of the one in view. */
+export function addressOf(to: string): string {
+  const project_id = projectInAddress()
+  const whole = project_id === undefined || PROJECT.test(to) ? to : pageOf(project_id, to)
+  return `${BASE}${whole === '/' ? '' : whole}`
+}
 
 /** What stands behind the question mark. */
 export const useSearch = () => useSyncExternalStore(subscribe, () => location.search.slice(1))
 
-/** `stay`: another view of the same page, which does not jump to its top. */
-export function navigate(to: string, { replace = false, stay = false } = {}): void {
-  if (replace) history.replaceState(history.state, '', addressOf(to))
+/** `stay`: another view of the same page, which does not jump to its top. `outside`: a page of no project. */
+export function navigate(to: string, { replace = false, stay = false, outside = false } = {}): void {
+  const address = outside ? `${BASE}${to}` : addressOf(to)
+  if (replace) history.replaceState(history.state, '', address)
   else {
     keepPlace()
-    history.pushState(newPlace(), '', addressOf(to))
+    history.pushState(newPlace(), '', address)
   }
   if (!stay) {
     arrived = true

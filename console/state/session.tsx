@@ -3,6 +3,8 @@ import { createContext, type ReactNode, useCallback, useContext, useEffect, useM
 import type { Scope } from '../../src/core/scopes.ts'
 import { lookAt, type SignedIn, signOut, whoAmI } from '../api/account-calls.ts'
 import { type ApiError, onSignedOut } from '../api/api-client.ts'
+import { navigate, pageOf, useProjectInAddress } from './navigation.tsx'
+import { samePageElsewhere } from './project-pages.ts'
 import { asApiError } from './resource.ts'
 
 export type SessionState =
@@ -17,13 +19,16 @@ interface SessionValue {
   refresh(): Promise<void>
   enter(me: SignedIn): void
   leave(): Promise<void>
+  /** To the same page of another project, where it has one. */
   choose(project_id: string): Promise<void>
 }
 
 const SessionContext = createContext<SessionValue | undefined>(undefined)
 
 export function SessionProvider({ children }: { children: ReactNode }) {
-  const [state, setState] = useState<SessionState>({ kind: 'loading' })
+  const [known, setState] = useState<SessionState>({ kind: 'loading' })
+  const asked = useProjectInAddress()
+  const state = useMemo(() => seenIn(known, asked), [known, asked])
   const refresh = useCallback(async () => setState(await askWho()), [])
 
   useEffect(() => {
@@ -42,12 +47,22 @@ export function SessionProvider({ children }: { children: ReactNode }) {
         if (sign_out_url !== undefined) location.assign(sign_out_url) // who came by an identity provider leaves it, too
       },
       async choose(project_id) {
+        // Who comes without an address of a project begins with it the next time.
         setState({ kind: 'signed_in', me: await lookAt({ project_id }) })
+        navigate(pageOf(project_id, samePageElsewhere(location.pathname, location.search)))
       },
     }),
     [state, refresh],
   )
   return <SessionContext value={value}>{children}</SessionContext>
+}
+
+/** 0356: the address says which project is looked at; where it says none, the one that was chosen last. */
+function seenIn(state: SessionState, asked: string | undefined): SessionState {
+  if (state.kind !== 'signed_in' || asked === undefined) return state
+  const { project: _chosen, ...me } = state.me
+  const project = me.projects.find(({ id }) => id === asked)
+  return { kind: 'signed_in', me: { ...me, ...(project && { project }) } }
 }
 
 async function askWho(): Promise<SessionState> {

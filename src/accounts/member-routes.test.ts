@@ -124,6 +124,24 @@ withService((service) => {
     expect((await browserOn(service()).post('/auth/project', { project_id: home.project_id })).status).toBe(401)
   })
 
+  test('0356 a page of each project at once: the header says which, with the role there; of no other', async () => {
+    const [home, guest, stranger] = [await owner(), await owner(), await owner()]
+    await guest.post(ACCEPT, { token: (await invite(home, guest.email, 'viewer')).token })
+    const about = (project_id: string) => ({ 'switchyard-project': project_id })
+    const seen = async (project_id: string) => (await guest.get('/v2/project', about(project_id))).body.id
+    expect([await seen(home.project_id), await seen(guest.project_id)]).toEqual([home.project_id, guest.project_id])
+    expect((await guest.get('/v2/project')).body.id).toBe(guest.project_id) // nothing was chosen by that
+    const cap = (project_id: string) => guest.post('/v2/project/cap', { limit_usd: 1 }, about(project_id))
+    expect([(await cap(home.project_id)).status, (await cap(guest.project_id)).status]).toEqual([403, 200])
+
+    for (const project_id of [stranger.project_id, 'prj_unknown', ''])
+      expect((await guest.get('/v2/project', about(project_id))).status).toBe(401)
+    expect((await cap(stranger.project_id)).status).toBe(401)
+    expect((await stranger.get('/v2/project')).body.cap_micros).toBeUndefined()
+    await home.del(`${MEMBERS}/${guest.person_id}`)
+    expect((await guest.get('/v2/project', about(home.project_id))).status).toBe(401)
+  })
+
   // Guards against whoever signs up first with an address that is not theirs, and waits for its owner to be invited.
   test('T-100 an account that nobody confirmed is the invited person’s, under their own password', async () => {
     const [home, email, stranger] = [await owner(), newEmail(), browserOn(service())]

@@ -16,6 +16,8 @@ import { endOf, isDueForRenewal } from './sign-in.ts'
 import type { SignInSettings } from './sign-in-settings.ts'
 import { type SignIn, signInStore } from './sign-in-store.ts'
 
+const PROJECT_HEADER = 'switchyard-project'
+
 interface Needs {
   db: Db
   clock: Clock
@@ -73,6 +75,9 @@ export function signIns({ db, clock, public_url, local_only = false, sign_in }: 
     hand(request, reply, { secret, sign_in: { expires_at } })
   }
 
+  /** 0356: a page says which of the person's projects it is about. Without it, the one that was chosen last. */
+  const aboutOf = ({ headers }: FastifyRequest) => headers[PROJECT_HEADER]?.toString()
+
   return {
     cookieOf,
     secretOf,
@@ -103,7 +108,7 @@ export function signIns({ db, clock, public_url, local_only = false, sign_in }: 
 
     async callerOf(request: FastifyRequest, reply: FastifyReply): Promise<Caller | undefined> {
       const secret = secretOf(request)
-      const found = secret === undefined ? undefined : await store().findCaller(secret, clock.now())
+      const found = secret === undefined ? undefined : await store().findCaller(secret, clock.now(), aboutOf(request))
       if (secret !== undefined && found) await prolong(request, reply, secret, found)
       return found?.caller
     },

@@ -56,15 +56,19 @@ export function signInStore(db: Db, limits = USUAL_SESSION) {
       return row
     },
 
-    /** Nobody, where the person is not (or no longer) a member of the project that the session looks at. */
-    async findCaller(secret: string, now: number): Promise<FoundCaller | undefined> {
+    /**
+     * Nobody, where the person is not (or no longer) a member of the project that is asked about; without one, of that
+     * which the session looks at.
+     */
+    async findCaller(secret: string, now: number, about?: string): Promise<FoundCaller | undefined> {
       const [row] = await db.rows<CallerRow>(sql`
         SELECT s.id AS key_id, s.person_id, s.created_at, s.expires_at, m.project_id, m.role, o.verified_at,
                p.cap_micros, p.operator_cap_micros, p.overage_enabled, p.suspended_at, p.share, p.routing_epoch,
                p.memory_epoch, p.records_since_ms
         FROM sign_in s
-          JOIN membership m ON m.person_id = s.person_id AND m.project_id = s.project_id
-          JOIN project p ON p.id = s.project_id
+          JOIN membership m ON m.person_id = s.person_id
+            AND m.project_id = COALESCE(CAST(${about ?? null} AS TEXT), s.project_id)
+          JOIN project p ON p.id = m.project_id
           JOIN person o ON o.id = p.owner_id
         WHERE s.hash = ${hashSecret(secret)} AND s.expires_at > ${now} AND s.created_at > ${oldest(now)}`)
       return row && { caller: callerOf(row), created_at: row.created_at, expires_at: row.expires_at }

@@ -21,7 +21,7 @@ withConsole((scene) => {
     await dialog.getByLabel('Name').fill('team/fast')
     await dialog.getByRole('button', { name: 'Create alias' }).click()
     await page.getByRole('heading', { name: 'Release 1 is active' }).waitFor()
-    expect(page.url()).toContain('/console/routing/team%2Ffast')
+    expect(page.url()).toContain('/routing/team%2Ffast')
 
     await page.getByRole('button', { name: 'New release' }).click()
     await dialog.getByRole('button', { name: 'Add target' }).click()

@@ -54,7 +54,7 @@ withConsole((scene) => {
     await page.getByRole('button', { name: 'Show request and answer' }).click()
     await page.getByText('"model": "m"').waitFor()
     await page.getByText('"said": "hello"').waitFor()
-    expect(await page.getByRole('link', { name: 'Download its bytes' }).count()).toBe(2)
+    expect(await page.getByRole('button', { name: 'Download its bytes' }).count()).toBe(2)
     expect(faults(visit)).toEqual([])
     await visit.close()
   })

@@ -1,13 +1,16 @@
 // What the client of a generation sent and was sent, where that was recorded; and why not, where it was not. The bytes
 // are asked for once somebody opens them: a prompt may be long, and not for whoever looks over a shoulder.
 import { useCallback, useState } from 'react'
-import { findRecording, type Recording, type Trace } from '../../api/insight-calls.ts'
+import { findRecording, type Recording, recordedBytes, type Trace } from '../../api/insight-calls.ts'
 import { count } from '../../parts/amounts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { CodeBlock } from '../../parts/code-block.tsx'
+import { FormError } from '../../parts/labelled-field.tsx'
 import { LoadFailure } from '../../parts/load-failure.tsx'
+import { saveFile } from '../../parts/save-file.ts'
 import { useResource } from '../../state/resource.ts'
+import { useSubmission } from '../../state/submission.ts'
 import { readable } from './recorded-text.ts'
 
 export function TraceRecording({ id, recording }: Pick<Trace, 'id' | 'recording'>) {
@@ -51,12 +54,24 @@ const Part = ({ title, part: { bytes, encoding, text }, address }: PartProps) =>
       {title}, {count(bytes)} bytes{encoding === 'base64' && ', no text: shown as base64'}
     </summary>
     {text !== null && <CodeBlock code={encoding === 'base64' ? text : readable(text)} what={title.toLowerCase()} />}
-    <p>
-      <a href={address} download>
-        {text === null ? 'Too long to show here: download its bytes' : 'Download its bytes'}
-      </a>
-    </p>
+    <DownloadBytes address={address} file={`${title.toLowerCase()}.bin`}>
+      {text === null ? 'Too long to show here: download its bytes' : 'Download its bytes'}
+    </DownloadBytes>
   </details>
 )
 
 const SHORT_BYTES = 8_192
+
+function DownloadBytes({ address, file, children }: { address: string; file: string; children: string }) {
+  const fetching = useSubmission(async (from: string) => saveFile(await recordedBytes(from), file))
+  return (
+    <div className="stack">
+      <FormError error={fetching.error} fields={[]} />
+      <span>
+        <Button look="quiet" busy={fetching.busy} onClick={() => void fetching.submit(address)}>
+          {children}
+        </Button>
+      </span>
+    </div>
+  )
+}
