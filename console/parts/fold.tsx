@@ -1,5 +1,5 @@
-// What is folded on a phone: a heading and its gist stand for the rest, which one tap unfolds. On wide screens all of it
-// is there.
+// What is folded on a phone: a heading and its gist stand for the rest, which one tap unfolds. On wide screens all of
+// it is there.
 import { type ReactNode, useEffect, useId, useState } from 'react'
 import { useIsNarrow } from '../state/narrow.ts'
 import { noteUnfolded, wasUnfolded } from '../state/unfolded.ts'
