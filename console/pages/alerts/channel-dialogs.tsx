@@ -1,13 +1,12 @@
 // Add a channel, see the secret that it signs with this once, delete one.
 import { useState } from 'react'
 import { type Channel, deleteChannel, makeChannel, type NewChannel } from '../../api/notification-calls.ts'
-import { Button } from '../../parts/button.tsx'
-import { CopyButton } from '../../parts/copy-button.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
+import { DraftFields } from '../../parts/draft-fields.tsx'
 import { Form } from '../../parts/form.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
+import { ShownOnce } from '../../parts/shown-once.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 import { useSubmission } from '../../state/submission.ts'
 
@@ -42,25 +41,21 @@ export function MakeChannelDialog({ onClose, onChanged }: DialogProps) {
     <Dialog title="Add a channel" onClose={onClose}>
       <Form action="Add channel" busy={sending.busy} onSubmit={submit} onCancel={onClose}>
         <SelectField label="Kind" name="kind" value={kind} options={KINDS} onChange={(value) => set({ kind: value })} />
-        <Field
-          label="Name"
-          name="name"
-          required
-          autoComplete="off"
-          value={name}
-          onChange={(value) => set({ name: value })}
+        <DraftFields
+          asked={[
+            { of: 'name', label: 'Name', required: true },
+            {
+              of: 'target',
+              name: where,
+              label: kind === 'mail' ? 'E-mail address' : 'Address',
+              required: true,
+              inputMode: kind === 'mail' ? 'email' : 'url',
+              hint: HINTS[kind],
+            },
+          ]}
+          draft={typed}
+          change={set}
           error={sending.error}
-        />
-        <Field
-          label={kind === 'mail' ? 'E-mail address' : 'Address'}
-          name={where}
-          required
-          inputMode={kind === 'mail' ? 'email' : 'url'}
-          autoComplete="off"
-          value={target}
-          onChange={(value) => set({ target: value })}
-          error={sending.error}
-          hint={HINTS[kind]}
         />
         <FormError error={sending.error} fields={FIELDS} />
       </Form>
@@ -74,31 +69,15 @@ const HINTS: Record<NewChannel['kind'], string> = {
   mail: 'The confirmed address of a member of this project.',
 }
 
-/** The one time that a secret is seen. */
-export function SecretDialog({ name, secret, onClose }: { name: string; secret: string; onClose(): void }) {
-  const [copied, setCopied] = useState(false)
-  return (
-    <Dialog title={`Secret of ${name}`} onClose={onClose} insistent>
-      <div className="stack">
-        <p>Give it to the receiver, which verifies with it that a message is ours. It is shown only now.</p>
-        <div className="secret">
-          <code>{secret}</code>
-          <CopyButton
-            text={secret}
-            what="secret"
-            look={copied ? 'plain' : 'primary'}
-            onCopied={() => setCopied(true)}
-          />
-        </div>
-        <div className="dialog-actions">
-          <Button look={copied ? 'primary' : 'plain'} onClick={onClose}>
-            I have stored it
-          </Button>
-        </div>
-      </div>
-    </Dialog>
-  )
-}
+export const SecretDialog = ({ name, secret, onClose }: { name: string; secret: string; onClose(): void }) => (
+  <ShownOnce
+    title={`Secret of ${name}`}
+    lead="Give it to the receiver, which verifies with it that a message is ours. It is shown only now."
+    secret={secret}
+    what="secret"
+    onClose={onClose}
+  />
+)
 
 export function DeleteChannelDialog({ channel, onClose, onChanged }: DialogProps & { channel: Channel }) {
   const say = useToast()

@@ -2,6 +2,7 @@
 import { useId } from 'react'
 import type { ApiError } from '../../api/api-client.ts'
 import type { CacheFigures } from '../../api/cache-plan-calls.ts'
+import { CheckField } from '../../parts/check-field.tsx'
 import { Field } from '../../parts/field.tsx'
 import { type Option, SelectField } from '../../parts/select-field.tsx'
 import { COMPRESSIONS, type EstimateDraft, type EstimatedTierDraft, LOAD_MAX_PCT } from './estimate-draft.ts'
@@ -80,14 +81,9 @@ function TierChoice({ figures, tiers, onChange }: TierChoiceProps) {
         {tiers.map((tier) => (
           <tr key={tier.kind}>
             <td data-label="Tier">
-              <label className="check">
-                <input
-                  type="checkbox"
-                  checked={tier.used}
-                  onChange={(event) => change({ ...tier, used: event.target.checked })}
-                />
+              <CheckField checked={tier.used} onChange={(used) => change({ ...tier, used })}>
                 <code>{tier.kind}</code>
-              </label>
+              </CheckField>
             </td>
             <td data-label="GB/s for one GPU">
               {tier.kind === 'gpu_hbm' ? (

@@ -4,9 +4,9 @@ import { type Cluster, findCluster } from '../../api/cluster-calls.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card, Stat, Stats } from '../../parts/card.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
 import { latency } from '../../parts/measures.ts'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { SubjectPage } from '../../parts/subject-page.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { navigate } from '../../state/navigation.tsx'
 import { useResource } from '../../state/resource.ts'
@@ -25,23 +25,10 @@ export default function ClusterPage({ id = '' }: { id?: string }) {
     useCallback((signal) => findCluster(id, signal), [id]),
     { poll_ms: POLL_MS },
   )
-  const { state } = cluster
-  if (state.kind === 'ready')
-    return (
-      <Found cluster={state.value}>
-        <StaleNotice error={state.stale} onRetry={cluster.reload} />
-      </Found>
-    )
   return (
-    <>
-      <PageHeader title="Cluster" up={UP} />
-      {state.kind === 'failed' && <LoadFailure what="The cluster" error={state.error} onRetry={cluster.reload} />}
-      {state.kind === 'loading' && (
-        <p className="waiting" role="status">
-          Loading …
-        </p>
-      )}
-    </>
+    <SubjectPage title="Cluster" what="The cluster" up={UP} resource={cluster}>
+      {(known, stale) => <Found cluster={known}>{stale}</Found>}
+    </SubjectPage>
   )
 }
 

@@ -5,8 +5,8 @@ import { count, money } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Card, Stat, Stats } from '../../parts/card.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { SubjectPage } from '../../parts/subject-page.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { TimeUntil } from '../../parts/time-until.tsx'
 import { useNow } from '../../state/browser-clock.ts'
@@ -27,31 +27,18 @@ export default function KeyPage({ id = '' }: { id?: string }) {
     useCallback((signal) => findFamily(id, signal), [id]),
     { poll_ms: POLL_MS },
   )
-  const { state } = family
-  if (state.kind === 'failed')
-    return (
-      <>
-        <PageHeader title="Key" up={UP} />
-        <LoadFailure what="The key" error={state.error} onRetry={family.reload} />
-      </>
-    )
-  if (state.kind === 'loading')
-    return (
-      <>
-        <PageHeader title="Key" up={UP} />
-        <p className="waiting" role="status">
-          Loading …
-        </p>
-      </>
-    )
   return (
-    <>
-      <KeyHeader family={state.value} onChanged={family.reload} />
-      <StaleNotice error={state.stale} onRetry={family.reload} />
-      <Facts family={state.value} />
-      {state.value.children.length > 0 && <KeyChildren keys={state.value.children} />}
-      <KeyUsage key_id={id} />
-    </>
+    <SubjectPage title="Key" what="The key" up={UP} resource={family}>
+      {(known, stale) => (
+        <>
+          <KeyHeader family={known} onChanged={family.reload} />
+          {stale}
+          <Facts family={known} />
+          {known.children.length > 0 && <KeyChildren keys={known.children} />}
+          <KeyUsage key_id={id} />
+        </>
+      )}
+    </SubjectPage>
   )
 }
 

@@ -1,8 +1,8 @@
 // §8.1: a key's own rate limits.
 import { useCallback, useState } from 'react'
 import { type ApiKeyLimits, keyLimits, setKeyLimits } from '../../api/key-calls.ts'
-import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { Form } from '../../parts/form.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { LoadFailure } from '../../parts/load-failure.tsx'
 import { useToast } from '../../parts/toasts.tsx'
@@ -32,23 +32,10 @@ function LimitsForm({ api_key, onClose, limits }: DeedProps & { limits: ApiKeyLi
     onClose()
   })
   return (
-    <form
-      className="stack"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        void sending.submit(texts)
-      }}
-    >
+    <Form action="Set limits" busy={sending.busy} onSubmit={() => void sending.submit(texts)} onCancel={onClose}>
       <p className="muted">They hold for the next request on, on every replica.</p>
       <LimitFields texts={texts} onChange={setTexts} error={sending.error} effective={limits.effective} />
       <FormError error={sending.error} fields={LIMITS} />
-      <div className="dialog-actions">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="primary" type="submit" busy={sending.busy}>
-          Set limits
-        </Button>
-      </div>
-    </form>
+    </Form>
   )
 }

@@ -1,6 +1,7 @@
 // Make a project for somebody: its name, its owner, and its admin key, which is handed on once.
 import { useState } from 'react'
 import { createProject, type NewOperatorProject } from '../../api/operator-calls.ts'
+import { CheckField } from '../../parts/check-field.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
@@ -44,10 +45,9 @@ export function CreateProjectDialog({ onClose, onCreated }: CreateProjectDialogP
           onChange={setEmail}
           error={error}
         />
-        <label className="check">
-          <input type="checkbox" checked={verified} onChange={(event) => setVerified(event.target.checked)} />
+        <CheckField checked={verified} onChange={setVerified}>
           The address is known to be the owner’s
-        </label>
+        </CheckField>
         <p className="muted">Without that, the project makes no keys until its owner has confirmed the address.</p>
         <FormError error={error} fields={['name', 'owner_email']} />
       </Form>

@@ -8,8 +8,8 @@ import { BudgetBar } from '../../parts/budget-bar.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Stat, Stats } from '../../parts/card.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { SubjectPage } from '../../parts/subject-page.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { moment } from '../../parts/times.ts'
 import { useResource } from '../../state/resource.ts'
@@ -32,32 +32,22 @@ export default function TenantPage({ id = '' }: { id?: string }) {
     useCallback((signal) => findProject(id, signal), [id]),
     { poll_ms: POLL_MS },
   )
-  const { state } = project
-  if (state.kind !== 'ready')
-    return (
-      <>
-        <PageHeader title="Project" up={UP} />
-        {state.kind === 'failed' ? (
-          <LoadFailure what="The project" error={state.error} onRetry={project.reload} />
-        ) : (
-          <p className="waiting" role="status">
-            Loading …
-          </p>
-        )}
-      </>
-    )
   return (
-    <>
-      <PageHeader
-        title={state.value.name}
-        up={UP}
-        lead={<Identity project={state.value} />}
-        actions={<TenantActions project={state.value} onChanged={project.put} />}
-      />
-      <StaleNotice error={state.stale} onRetry={project.reload} />
-      <Facts project={state.value} />
-      <SubscriptionsCard project_id={state.value.id} may_manage />
-    </>
+    <SubjectPage title="Project" what="The project" up={UP} resource={project}>
+      {(known, stale) => (
+        <>
+          <PageHeader
+            title={known.name}
+            up={UP}
+            lead={<Identity project={known} />}
+            actions={<TenantActions project={known} onChanged={project.put} />}
+          />
+          {stale}
+          <Facts project={known} />
+          <SubscriptionsCard project_id={known.id} may_manage />
+        </>
+      )}
+    </SubjectPage>
   )
 }
 

@@ -3,13 +3,23 @@ import { useState } from 'react'
 import { executeReplay, type ReplayRun } from '../../api/replay-calls.ts'
 import { money } from '../../parts/amounts.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
+import { type Asked, DraftFields } from '../../parts/draft-fields.tsx'
 import { Form } from '../../parts/form.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { useSubmission } from '../../state/submission.ts'
 
 const MICROS = 1_000_000
-const FIELDS = ['max_cost_usd', 'concurrency']
+const ASKED: readonly Asked<Record<'max_cost_usd' | 'concurrency', string>>[] = [
+  { of: 'max_cost_usd', label: 'Set aside', required: true, before: '$', inputMode: 'decimal' },
+  {
+    of: 'concurrency',
+    label: 'Calls at once',
+    required: true,
+    inputMode: 'numeric',
+    hint: '1 to 8. They go behind live calls.',
+  },
+]
+const FIELDS = ASKED.map(({ of }) => of)
 
 interface ExecuteProps {
   run: ReplayRun
@@ -32,25 +42,11 @@ export function ExecuteReplayDialog({ run, onClose, onBegun }: ExecuteProps) {
           The plan costs {money(run.plan.low_micros)} with the recorded tokens and {money(run.plan.high_micros)} at the
           most. What you set aside is hard, and what is left of it goes back when the run ends.
         </p>
-        <Field
-          label="Set aside"
-          name="max_cost_usd"
-          before="$"
-          inputMode="decimal"
-          required
-          value={texts.max_cost_usd}
-          onChange={(max_cost_usd) => setTexts({ ...texts, max_cost_usd })}
+        <DraftFields
+          asked={ASKED}
+          draft={texts}
+          change={(changed) => setTexts({ ...texts, ...changed })}
           error={sending.error}
-        />
-        <Field
-          label="Calls at once"
-          name="concurrency"
-          inputMode="numeric"
-          required
-          value={texts.concurrency}
-          onChange={(concurrency) => setTexts({ ...texts, concurrency })}
-          error={sending.error}
-          hint="1 to 8. They go behind live calls."
         />
         <FormError error={sending.error} fields={FIELDS} />
       </Form>

@@ -1,8 +1,9 @@
 // A plan for a replay: which recorded calls, asked where, and whether a control arm goes along.
 import { useState } from 'react'
 import { type NewReplayRun, planReplay, type ReplayRun } from '../../api/replay-calls.ts'
+import { CheckField } from '../../parts/check-field.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
+import { type Asked, DraftFields } from '../../parts/draft-fields.tsx'
 import { Form } from '../../parts/form.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { type Option, SelectField } from '../../parts/select-field.tsx'
@@ -64,72 +65,53 @@ export function PlanReplayDialog({ onClose, onPlanned }: PlanProps) {
         <SelectField label="Which calls" value={draft.kind} options={KINDS} onChange={(kind) => change({ kind })} />
         <SourceFields draft={draft} change={change} />
         <SelectField label="Ask" value={draft.where} options={PLACES} onChange={(where) => change({ where })} />
-        <Field
-          label="Which one"
-          name={`target.${draft.where}`}
-          autoComplete="off"
-          required
-          value={draft.place}
-          onChange={(place) => change({ place })}
+        <DraftFields
+          asked={[
+            {
+              of: 'place',
+              name: `target.${draft.where}`,
+              label: 'Which one',
+              required: true,
+              hint: HINTS[draft.where],
+            },
+          ]}
+          draft={draft}
+          change={change}
           error={sending.error}
-          hint={HINTS[draft.where]}
         />
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={draft.control}
-            onChange={(event) => change({ control: event.target.checked })}
-          />
+        <CheckField checked={draft.control} onChange={(control) => change({ control })}>
           With a control arm: each call also as it was recorded, to see what differs by itself
-        </label>
+        </CheckField>
         <FormError error={sending.error} fields={[`target.${draft.where}`]} />
       </Form>
     </Dialog>
   )
 }
 
+const SOURCES: Record<Exclude<Kind, 'traces'>, readonly Asked<Draft>[]> = {
+  session: [{ of: 'calls', name: 'source.session_id', label: 'Session', required: true }],
+  sample: [
+    {
+      of: 'of_model',
+      name: 'source.filter.model',
+      label: 'Of model',
+      hint: 'What the calls resolved to. Empty for all of them.',
+    },
+    { of: 'sample', name: 'source.sample.n', label: 'How many', required: true, inputMode: 'numeric' },
+  ],
+}
+
 function SourceFields({ draft, change }: { draft: Draft; change(changed: Partial<Draft>): void }) {
-  if (draft.kind === 'traces')
-    return (
-      <TextAreaField
-        label="Trace ids"
-        name="source.trace_ids"
-        required
-        value={draft.calls}
-        onChange={(calls) => change({ calls })}
-        hint="One a line, or set apart by commas. At most 1,000."
-      />
-    )
-  if (draft.kind === 'session')
-    return (
-      <Field
-        label="Session"
-        name="source.session_id"
-        autoComplete="off"
-        required
-        value={draft.calls}
-        onChange={(calls) => change({ calls })}
-      />
-    )
+  if (draft.kind !== 'traces') return <DraftFields asked={SOURCES[draft.kind]} draft={draft} change={change} />
   return (
-    <>
-      <Field
-        label="Of model"
-        name="source.filter.model"
-        autoComplete="off"
-        value={draft.of_model}
-        onChange={(of_model) => change({ of_model })}
-        hint="What the calls resolved to. Empty for all of them."
-      />
-      <Field
-        label="How many"
-        name="source.sample.n"
-        inputMode="numeric"
-        required
-        value={draft.sample}
-        onChange={(sample) => change({ sample })}
-      />
-    </>
+    <TextAreaField
+      label="Trace ids"
+      name="source.trace_ids"
+      required
+      value={draft.calls}
+      onChange={(calls) => change({ calls })}
+      hint="One a line, or set apart by commas. At most 1,000."
+    />
   )
 }
 

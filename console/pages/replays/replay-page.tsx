@@ -1,14 +1,14 @@
 // One replay run: what is planned, how far it is, what it has cost, and what it found.
-import { useCallback, useState } from 'react'
+import { type ReactNode, useCallback, useState } from 'react'
 import { findReplay, type ReplayRun, type ReplayStep, stepReplay } from '../../api/replay-calls.ts'
 import { count, money } from '../../parts/amounts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card, Stat, Stats } from '../../parts/card.tsx'
-import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { ShareMeter } from '../../parts/share-meter.tsx'
+import { SubjectPage } from '../../parts/subject-page.tsx'
 import { useToast } from '../../parts/toasts.tsx'
-import { type Resource, useResource } from '../../state/resource.ts'
+import { useResource } from '../../state/resource.ts'
 import { useSubmission } from '../../state/submission.ts'
 import { ComparisonCard } from './comparison-card.tsx'
 import { ExecuteReplayDialog } from './execute-replay-dialog.tsx'
@@ -23,23 +23,24 @@ export default function ReplayPage({ id = '' }: { id?: string }) {
     useCallback((signal) => findReplay(id, signal), [id]),
     { poll_ms: POLL_MS },
   )
-  const { state } = run
-  if (state.kind === 'ready') return <Found run={state.value} resource={run} />
   return (
-    <>
-      <PageHeader title="Replay" up={UP} />
-      {state.kind === 'failed' && <LoadFailure what="The replay run" error={state.error} onRetry={run.reload} />}
-      {state.kind === 'loading' && (
-        <p className="waiting" role="status">
-          Loading …
-        </p>
+    <SubjectPage title="Replay" what="The replay run" up={UP} resource={run}>
+      {(known, stale) => (
+        <Found run={known} onChanged={run.put}>
+          {stale}
+        </Found>
       )}
-    </>
+    </SubjectPage>
   )
 }
 
-function Found({ run, resource }: { run: ReplayRun; resource: Resource<ReplayRun> }) {
-  const { state, reload, put } = resource
+interface FoundProps {
+  run: ReplayRun
+  onChanged(run: ReplayRun): void
+  children: ReactNode
+}
+
+function Found({ run, onChanged, children }: FoundProps) {
   const over = run.items.done + run.items.skipped + run.items.failed
   return (
     <>
@@ -52,9 +53,9 @@ function Found({ run, resource }: { run: ReplayRun; resource: Resource<ReplayRun
             <span>{askedAt(run)}</span>
           </span>
         }
-        actions={<Deeds run={run} onChanged={put} />}
+        actions={<Deeds run={run} onChanged={onChanged} />}
       />
-      {state.kind === 'ready' && <StaleNotice error={state.stale} onRetry={reload} />}
+      {children}
       {run.error && <p className="notice">{run.error}</p>}
       <Card title={run.status === 'planned' ? 'Plan' : 'Progress'}>
         {run.status !== 'planned' && (

@@ -1,9 +1,10 @@
 // The views of a page that somebody keeps: a click shows one, and its address is what is passed on.
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { deleteView, listViews, type NewSavedView, type SavedView, saveView } from '../../api/view-calls.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 import { Link } from '../../state/navigation.tsx'
@@ -95,13 +96,14 @@ function SaveDialog({ page, query, onClose, onSaved }: SaveDialogProps) {
     say(`${body.name} is saved. Only you see it; its address can be passed on.`)
     onClose()
   })
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    void saving.submit({ page, name, query })
-  }
   return (
     <Dialog title="Save this view" onClose={onClose}>
-      <form className="stack" noValidate onSubmit={submit}>
+      <Form
+        action="Save view"
+        busy={saving.busy}
+        onSubmit={() => void saving.submit({ page, name, query })}
+        onCancel={onClose}
+      >
         <Field
           label="Name"
           name="name"
@@ -113,13 +115,7 @@ function SaveDialog({ page, query, onClose, onSaved }: SaveDialogProps) {
           hint="A view of yours with the same name is replaced."
         />
         <FormError error={saving.error} fields={['name']} />
-        <div className="dialog-actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" busy={saving.busy}>
-            Save view
-          </Button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   )
 }

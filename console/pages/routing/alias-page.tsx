@@ -16,8 +16,8 @@ import { Badge } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { SubjectPage } from '../../parts/subject-page.tsx'
 import { navigate } from '../../state/navigation.tsx'
 import { type Resource, useResource } from '../../state/resource.ts'
 import { useMay } from '../../state/session.tsx'
@@ -37,23 +37,14 @@ export default function AliasPage({ name = '' }: { name?: string }) {
     useCallback((signal) => findAlias(name, signal), [name]),
     { poll_ms: POLL_MS },
   )
-  const { state } = alias
-  if (state.kind === 'ready')
-    return (
-      <Found alias={state.value} onMoved={alias.put}>
-        <StaleNotice error={state.stale} onRetry={alias.reload} />
-      </Found>
-    )
   return (
-    <>
-      <PageHeader title="Alias" up={UP} />
-      {state.kind === 'failed' && <LoadFailure what="The alias" error={state.error} onRetry={alias.reload} />}
-      {state.kind === 'loading' && (
-        <p className="waiting" role="status">
-          Loading …
-        </p>
+    <SubjectPage title="Alias" what="The alias" up={UP} resource={alias}>
+      {(known, stale) => (
+        <Found alias={known} onMoved={alias.put}>
+          {stale}
+        </Found>
       )}
-    </>
+    </SubjectPage>
   )
 }
 

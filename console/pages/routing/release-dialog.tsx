@@ -1,5 +1,5 @@
 // §9.4: a new alias with its first release, or a further release of one: the same targets, with a name or without.
-import { type FormEvent, type ReactNode, useCallback, useState } from 'react'
+import { type ReactNode, useCallback, useState } from 'react'
 import {
   type AliasRelease,
   type AliasTarget,
@@ -8,9 +8,9 @@ import {
   type Destinations,
   listDestinations,
 } from '../../api/routing-calls.ts'
-import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { LoadFailure } from '../../parts/load-failure.tsx'
 import { useResource } from '../../state/resource.ts'
@@ -119,21 +119,11 @@ interface ReleaseFormProps<Body> extends DialogProps {
 
 function ReleaseForm<Body>({ known, first, action, sending, onSubmit, onClose, children }: ReleaseFormProps<Body>) {
   const [targets, setTargets] = useState(first)
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    onSubmit(targets)
-  }
   return (
-    <form className="stack" noValidate onSubmit={submit}>
+    <Form action={action} busy={sending.busy} onSubmit={() => onSubmit(targets)} onCancel={onClose}>
       {children}
       <TargetEditor targets={targets} onChange={setTargets} known={known} error={sending.error} />
       <FormError error={sending.error} fields={['name', 'replay_run_id', ...fieldsOf(targets)]} />
-      <div className="dialog-actions">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="primary" type="submit" busy={sending.busy}>
-          {action}
-        </Button>
-      </div>
-    </form>
+    </Form>
   )
 }

@@ -3,6 +3,7 @@ import { useId, useRef, useState } from 'react'
 import type { ApiError } from '../../api/api-client.ts'
 import { type Credential, enterCredential, type NewCredential, revokeCredential } from '../../api/settings-calls.ts'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
+import { type Asked, DraftFields } from '../../parts/draft-fields.tsx'
 import { Field, SecretField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
@@ -43,15 +44,7 @@ export function EnterCredentialDialog({ onClose, onChanged }: DialogProps) {
     <Dialog title="Enter a provider credential" onClose={onClose}>
       <Form action="Enter credential" busy={sending.busy} onSubmit={submit} onCancel={onClose}>
         <ProviderField value={typed.provider} onChange={(provider) => set({ provider })} error={error} />
-        <Field
-          label="Name"
-          name="name"
-          required
-          autoComplete="off"
-          value={typed.name}
-          onChange={(name) => set({ name })}
-          error={error}
-        />
+        <DraftFields asked={NAME} draft={typed} change={set} error={error} />
         <SecretField
           ref={secret}
           label="Secret"
@@ -60,69 +53,39 @@ export function EnterCredentialDialog({ onClose, onChanged }: DialogProps) {
           error={error}
           hint="Sealed as it arrives, and never shown again. AWS’s keys and a service account of Google’s as JSON."
         />
-        <Field
-          label="Address"
-          name="base_url"
-          inputMode="url"
-          autoComplete="off"
-          value={typed.base_url}
-          onChange={(base_url) => set({ base_url })}
-          error={error}
-          placeholder="Where the provider is usually called"
-        />
-        <PlatformFields typed={typed} onChange={set} error={error} />
+        <DraftFields asked={placeFields(typed.provider)} draft={typed} change={set} error={error} />
         <FormError error={error} fields={FIELDS} />
       </Form>
     </Dialog>
   )
 }
 
-interface PlatformFieldsProps {
-  typed: typeof NOTHING
-  onChange(more: Partial<typeof NOTHING>): void
-  error: ApiError | undefined
-}
+const NAME: readonly Asked<typeof NOTHING>[] = [{ of: 'name', label: 'Name', required: true }]
 
-/** What only Azure, Bedrock and Vertex ask for, and the models of any. */
-function PlatformFields({ typed, onChange, error }: PlatformFieldsProps) {
-  const { provider } = typed
-  return (
-    <>
-      {(provider === 'bedrock' || provider === 'vertex') && (
-        <Field
-          label="Region"
-          name="region"
-          required
-          autoComplete="off"
-          value={typed.region}
-          onChange={(region) => onChange({ region })}
-          error={error}
-          placeholder={provider === 'bedrock' ? 'us-east-1' : 'us-east5'}
-        />
-      )}
-      {provider === 'azure' && (
-        <Field
-          label="API version"
-          name="api_version"
-          autoComplete="off"
-          value={typed.api_version}
-          onChange={(api_version) => onChange({ api_version })}
-          error={error}
-          hint="Left out for the form without one."
-          placeholder="2024-10-21"
-        />
-      )}
-      <Field
-        label="Models"
-        name="models"
-        autoComplete="off"
-        value={typed.models}
-        onChange={(models) => onChange({ models })}
-        error={error}
-        hint="What requests call each, and what the provider calls it: name=deployment, name=deployment."
-      />
-    </>
-  )
+/** Where it is called, with what only Azure, Bedrock and Vertex ask for, and the models of any. */
+const placeFields = (provider: string): Asked<typeof NOTHING>[] => [
+  { of: 'base_url', label: 'Address', inputMode: 'url', placeholder: 'Where the provider is usually called' },
+  ...(provider === 'bedrock' || provider === 'vertex' ? [regionField(provider)] : []),
+  ...(provider === 'azure' ? [API_VERSION] : []),
+  {
+    of: 'models',
+    label: 'Models',
+    hint: 'What requests call each, and what the provider calls it: name=deployment, name=deployment.',
+  },
+]
+
+const regionField = (provider: 'bedrock' | 'vertex'): Asked<typeof NOTHING> => ({
+  of: 'region',
+  label: 'Region',
+  required: true,
+  placeholder: provider === 'bedrock' ? 'us-east-1' : 'us-east5',
+})
+
+const API_VERSION: Asked<typeof NOTHING> = {
+  of: 'api_version',
+  label: 'API version',
+  hint: 'Left out for the form without one.',
+  placeholder: '2024-10-21',
 }
 
 interface ProviderFieldProps {

@@ -12,6 +12,7 @@ import {
 import { money } from '../../parts/amounts.ts'
 import { BudgetBar } from '../../parts/budget-bar.tsx'
 import { Card } from '../../parts/card.tsx'
+import { CheckField } from '../../parts/check-field.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
@@ -115,10 +116,9 @@ function CapCard({ project, onChanged }: CardProps) {
             error={sending.error}
             hint="For all keys and people of the project together. Empty lifts it, 0 blocks every generation."
           />
-          <label className="check">
-            <input type="checkbox" checked={overage} onChange={(event) => setOverage(event.target.checked)} />
+          <CheckField checked={overage} onChange={setOverage}>
             Allow overage: the cap refuses nothing, and what is above it is counted
-          </label>
+          </CheckField>
           <FormError error={sending.error} fields={['limit_usd']} />
         </Form>
       )}
@@ -200,15 +200,13 @@ function RecordingsCard({ project, onChanged }: CardProps) {
     <Card title="Recordings">
       {may_manage ? (
         <>
-          <label className="check">
-            <input
-              type="checkbox"
-              checked={project.recordings_enabled}
-              disabled={sending.busy}
-              onChange={(event) => void sending.submit(event.target.checked)}
-            />
+          <CheckField
+            checked={project.recordings_enabled}
+            disabled={sending.busy}
+            onChange={(enabled) => void sending.submit(enabled)}
+          >
             Record request and answer of every generation, sealed, for as long as the operator says
-          </label>
+          </CheckField>
           <FormError error={sending.error} fields={[]} />
         </>
       ) : (

@@ -7,8 +7,9 @@ import {
   type Subscription,
 } from '../../api/settings-calls.ts'
 import { count } from '../../parts/amounts.ts'
+import { CheckField } from '../../parts/check-field.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
+import { type Asked, DraftFields } from '../../parts/draft-fields.tsx'
 import { Form } from '../../parts/form.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { typedInstant } from '../../parts/times.ts'
@@ -50,6 +51,7 @@ export function AddSubscriptionDialog({ project_id, onClose, onChanged }: Dialog
     onChanged()
     onClose()
   })
+  const typing = { draft: typed, change: set, error: sending.error }
   return (
     <Dialog title="Add a subscription" onClose={onClose}>
       <Form
@@ -58,68 +60,51 @@ export function AddSubscriptionDialog({ project_id, onClose, onChanged }: Dialog
         onSubmit={() => void sending.submit(typed)}
         onCancel={onClose}
       >
-        <SubscriptionFields typed={typed} set={set} error={sending.error} />
-        <label className="check">
-          <input type="checkbox" checked={typed.overage} onChange={(event) => set({ overage: event.target.checked })} />
+        <DraftFields asked={PLAN} {...typing} />
+        <div className="pair">
+          <DraftFields asked={AMOUNTS} {...typing} />
+        </div>
+        <DraftFields asked={END} {...typing} />
+        <CheckField checked={typed.overage} onChange={(overage) => set({ overage })}>
           Go on beyond the allowance, at list price
-        </label>
+        </CheckField>
         <FormError error={sending.error} fields={FIELDS} />
       </Form>
     </Dialog>
   )
 }
 
-interface FieldsProps {
-  typed: Typed
-  set(more: Partial<Typed>): void
-  error: ReturnType<typeof useSubmission>['error']
-}
-
-const SubscriptionFields = ({ typed, set, error }: FieldsProps) => (
-  <>
-    <Field label="Plan" name="plan" required value={typed.plan} onChange={(plan) => set({ plan })} error={error} />
-    <Field
-      label="Provider"
-      name="provider"
-      required
-      value={typed.provider}
-      onChange={(provider) => set({ provider })}
-      error={error}
-      hint="Its id, such as openai."
-    />
-    <div className="pair">
-      <Field
-        label="Off the input price"
-        name="input_discount_pct"
-        required
-        inputMode="numeric"
-        after="%"
-        value={typed.discount}
-        onChange={(discount) => set({ discount })}
-        error={error}
-      />
-      <Field
-        label="Allowance"
-        name="allowance_tokens"
-        required
-        inputMode="numeric"
-        after="tokens"
-        value={typed.allowance}
-        onChange={(allowance) => set({ allowance })}
-        error={error}
-      />
-    </div>
-    <Field
-      label="Period ends"
-      name="period_end"
-      type="datetime-local"
-      value={typed.ends}
-      onChange={(ends) => set({ ends })}
-      error={error}
-      hint="In UTC. Left empty: a month from now."
-    />
-  </>
-)
+const PLAN: readonly Asked<Typed>[] = [
+  { of: 'plan', label: 'Plan', required: true },
+  { of: 'provider', label: 'Provider', required: true, hint: 'Its id, such as openai.' },
+]
+const AMOUNTS: readonly Asked<Typed>[] = [
+  {
+    of: 'discount',
+    name: 'input_discount_pct',
+    label: 'Off the input price',
+    required: true,
+    inputMode: 'numeric',
+    after: '%',
+  },
+  {
+    of: 'allowance',
+    name: 'allowance_tokens',
+    label: 'Allowance',
+    required: true,
+    inputMode: 'numeric',
+    after: 'tokens',
+  },
+]
+const END: readonly Asked<Typed>[] = [
+  {
+    of: 'ends',
+    name: 'period_end',
+    label: 'Period ends',
+    type: 'datetime-local',
+    hint: 'In UTC. Left empty: a month from now.',
+  },
+]
 
 export function CancelSubscriptionDialog({
   project_id,

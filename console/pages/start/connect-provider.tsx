@@ -4,7 +4,8 @@ import { ApiError } from '../../api/api-client.ts'
 import { createAlias } from '../../api/routing-calls.ts'
 import { enterCredential, revokeCredential, verifyCredential } from '../../api/settings-calls.ts'
 import { Button } from '../../parts/button.tsx'
-import { Field, SecretField } from '../../parts/field.tsx'
+import { type Asked, DraftFields } from '../../parts/draft-fields.tsx'
+import { SecretField } from '../../parts/field.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { SelectField } from '../../parts/select-field.tsx'
@@ -39,10 +40,13 @@ const OWN = 'own-server'
 const NO_KEY = 'none'
 const FIELDS = ['provider', 'secret', 'base_url', 'model']
 
+const NOTHING = { provider: 'openai', base_url: '', model: '' }
+type Typed = typeof NOTHING
+
 export function ConnectProvider({ onConnected }: ConnectProps) {
   const [kind, setKind] = useState<Kind>('key')
-  const [typed, setTyped] = useState({ provider: 'openai', base_url: '', model: '' })
-  const set = (more: Partial<typeof typed>) => setTyped((before) => ({ ...before, ...more }))
+  const [typed, setTyped] = useState(NOTHING)
+  const set = (more: Partial<Typed>) => setTyped((before) => ({ ...before, ...more }))
   // React keeps states for a while; the secret is in none of them, only in the input.
   const secret = useRef<HTMLInputElement>(null)
   const tries = useRef(0)
@@ -75,7 +79,7 @@ export function ConnectProvider({ onConnected }: ConnectProps) {
           error={error}
         />
       ) : (
-        <AddressFields typed={typed} onChange={set} error={error} />
+        <DraftFields asked={ADDRESS} draft={typed} change={set} error={error} />
       )}
       <SecretField
         ref={secret}
@@ -99,38 +103,17 @@ export function ConnectProvider({ onConnected }: ConnectProps) {
   )
 }
 
-interface AddressFieldsProps {
-  typed: { base_url: string; model: string }
-  onChange(more: { base_url?: string; model?: string }): void
-  error: ApiError | undefined
-}
-
-const AddressFields = ({ typed, onChange, error }: AddressFieldsProps) => (
-  <>
-    <Field
-      label="Address"
-      name="base_url"
-      inputMode="url"
-      autoComplete="off"
-      required
-      value={typed.base_url}
-      onChange={(base_url) => onChange({ base_url })}
-      error={error}
-      placeholder="http://127.0.0.1:8000/v1"
-      hint="Of a server that speaks OpenAI’s protocol, such as vLLM or Ollama."
-    />
-    <Field
-      label="Model"
-      name="model"
-      autoComplete="off"
-      required
-      value={typed.model}
-      onChange={(model) => onChange({ model })}
-      error={error}
-      hint="As that server calls it."
-    />
-  </>
-)
+const ADDRESS: readonly Asked<Typed>[] = [
+  {
+    of: 'base_url',
+    label: 'Address',
+    required: true,
+    inputMode: 'url',
+    placeholder: 'http://127.0.0.1:8000/v1',
+    hint: 'Of a server that speaks OpenAI’s protocol, such as vLLM or Ollama.',
+  },
+  { of: 'model', label: 'Model', required: true, hint: 'As that server calls it.' },
+]
 
 interface Pasted {
   provider: string
