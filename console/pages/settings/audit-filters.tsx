@@ -2,9 +2,10 @@
 import { useId } from 'react'
 import type { Member } from '../../api/settings-calls.ts'
 import { Button } from '../../parts/button.tsx'
-import { type AuditFilter, NO_AUDIT_FILTER } from './audit-pages.ts'
+import { type AuditFilter, isEmpty, NO_AUDIT_FILTER } from './audit-pages.ts'
+import { deedName } from './audit-sentences.ts'
 
-/** As entries name them: what people look for. Others are found by who did them, or when. */
+/** What people look for. Others are found by who did them, or when. */
 const ACTIONS = [
   'POST /v2/api-keys',
   'PATCH /v2/api-keys/{key_id}',
@@ -28,19 +29,19 @@ const ACTIONS = [
 
 interface AuditFiltersProps {
   filter: AuditFilter
-  onChange(filter: AuditFilter): void
+  onChange(changed: Partial<AuditFilter>): void
   people: readonly Member[]
 }
 
 export function AuditFilters({ filter, onChange, people }: AuditFiltersProps) {
   const id = useId()
-  const set = (more: Partial<AuditFilter>) => onChange({ ...filter, ...more })
-  const is_set = Object.values(filter).some((value) => value !== '')
+  // An address may ask for any deed.
+  const actions = filter.action === '' || ACTIONS.includes(filter.action) ? ACTIONS : [...ACTIONS, filter.action]
   return (
     <search className="filters audit-filters">
       <label>
         Who
-        <select value={filter.actor} onChange={(event) => set({ actor: event.target.value })}>
+        <select value={filter.actor} onChange={(event) => onChange({ actor: event.target.value })}>
           <option value="">Anybody</option>
           {people
             .filter(({ status }) => status === 'active')
@@ -53,11 +54,11 @@ export function AuditFilters({ filter, onChange, people }: AuditFiltersProps) {
       </label>
       <label>
         What
-        <select value={filter.action} onChange={(event) => set({ action: event.target.value })}>
+        <select value={filter.action} onChange={(event) => onChange({ action: event.target.value })}>
           <option value="">Anything</option>
-          {ACTIONS.map((action) => (
+          {actions.map((action) => (
             <option key={action} value={action}>
-              {action}
+              {deedName(action)}
             </option>
           ))}
         </select>
@@ -68,14 +69,19 @@ export function AuditFilters({ filter, onChange, people }: AuditFiltersProps) {
           id={`${id}-from`}
           type="date"
           value={filter.from}
-          onChange={(event) => set({ from: event.target.value })}
+          onChange={(event) => onChange({ from: event.target.value })}
         />
       </label>
       <label htmlFor={`${id}-to`}>
         To
-        <input id={`${id}-to`} type="date" value={filter.to} onChange={(event) => set({ to: event.target.value })} />
+        <input
+          id={`${id}-to`}
+          type="date"
+          value={filter.to}
+          onChange={(event) => onChange({ to: event.target.value })}
+        />
       </label>
-      {is_set && <Button onClick={() => onChange(NO_AUDIT_FILTER)}>Clear</Button>}
+      {!isEmpty(filter) && <Button onClick={() => onChange(NO_AUDIT_FILTER)}>Clear</Button>}
     </search>
   )
 }

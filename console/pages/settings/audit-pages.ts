@@ -13,6 +13,16 @@ export interface AuditFilter {
 
 export const NO_AUDIT_FILTER: AuditFilter = { actor: '', action: '', from: '', to: '' }
 
+/** As the address says it. */
+export function filterIn(params: URLSearchParams): AuditFilter {
+  const given = (name: keyof AuditFilter) => params.get(name) ?? ''
+  return { actor: given('actor'), action: given('action'), from: dayOf(given('from')), to: dayOf(given('to')) }
+}
+
+const dayOf = (text: string) => (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : '')
+
+export const isEmpty = (filter: AuditFilter) => Object.values(filter).every((value) => value === '')
+
 const DAY_MS = 86_400_000
 const after = (rfc3339: string, ms: number) => new Date(Date.parse(rfc3339) + ms).toISOString()
 

@@ -1,18 +1,22 @@
 // Who did what, newest first: by whom, which deed, and when; older entries are asked for as somebody wants them.
 import { useCallback, useEffect, useMemo, useState } from 'react'
-import { type AuditEntry, listMembers, type Member } from '../../api/settings-calls.ts'
+import { type AuditEntry, listMembers } from '../../api/settings-calls.ts'
 import { count } from '../../parts/amounts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
+import { moment } from '../../parts/times.ts'
+import { useAddressQuery } from '../../state/address-query.ts'
+import { useNamesOf } from '../../state/names-of-things.ts'
 import { Link } from '../../state/navigation.tsx'
 import { useResource } from '../../state/resource.ts'
 import { useMay } from '../../state/session.tsx'
 import { useSubmission } from '../../state/submission.ts'
 import { AuditFilters } from './audit-filters.tsx'
-import { type AuditFilter, auditPage, NO_AUDIT_FILTER, PAGE_ENTRIES, withOlder } from './audit-pages.ts'
+import { type AuditFilter, auditPage, filterIn, isEmpty, PAGE_ENTRIES, withOlder } from './audit-pages.ts'
+import { pageOfThing, sentenceOf } from './audit-sentences.ts'
 
 /** R74: the log is for owners. */
 export default function AuditSection() {
@@ -26,23 +30,29 @@ export default function AuditSection() {
 }
 
 function AuditLog() {
-  const [filter, setFilter] = useState<AuditFilter>(NO_AUDIT_FILTER)
+  const { params, change } = useAddressQuery()
+  const filter = useMemo(() => filterIn(params), [params])
   const latest = useResource<readonly AuditEntry[]>(
     useCallback((signal) => auditPage(filter, undefined, signal), [filter]),
   )
   const members = useResource(listMembers)
-  const people = members.state.kind === 'ready' ? members.state.value : undefined
-  const columns = useMemo(() => columnsWith(people ?? []), [people])
+  const entries = latest.state.kind === 'ready' ? latest.state.value : []
+  const names = useNamesOf(entries.flatMap(({ actor, target }) => [actor, target]))
+  const columns = useMemo(() => columnsWith(names), [names])
   return (
     <Card title="Audit log">
       <p className="muted">Every change that only owners may make, and what members did to their accounts.</p>
-      <AuditFilters filter={filter} onChange={setFilter} people={people ?? []} />
+      <AuditFilters
+        filter={filter}
+        onChange={change}
+        people={members.state.kind === 'ready' ? members.state.value : []}
+      />
       <DataTable
         what="Audit entries"
         resource={latest}
         columns={columns}
         rowId={({ id }) => id}
-        empty={<p>Nothing {filter === NO_AUDIT_FILTER ? 'was done yet.' : 'matches.'}</p>}
+        empty={<p>Nothing {isEmpty(filter) ? 'was done yet.' : 'matches.'}</p>}
       />
       {latest.state.kind === 'ready' && <Older filter={filter} entries={latest.state.value} onMore={latest.put} />}
     </Card>
@@ -80,43 +90,44 @@ function Older({ filter, entries, onMore }: OlderProps) {
   )
 }
 
-function columnsWith(people: readonly Member[]): readonly Column<AuditEntry>[] {
-  const emails = new Map(people.map(({ id, email }) => [id, email]))
-  return [
-    { id: 'at', header: 'When', cell: ({ created_at }) => <TimeAgo at={created_at} /> },
-    {
-      id: 'actor',
-      header: 'Who',
-      cell: ({ actor }) =>
-        actor.startsWith('key_') ? (
-          <Link to={`/keys/${actor}`}>
-            <code>{actor}</code>
-          </Link>
-        ) : (
-          <span title={actor}>{emails.get(actor) ?? actor}</span>
-        ),
-    },
-    {
-      id: 'action',
-      header: 'What',
-      cell: ({ action, request_id }) => (
-        <span className="two-lines">
-          <code>{action}</code>
-          <code className="muted">{request_id}</code>
+type Names = ReadonlyMap<string, string>
+
+const columnsWith = (names: Names): readonly Column<AuditEntry>[] => [
+  { id: 'what', header: 'What', cell: (entry) => <Sentence entry={entry} names={names} /> },
+  {
+    id: 'at',
+    header: 'When',
+    cell: ({ created_at, request_id }) => (
+      <span className="two-lines">
+        <span>
+          <TimeAgo at={created_at} /> <span className="muted">{moment(created_at)}</span>
         </span>
-      ),
-    },
-    {
-      id: 'target',
-      header: 'To',
-      cell: ({ target }) =>
-        target?.startsWith('key_') ? (
-          <Link to={`/keys/${target}`}>
-            <code>{target}</code>
-          </Link>
-        ) : (
-          <code>{target ?? '–'}</code>
-        ),
-    },
-  ]
+        <code className="muted">{request_id}</code>
+      </span>
+    ),
+  },
+]
+
+/** Who did what to which thing, in one sentence. */
+function Sentence({ entry: { actor, action, target }, names }: { entry: AuditEntry; names: Names }) {
+  const { before, after, thing } = sentenceOf(action, target)
+  return (
+    <span>
+      {actor === 'operator' ? 'The operator' : <Thing id={actor} names={names} />} {before}
+      {thing && <Thing id={thing} names={names} />}
+      {after}
+    </span>
+  )
+}
+
+function Thing({ id, names }: { id: string; names: Names }) {
+  const page = pageOfThing(id)
+  const name = names.get(id)
+  const shown = name === undefined ? <code>{id}</code> : <strong>{name}</strong>
+  if (page === undefined) return shown
+  return (
+    <Link to={page} title={id}>
+      {shown}
+    </Link>
+  )
 }
