@@ -22,7 +22,7 @@ export function print(text: string): void {
 
 /** Ids go into addresses. The form is checked first, so that a raw key pasted by mistake stays out of every log. */
 export function idOf(
-  prefix: 'key' | 'byc' | 'alr' | 'pcr' | 'prj' | 'sub' | 'prg' | 'rpl' | 'art' | 'bnd' | 'nch' | 'dlv' | 'tbg',
+  prefix: 'key' | 'byc' | 'alr' | 'pcr' | 'prj' | 'sub' | 'prg' | 'rpl' | 'art' | 'bnd' | 'nch' | 'dlv' | 'tbg' | 'viw',
 ) {
   return (text: string): string => {
     if (!new RegExp(`^${prefix}_\\w+$`).test(text)) throw new InvalidArgumentError(`It must begin with ${prefix}_.`)

@@ -128,6 +128,26 @@ test('0160 owner-link prints a link for a project without an owner who signs in'
   expect(stdout).not.toContain(printed.url)
 })
 
+test('R52 cluster load: what heartbeats told, as a table and as it is; view save, list and delete', async () => {
+  const { id } = await json('cluster register --name loaded --region eu-west-1')
+  const beat = { status: 'active', load: { running: 7, waiting: 2, kv_utilization: 0.425 } }
+  const answer = await fetch(`${url()}/v2/byoc/clusters/${id}/heartbeat`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify(beat),
+  })
+  expect(answer.status).toBe(200)
+  expect((await run(`cluster load ${id}`)).stdout).toMatch(/^\d{4}-.* UTC +7 +2 +43 +-$/m)
+  expect((await json(`cluster load ${id}`)).data).toMatchObject([{ running: 7, waiting: 2, ttft_p95_ms: null }])
+  expect(await run(`cluster load ${id} --from yesterday`)).toEqual(failed(1, /'from' must .*\(400 /))
+
+  const saved = await json('view save refused ?outcome=refused')
+  expect(saved).toMatchObject({ page: 'requests', name: 'refused', query: 'outcome=refused' })
+  expect((await run('view list')).stdout).toMatch(new RegExp(`^${saved.id} +requests +refused +outcome=refused `, 'm'))
+  expect(await run(`view delete ${saved.id}`)).toEqual(done(`Deleted ${saved.id}.\n`))
+  expect((await json('view list')).data).toEqual([])
+})
+
 test('§9.4 alias create, list, release, releases, activate and delete', async () => {
   const created = await json('alias create team/fast --target openai=gpt-4o-mini')
   const second = await json('alias release team/fast --target openai=gpt-4o,90 openai=gpt-4o-mini,10')
@@ -143,6 +163,19 @@ test('§9.4 alias create, list, release, releases, activate and delete', async (
   )
   expect(await json(`alias activate ${second.id}`)).toMatchObject({ current_release_id: second.id })
   expect(await json(`alias activate ${created.current_release_id}`)).toMatchObject({ id: created.id })
+  const told = (await json('alias history team/fast')).data
+  expect(told.map(({ version, previous_version }: Record<string, number>) => [version, previous_version])).toEqual([
+    [1, 2],
+    [2, 1],
+    [1, null],
+  ])
+  expect((await run('alias history team/fast')).stdout).toMatch(
+    new RegExp(`^ACTIVATED .*\\n\\d{4}-.* UTC +1 +${created.current_release_id} +2 +key_\\w+\\n`),
+  )
+  expect((await run('alias outcomes team/fast')).stdout).toMatch(
+    new RegExp(`^ *2 +${second.id} +0 +0 +\\$0\\.00 +- +-$`, 'm'),
+  )
+  expect(await run('alias history team/nothing')).toEqual(failed(1, /\(404 /))
   const third = await json('alias release team/fast --target openai=gpt-4o --activate')
   expect((await run('alias list')).stdout).toMatch(new RegExp(`^team/fast +${third.current_release_id} `, 'm'))
   expect(await run('alias delete team/fast')).toEqual(done('Deleted team/fast.\n'))

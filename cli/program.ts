@@ -24,10 +24,11 @@ import { addServe } from './commands/serve.ts'
 import { addTagBudget } from './commands/tag-budgets.ts'
 import { addUpkeep } from './commands/upkeep.ts'
 import { addUsage } from './commands/usage.ts'
+import { addView } from './commands/views.ts'
 import { EXIT_CODES } from './failure.ts'
 
 const SETTINGS = `Settings of key, alias, credential, limits, usage, cluster, plan, artifact, bundle, channel,
-recording, tag-budget, purge, receipt and project cap, which speak to a service:
+recording, tag-budget, view, purge, receipt and project cap, which speak to a service:
   SWITCHYARD_URL  where it is (default: http://127.0.0.1:8080)
   SWITCHYARD_KEY  an API key of the project
 The other commands, and key create --project, work on the store by the settings of the server: SWITCHYARD_DATA_DIR,
@@ -41,6 +42,7 @@ const COMMANDS = [
     addChannel,
     addRecording,
     addTagBudget,
+    addView,
     addPurge,
     addReceipt,
     addReplay,

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { Alias, AliasRelease, NewAlias } from '../../src/models/alias.ts'
 import { idOf, type Printing, print, service, withExample, withJson } from '../command-line.ts'
 import { card, table, when } from '../table.ts'
+import { addAliasStory } from './alias-story.ts'
 
 type Target = NewAlias['targets'][number]
 
@@ -57,6 +58,7 @@ export function addAlias(program: Command): void {
     .argument('<name>', 'the alias')
     .action(remove)
   withExample(deleting, 'switchyard alias delete fast')
+  addAliasStory(alias)
 }
 
 function targetIn(text: string, before: Target[] = []): Target[] {

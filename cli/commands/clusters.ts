@@ -1,6 +1,7 @@
 // `switchyard cluster`: §4.5–4.8 over HTTP.
 import { type Command, Option } from 'commander'
 import type { Autoscaling, Cluster, NewCluster, ReportedStatus } from '../../src/clusters/cluster.ts'
+import type { ClusterLoad } from '../../src/clusters/cluster-load.ts'
 import { idOf, type Printing, print, service, wholeNumber, withExample, withJson } from '../command-line.ts'
 import { card, table, when } from '../table.ts'
 
@@ -52,6 +53,16 @@ export function addCluster(program: Command): void {
     .argument('<id>', 'begins byc_', idOf('byc'))
     .action(show)
   withExample(showing, 'switchyard cluster show byc_1b2c3d4e5f6g7h8i9j0k')
+
+  const loaded = withJson(cluster.command('load'))
+    .description(
+      'show how loaded a cluster was: the highest of each five minutes, for the last day unless said otherwise',
+    )
+    .argument('<id>', 'begins byc_', idOf('byc'))
+    .option('--from <time>', 'from this RFC 3339 time on; at most seven days are kept')
+    .option('--to <time>', 'before this RFC 3339 time')
+    .action(load)
+  withExample(loaded, 'switchyard cluster load byc_1b2c3d4e5f6g7h8i9j0k --from 2026-11-16T00:00:00Z')
 
   const beating = withJson(cluster.command('heartbeat'))
     .description('report the health of a cluster; one that is silent for 90 s is taken for down')
@@ -111,6 +122,21 @@ async function list({ json }: Printing): Promise<void> {
 async function show(id: string, { json }: Printing): Promise<void> {
   const { body, text } = await service().get<Cluster>(`/v2/byoc/clusters/${id}`)
   print(json ? text : describe(body))
+}
+
+async function load(id: string, { json, from, to }: Printing & { from?: string; to?: string }): Promise<void> {
+  const asked = new URLSearchParams({ ...(from !== undefined && { from }), ...(to !== undefined && { to }) })
+  const { body, text } = await service().get<{ data: ClusterLoad[] }>(`/v2/byoc/clusters/${id}/load?${asked}`)
+  if (json) return print(text)
+  const shown = (figure: number | null) => (figure === null ? '-' : String(figure))
+  const rows = body.data.map(({ start, running, waiting, kv_utilization, ttft_p95_ms }) => [
+    when(start),
+    shown(running),
+    shown(waiting),
+    shown(kv_utilization === null ? null : Math.round(kv_utilization * 100)),
+    shown(ttft_p95_ms),
+  ])
+  print(table(['FROM', 'RUNNING', 'WAITING', 'KV CACHE %', 'FIRST TOKEN P95 MS'], rows))
 }
 
 async function heartbeat(id: string, { status, json }: Printing & { status: ReportedStatus }): Promise<void> {
