@@ -12,13 +12,14 @@ const SAYING = {
   usage: { input: 1_000, output: 500, cached: 400 },
 }
 
-export async function modelUpstream() {
+/** `records`: projects may record their calls. */
+export async function modelUpstream({ records = false } = {}) {
   const upstream = await startUpstream(SAYING)
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-upstream-'))
   const file = join(folder, 'switchyard.yaml')
   writeFileSync(
     file,
-    `providers:
+    `${records ? 'retention: { full_fidelity: true }\n' : ''}providers:
   - id: atlas
     base_url: ${upstream.base_url}
     api_key: sk-upstream

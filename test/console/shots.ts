@@ -1,11 +1,13 @@
 // `npm run console:shots`: every page, light and dark, wide and narrow, into docs/console/.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { HOUR_MS } from '../../src/core/clock.ts'
+import { webhookReceiver } from '../support/webhook-receiver.ts'
 import { consoleScene, type Visit } from './console-scene.ts'
 import { modelUpstream } from './model-upstream.ts'
 import { withPalette } from './palette-png.ts'
 import { type SeededKey, seedKeys, seedOperator, seedOwner, seedSpending, seedUsage } from './seed.ts'
 import { seedFleet, seedRouting } from './seed-fleet.ts'
+import { seedChannels, seedReplay } from './seed-jobs.ts'
 import { seedSettings } from './seed-settings.ts'
 import { seedFailed, seedRefusals, seedRefused, seedTrace, seedTraffic } from './traffic.ts'
 
@@ -33,9 +35,12 @@ interface Shot {
   ready: string
 }
 
-type Seeded = Record<'key_id' | 'cluster_id' | 'trace_id' | 'refused_id' | 'project_id', string>
+type Seeded = Record<
+  'key_id' | 'cluster_id' | 'trace_id' | 'refused_id' | 'project_id' | 'channel_id' | 'replay_id',
+  string
+>
 
-const shotsOf = ({ key_id, cluster_id, trace_id, refused_id, project_id }: Seeded): Shot[] => [
+const shotsOf = ({ key_id, cluster_id, trace_id, refused_id, project_id, ...jobs }: Seeded): Shot[] => [
   { name: 'sign-in', path: '/sign-in', ready: 'Forgot your password?' },
   { name: 'sign-up', path: '/sign-up', ready: 'Sign in instead' },
   { name: 'forgot-password', path: '/forgot-password', ready: 'Send the link' },
@@ -54,10 +59,10 @@ const shotsOf = ({ key_id, cluster_id, trace_id, refused_id, project_id }: Seede
   { name: 'usage', path: '/usage?compare=yes', signed_in: true, ready: 'claude-sonnet-4' },
   { name: 'reuse', path: '/reuse?range=30d', signed_in: true, ready: 'What to do next' },
   { name: 'requests', path: '/requests?range=7d', signed_in: true, ready: 'CUDA out of memory' },
-  { name: 'trace', path: `/traces/${trace_id}`, signed_in: true, ready: 'agent-trace-id' },
+  { name: 'trace', path: `/traces/${trace_id}`, signed_in: true, ready: 'Headers of the answer' },
   { name: 'request-refused', path: `/traces/${refused_id}`, signed_in: true, ready: 'Why it was refused' },
   { name: 'keys', path: '/keys', signed_in: true, ready: 'research-agent' },
-  { name: 'key', path: `/keys/${key_id}`, signed_in: true, ready: 'gpt-4o' },
+  { name: 'key', path: `/keys/${key_id}`, signed_in: true, ready: 'Latest requests' },
   {
     name: 'search',
     path: '/keys',
@@ -109,6 +114,29 @@ const shotsOf = ({ key_id, cluster_id, trace_id, refused_id, project_id }: Seede
   { name: 'operator', path: '/operator', signed_in: true, ready: '90 days' },
   { name: 'operator-project', path: `/operator/${project_id}`, signed_in: true, ready: 'of 50M tokens' },
   ...fleetShots(cluster_id),
+  ...jobShots(jobs),
+]
+
+const jobShots = ({ channel_id, replay_id }: Pick<Seeded, 'channel_id' | 'replay_id'>): Shot[] => [
+  { name: 'alerts', path: '/alerts', signed_in: true, ready: '#agents' },
+  { name: 'alert-channel', path: `/alerts/${channel_id}`, signed_in: true, ready: 'delivered' },
+  {
+    name: 'alert-create',
+    path: '/alerts',
+    signed_in: true,
+    ready: 'signed as Standard Webhooks says',
+    act: ({ page }) => page.getByRole('button', { name: 'Add channel' }).click(),
+  },
+  { name: 'replays', path: '/replays', signed_in: true, ready: 'completed' },
+  { name: 'replay', path: `/replays/${replay_id}`, signed_in: true, ready: 'calls compared' },
+  {
+    name: 'replay-plan',
+    path: '/replays',
+    signed_in: true,
+    ready: 'With a control arm',
+    act: ({ page }) => page.getByRole('button', { name: 'Plan a replay' }).click(),
+  },
+  { name: 'no-such-project', path: '/prj_nowhere/keys', signed_in: true, ready: 'You have no such project' },
 ]
 
 const fleetShots = (cluster_id: string): Shot[] => [
@@ -121,13 +149,16 @@ const fleetShots = (cluster_id: string): Shot[] => [
     ready: 'nothing goes to',
     act: ({ page }) => page.getByRole('button', { name: 'Deregister' }).click(),
   },
-  { name: 'cache-planner', path: '/cache-planner', signed_in: true, ready: 'How load moves the break-even' },
+  { name: 'cache-planner', path: '/cache-planner', signed_in: true, ready: 'Fetch from host_ram' },
   {
     name: 'cache-estimate',
     path: '/cache-planner',
     signed_in: true,
     ready: 'How load moves the break-even',
     async act({ page }) {
+      await page.getByText('Estimate the costs').waitFor()
+      const folded = page.getByRole('button', { name: 'Estimate the costs', expanded: false })
+      if (await folded.isVisible()) await folded.click()
       await page.getByText('How load moves the break-even').first().waitFor()
       await page.getByRole('button', { name: 'Use these costs' }).evaluate((button) => button.scrollIntoView())
     },
@@ -176,7 +207,8 @@ async function chat({ page }: Visit): Promise<void> {
 }
 
 mkdirSync(FOLDER, { recursive: true })
-const upstream = await modelUpstream()
+const upstream = await modelUpstream({ records: true })
+const receiver = await webhookReceiver()
 const scene = await consoleScene(upstream.env)
 try {
   const { project_id, cookie } = await seedOwner(scene.db())
@@ -192,12 +224,15 @@ try {
   await seedSettings(scene, cookie, key_id)
   const cluster_id = (await seedFleet(scene.db(), project_id)).at(-1) ?? ''
   await seedRouting(scene.db(), project_id, cluster_id)
+  const channel_id = await seedChannels(scene, cookie, receiver.url)
+  const replay_id = await seedReplay(scene, cookie)
   const only = process.argv.slice(2)
-  for (const shot of shotsOf({ key_id, cluster_id, trace_id, refused_id, project_id }))
+  for (const shot of shotsOf({ key_id, cluster_id, trace_id, refused_id, project_id, channel_id, replay_id }))
     if (only.length === 0 || only.includes(shot.name)) await take(shot, cookie)
 } finally {
   await scene.stop()
   await upstream.close()
+  await receiver.close()
 }
 
 /** R79: the pages of whoever runs the service are of another person. */
