@@ -129,23 +129,26 @@ test('0160 owner-link prints a link for a project without an owner who signs in'
 })
 
 test('R52 cluster load: what heartbeats told, as a table and as it is; view save, list and delete', async () => {
-  const { id } = await json('cluster register --name loaded --region eu-west-1')
+  const { key } = await json('project create --name loads --owner-email lin@example.com --verified')
+  const mine = async (line: string) => (await as(key, line)).stdout
+  const told = async (line: string) => JSON.parse(await mine(`${line} --json`))
+  const { id } = await told('cluster register --name loaded --region eu-west-1')
   const beat = { status: 'active', load: { running: 7, waiting: 2, kv_utilization: 0.425 } }
   const answer = await fetch(`${url()}/v2/byoc/clusters/${id}/heartbeat`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(beat),
   })
   expect(answer.status).toBe(200)
-  expect((await run(`cluster load ${id}`)).stdout).toMatch(/^\d{4}-.* UTC +7 +2 +43 +-$/m)
-  expect((await json(`cluster load ${id}`)).data).toMatchObject([{ running: 7, waiting: 2, ttft_p95_ms: null }])
-  expect(await run(`cluster load ${id} --from yesterday`)).toEqual(failed(1, /'from' must .*\(400 /))
+  expect(await mine(`cluster load ${id}`)).toMatch(/^\d{4}-.* UTC +7 +2 +43 +-$/m)
+  expect((await told(`cluster load ${id}`)).data).toMatchObject([{ running: 7, waiting: 2, ttft_p95_ms: null }])
+  expect(await as(key, `cluster load ${id} --from yesterday`)).toEqual(failed(1, /'from' must .*\(400 /))
 
-  const saved = await json('view save refused ?outcome=refused')
+  const saved = await told('view save refused ?outcome=refused')
   expect(saved).toMatchObject({ page: 'requests', name: 'refused', query: 'outcome=refused' })
-  expect((await run('view list')).stdout).toMatch(new RegExp(`^${saved.id} +requests +refused +outcome=refused `, 'm'))
-  expect(await run(`view delete ${saved.id}`)).toEqual(done(`Deleted ${saved.id}.\n`))
-  expect((await json('view list')).data).toEqual([])
+  expect(await mine('view list')).toMatch(new RegExp(`^${saved.id} +requests +refused +outcome=refused `, 'm'))
+  expect(await mine(`view delete ${saved.id}`)).toBe(`Deleted ${saved.id}.\n`)
+  expect((await told('view list')).data).toEqual([])
 })
 
 test('§9.4 alias create, list, release, releases, activate and delete', async () => {

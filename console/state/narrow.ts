@@ -1,11 +1,16 @@
 // Whether the screen is as narrow as a phone's, as the styles see it.
 import { useSyncExternalStore } from 'react'
 
-const phone = window.matchMedia('(max-width: 47.99rem)')
+let known: MediaQueryList | undefined
 
-function subscribe(listener: () => void): () => void {
-  phone.addEventListener('change', listener)
-  return () => phone.removeEventListener('change', listener)
+function phone(): MediaQueryList {
+  known ??= window.matchMedia('(max-width: 47.99rem)')
+  return known
 }
 
-export const useIsNarrow = () => useSyncExternalStore(subscribe, () => phone.matches)
+function subscribe(listener: () => void): () => void {
+  phone().addEventListener('change', listener)
+  return () => phone().removeEventListener('change', listener)
+}
+
+export const useIsNarrow = () => useSyncExternalStore(subscribe, () => phone().matches)
