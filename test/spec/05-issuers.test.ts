@@ -546,7 +546,7 @@ withService((service) => {
 
     test('R12 an address elsewhere that it names is not dialled in a private network', async () => {
       configure({ id: 'elsewhere' })
-      forge.state.discovery = { token_endpoint: `${forge.issuer.replace('127.0.0.1', '127.0.0.2')}/token` }
+      forge.state.discovery = { token_endpoint: `${forge.issuer.replace('127.0.0.1', 'localhost')}/token` }
       const at = browserOn(service())
       const address = new URL(String((await at.get('/auth/oidc/elsewhere/start')).headers.location))
       expect(await refused(() => at.get(callback(address, 'elsewhere')))).toEqual(AWAY)
