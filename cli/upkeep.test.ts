@@ -38,6 +38,11 @@ test('R2 config check says whether there is a file, and what a start without one
   expect(fromEnvironment).toMatch(/^There is no file: .* The environment makes one provider\.\n\nPROVIDER/)
   writeFileSync(join(folder, 'switchyard.yaml'), 'fees: {}\n')
   expect(await check()).toBe('The file is good. No provider is configured: the placeholder would answer.\n')
+  const issuer = "{ id: okta, name: Okta, issuer: 'https://acme.okta.com', client_id: x }"
+  writeFileSync(join(folder, 'switchyard.yaml'), `sign_in: { issuers: [${issuer}] }\n`)
+  expect(await check({ SWITCHYARD_PUBLIC_URL: 'https://switchyard.example' })).toContain(
+    'Register at Okta, as the redirect address: https://switchyard.example/auth/oidc/okta/callback\n',
+  )
 })
 
 test('§4 a backup taken while serving brings back what was there then; another secret must be adopted', async (context) => {

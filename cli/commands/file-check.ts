@@ -3,7 +3,8 @@ import type { Command } from 'commander'
 import type { GatewaySettings } from '../../src/start/gateway-settings.ts'
 import { existingFile, print, withExample } from '../command-line.ts'
 import { configuration, gateway } from '../on-demand.ts'
-import { table } from '../table.ts'
+import { table, visible } from '../table.ts'
+import { baseOf } from './first-owner.ts'
 
 export function addConfig(program: Command): void {
   const config = program.command('config').description('the file of providers, prices and limits')
@@ -19,8 +20,15 @@ async function check(file: string | undefined): Promise<void> {
   const { readConfig } = await configuration()
   const { gatewaySettings } = await gateway()
   const config = readConfig({ ...process.env, ...(file && { SWITCHYARD_CONFIG: file }) })
-  print(forPeople(gatewaySettings(config), config.config_file))
+  const settings = gatewaySettings(config)
+  print([forPeople(settings, config.config_file), ...redirects(settings, baseOf(config))].join('\n'))
 }
+
+/** What has to be registered at each identity provider. */
+const redirects = ({ sign_in: { issuers } }: GatewaySettings, base: string) =>
+  issuers.map(
+    ({ id, name }) => `\nRegister at ${visible(name)}, as the redirect address: ${base}/auth/oidc/${id}/callback`,
+  )
 
 const NO_FILE = 'There is no file: SWITCHYARD_CONFIG is not set, and ./switchyard.yaml does not exist.'
 

@@ -29,7 +29,7 @@ async function link({ project, json }: Printing & { project?: string }): Promise
 const ANYWHERE = ['0.0.0.0', '::']
 
 /** Where people reach the console: as the server would say it, which this command cannot ask. */
-function baseOf({ public_url, host, port }: Config, url: string | undefined): string {
+export function baseOf({ public_url, host, port }: Config, url?: string): string {
   if (public_url) return public_url
   if (url) return url.replace(/\/+$/, '')
   const name = ANYWHERE.includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
