@@ -1,8 +1,10 @@
 // Writes the tables of docs/MESSAGES.md: what becomes of each field of a Messages request on an upstream that speaks
-// chat, and of a chat request on one that speaks Messages (R81). They stand between marks, and come from the code.
+// chat, and of a chat request on one that speaks Messages (R81) or Converse (0348). They stand between marks, and come
+// from the code.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { BLOCK_FIELDS, BLOCKS, FIELDS, type FieldFate, TOOL_FIELDS } from '../src/messages/chat-fields.ts'
 import { CHAT_FIELDS, CHAT_MESSAGE_FIELDS } from '../src/providers/anthropic/anthropic-fields.ts'
+import { CONVERSE_FIELDS, CONVERSE_MESSAGE_FIELDS } from '../src/providers/converse/converse-fields.ts'
 import { BEDROCK_FIELDS, VERTEX_FIELDS } from '../src/providers/platforms/messages-body.ts'
 
 export const MESSAGES_FILE = 'docs/MESSAGES.md'
@@ -13,6 +15,7 @@ export const withTables = (document: string): string =>
     ['messages over chat', messagesTables()] as const,
     ['chat over messages', chatTables()] as const,
     ['messages on platforms', platformTables()] as const,
+    ['chat over converse', converseTables()] as const,
   ].reduce((text, [name, tables]) => replaced(text, name, tables), document)
 
 function replaced(document: string, name: string, tables: string): string {
@@ -31,6 +34,12 @@ const chatTables = () =>
   [
     tableOf('Field of the request', 'Over Messages', Object.entries(CHAT_FIELDS)),
     tableOf('Field of a message', 'Over Messages', Object.entries(CHAT_MESSAGE_FIELDS)),
+  ].join('\n')
+
+const converseTables = () =>
+  [
+    tableOf('Field of the request', 'Over Converse', Object.entries(CONVERSE_FIELDS)),
+    tableOf('Field of a message', 'Over Converse', Object.entries(CONVERSE_MESSAGE_FIELDS)),
   ].join('\n')
 
 function messagesTables(): string {

@@ -87,5 +87,8 @@ export function regionIn(address: string): string | undefined {
   return google ? (google[1] ?? google[2] ?? 'global') : AWS_HOST.exec(host)?.[1]
 }
 
+/** Of OpenAI's, which Bedrock serves by OpenAI's protocol: openai.gpt-oss-120b-1:0, us.openai.…, and ARNs of them. */
+export const isOpenaisAtBedrock = (name: string) => /(^|[./])openai\.(?=gpt)/i.test(name)
+
 /** Models of Anthropic's, by what they are called anywhere: claude-…, us.anthropic.claude-…, claude-…@20250929. */
 export const isClaude = (name: string) => /(^|[./:@-])(anthropic|claude)(?![a-z])/i.test(name)

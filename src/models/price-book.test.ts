@@ -34,6 +34,7 @@ test.each([
       web_search: 10_000,
     },
   ],
+  ['us.amazon.nova-pro-v1:0', { input: 800_000, cached_input: 200_000, cache_write: 800_000, output: 3_200_000 }],
   ['deepseek-v4-flash', { input: 440_000, cached_input: 14_000, cache_write: 440_000, output: 1_320_000 }],
   [
     'gemini-2.5-pro',

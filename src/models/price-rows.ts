@@ -36,6 +36,12 @@ export interface PriceGroup {
   rows: readonly PriceRow[]
 }
 
+/** Of Bedrock in us-east-1: by its id, and by the profile of the United States. */
+function inUs(id: string, usd: readonly number[], most: number) {
+  const [input = 0, output = 0, cached = input] = usd
+  return ['', 'us.'].map((prefix): PriceRow => [`${prefix}${id}`, input, cached, input, output, most])
+}
+
 export const PRICE_GROUPS: readonly PriceGroup[] = [
   {
     provider: 'anthropic',
@@ -234,5 +240,25 @@ export const PRICE_GROUPS: readonly PriceGroup[] = [
     source: 'https://docs.z.ai/guides/overview/pricing',
     as_of: '2026-08-08',
     rows: [['glm-5', 1, 0.2, 1, 3.2, 32_768]],
+  },
+  {
+    provider: 'bedrock',
+    source:
+      'https://github.com/aws/agent-toolkit-for-aws/blob/main/plugins/aws-startup-advisor/skills/gcp-to-aws/references/shared/pricing-cache.md',
+    as_of: '2026-09-03',
+    rows: [
+      ...inUs('amazon.nova-micro-v1:0', [0.035, 0.14, 0.00875], 10_000),
+      ...inUs('amazon.nova-lite-v1:0', [0.06, 0.24, 0.015], 10_000),
+      ...inUs('amazon.nova-pro-v1:0', [0.8, 3.2, 0.2], 10_000),
+      ...inUs('amazon.nova-2-lite-v1:0', [0.33, 2.75, 0.0825], 65_536),
+      ...inUs('meta.llama3-3-70b-instruct-v1:0', [0.72, 0.72], 8_192),
+      ...inUs('meta.llama4-maverick-17b-instruct-v1:0', [0.24, 0.97], 8_192),
+      ...inUs('meta.llama4-scout-17b-instruct-v1:0', [0.17, 0.66], 8_192),
+      ...inUs('deepseek.r1-v1:0', [1.35, 5.4], 32_768),
+      ['mistral.mistral-large-3-675b-instruct', 0.5, 0.5, 0.5, 1.5, 32_768],
+      ['minimax.minimax-m2.5', 0.3, 0.3, 0.3, 1.2, 32_768],
+      ['openai.gpt-oss-120b-1:0', 0.15, 0.15, 0.15, 0.6, 32_768],
+      ['openai.gpt-oss-20b-1:0', 0.07, 0.07, 0.07, 0.3, 32_768],
+    ],
   },
 ]

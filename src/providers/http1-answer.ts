@@ -36,6 +36,7 @@ const WANTED = new Set([
   'x-amzn-bedrock-input-token-count',
   'x-amzn-bedrock-output-token-count',
   'x-amzn-errortype',
+  'x-amzn-requestid',
   'x-should-retry',
 ])
 /** R81: they go on to clients of Anthropic's protocol, whatever they are called. */

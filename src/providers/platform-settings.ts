@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { Check } from 'typebox/value'
 import {
   isClaude,
+  isOpenaisAtBedrock,
   isPlatform,
   type Platform,
   type PlatformKind,
@@ -156,20 +157,28 @@ function ambientSecret(wrong: Wrong, env: Env): string {
 interface NamedModel {
   id: string
   upstream_id: string
-  speaks?: 'messages' | 'chat' | undefined
+  speaks?: Spoken | undefined
 }
 
-/** In which protocol a model is asked there. */
-export function spokenAt(protocol: Protocol, { id, upstream_id, speaks }: NamedModel): 'openai' | 'anthropic' {
-  if (protocol === 'openai' || protocol === 'azure') return 'openai'
-  if (protocol === 'anthropic') return 'anthropic'
-  if (speaks !== undefined) return speaks === 'messages' ? 'anthropic' : 'openai'
-  return isClaude(upstream_id) || isClaude(id) ? 'anthropic' : 'openai'
+/** `converse` is Bedrock's own, for models that it serves by neither of the others (0348). */
+export const SPOKEN = ['messages', 'chat', 'converse'] as const
+export type Spoken = (typeof SPOKEN)[number]
+
+/** By what a model is asked there. */
+export function spokenAt(protocol: Protocol, { id, upstream_id, speaks }: NamedModel): Spoken {
+  if (protocol === 'openai' || protocol === 'azure') return 'chat'
+  if (protocol === 'anthropic') return 'messages'
+  if (speaks !== undefined) return speaks
+  if (isClaude(upstream_id) || isClaude(id)) return 'messages'
+  return protocol === 'bedrock' && !isOpenaisAtBedrock(upstream_id) ? 'converse' : 'chat'
 }
+
+/** Whose adapter that is. Converse stands below that of chat. */
+export const protocolOf = (spoken: Spoken): 'openai' | 'anthropic' => (spoken === 'messages' ? 'anthropic' : 'openai')
 
 /** Vertex knows the models of OpenAI's protocol by their publisher too. */
 export const nameAt = (protocol: Protocol, model: NamedModel): string =>
-  protocol === 'vertex' && spokenAt(protocol, model) === 'openai' && !model.upstream_id.includes('/')
+  protocol === 'vertex' && spokenAt(protocol, model) === 'chat' && !model.upstream_id.includes('/')
     ? `google/${model.upstream_id}`
     : model.upstream_id
 

@@ -211,6 +211,7 @@ describe('0300 platforms', () => {
       /^\/region: .*'eu-west-1'/,
     ],
     [{ protocol: 'bedrock', region: 'us-east-1', list_models: true, ...keys }, /^\/list_models/],
+    [{ base_url: 'https://a.example', models: [{ ...priced, speaks: 'converse' }] }, /^\/models\/0\/speaks/],
     [{ protocol: 'vertex', region: 'us-east-1', google_project: 'a-project' }, /^\/region: .*Google Cloud/],
     [{ protocol: 'vertex', region: 'us-east5' }, /^\/google_project/],
     [{ protocol: 'vertex', service_account: '{}', google_project: 'a-project' }, /^\/service_account: .*JSON/],

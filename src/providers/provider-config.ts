@@ -5,7 +5,15 @@ import { type Price, pricePerMillion } from '../models/price.ts'
 import { PRICE_BOOK, unitPrices } from '../models/price-book.ts'
 import type { UnitPrices } from '../models/unit-price.ts'
 import { unitDollarsOf, unitFields } from '../models/unit-price-shape.ts'
-import { type Env, hasResponses, nameAt, PlatformFields, platformSettings } from './platform-settings.ts'
+import {
+  type Env,
+  hasResponses,
+  nameAt,
+  PlatformFields,
+  platformSettings,
+  SPOKEN,
+  type Spoken,
+} from './platform-settings.ts'
 import type { Timeouts } from './provider.ts'
 
 const closed = { additionalProperties: false }
@@ -37,8 +45,10 @@ const ModelShape = Type.Object(
     max_output_tokens: Tokens(0, 'The most it can say in one answer; what a budget is held for.'),
     context_length: Tokens(1, 'Prompt and answer together.'),
     speaks: Type.Optional(
-      Type.Enum(['messages', 'chat'], {
-        description: 'Of Bedrock and Vertex: by which protocol it is asked. Default: messages where it is a Claude.',
+      Type.Enum([...SPOKEN], {
+        description:
+          'Of Bedrock and Vertex: by which protocol it is asked. Default: messages where it is a Claude; else chat; ' +
+          'on Bedrock converse, but for models of OpenAI.',
       }),
     ),
   },
@@ -127,7 +137,7 @@ export interface ModelSettings {
   max_output_tokens: number
   context_length?: number
   /** Of a platform that has several. */
-  speaks?: 'messages' | 'chat'
+  speaks?: Spoken
 }
 
 /** Hears what is wrong with a field, which is named as a JSON pointer below the provider. */
@@ -146,6 +156,9 @@ export function providerSettings(shape: ProviderShape, wrong: Wrong, env: Env = 
   for (const [index, model] of shape.models.entries())
     if (shape.models.findIndex((one) => one.id === model.id) !== index)
       wrong(`/models/${index}/id`, `models: '${model.id}' is there twice`)
+  for (const [index, { speaks }] of shape.models.entries())
+    if (speaks === 'converse' && protocol !== 'bedrock')
+      wrong(`/models/${index}/speaks`, `models: speaks: converse means nothing to the protocol '${protocol}'`)
   return {
     id,
     protocol,

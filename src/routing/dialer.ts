@@ -58,7 +58,7 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
     if (platform) {
       const terms = { upstream, base_url, secret: api_key, model, responses, max_tokens, cache_breakpoints }
       const is_operators = dialling.secret.kind === 'configured'
-      return platforms({ platform, is_messages: protocol === 'anthropic', is_operators, ...terms })
+      return platforms({ platform, spoken: dialling.spoken ?? 'chat', is_operators, ...terms })
     }
     if (protocol === 'anthropic') return anthropic({ upstream, api_key, clock, max_tokens, cache_breakpoints })
     return openaiCompatible({ upstream, api_key, base_url, responses, messages })
@@ -69,8 +69,8 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
     const upstream = pools.poolFor({ base_url, customer_address, ...ASKING })
     const signal = AbortSignal.timeout(ASK_WITHIN_MS)
     if (platform) {
-      const is_messages = spokenAt(protocol, { id: model, upstream_id: model }) === 'anthropic'
-      const terms = { upstream, base_url, secret: api_key, model, is_messages, is_operators: false, responses: false }
+      const spoken = spokenAt(protocol, { id: model, upstream_id: model })
+      const terms = { upstream, base_url, secret: api_key, model, spoken, is_operators: false, responses: false }
       return platforms({ platform, ...terms }).listModels(signal)
     }
     if (protocol === 'anthropic') return anthropic({ upstream, api_key, clock }).listModels(signal)

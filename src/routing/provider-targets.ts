@@ -1,7 +1,7 @@
 // Providers as places to go (R40): with the project's own credential, under its subscription, or managed.
 import { PRICE_BOOK } from '../models/price-book.ts'
 import { isReasoningName } from '../models/reasoning-names.ts'
-import { hasResponses, nameAt, spokenAt } from '../providers/platform-settings.ts'
+import { hasResponses, nameAt, protocolOf, spokenAt } from '../providers/platform-settings.ts'
 import type { ModelSettings, ProviderSettings } from '../providers/provider-config.ts'
 import type { Subscription } from '../subscriptions/subscription.ts'
 import { type CredentialAddress, type CredentialFacts, credentialAddress, namedBy } from './credential-address.ts'
@@ -30,6 +30,7 @@ const managed = new WeakMap<ModelSettings, Target>()
 export function managedTarget(provider: ProviderSettings, model: ModelSettings): Target {
   const known = managed.get(model)
   if (known) return known
+  const spoken = spokenAt(provider.protocol, model)
   const target: Target = {
     id: `provider:${provider.id}`,
     profile: 'managed_provider',
@@ -42,7 +43,8 @@ export function managedTarget(provider: ProviderSettings, model: ModelSettings):
     credential_id: undefined,
     subscription: undefined,
     dialling: {
-      protocol: spokenAt(provider.protocol, model),
+      protocol: protocolOf(spoken),
+      spoken,
       platform: provider.platform,
       base_url: provider.base_url,
       secret: { kind: 'configured', value: provider.api_key },
@@ -109,6 +111,7 @@ export function credentialTarget(credential: CredentialFacts, gateway: Gateway, 
     upstream_id: namedBy(credential, model) ?? entry?.upstream_id ?? model,
     speaks: entry?.speaks,
   }
+  const spoken = spokenAt(protocol, named)
   return {
     id: `credential:${credential.id}`,
     profile: 'byok',
@@ -122,7 +125,8 @@ export function credentialTarget(credential: CredentialFacts, gateway: Gateway, 
     refusals: credential.refusals,
     subscription: undefined,
     dialling: {
-      protocol: spokenAt(protocol, named),
+      protocol: protocolOf(spoken),
+      spoken,
       platform,
       base_url,
       secret: { kind: 'credential', id: credential.id },

@@ -3,6 +3,7 @@
 import type { Platform } from '../credentials/platform.ts'
 import type { ExecutionProfile } from '../headers/agent-headers.ts'
 import type { Price } from '../models/price.ts'
+import type { Spoken } from '../providers/platform-settings.ts'
 import type { Timeouts } from '../providers/provider.ts'
 import type { UsageAttempt } from '../usage/usage-event.ts'
 import type { Placing } from './placement.ts'
@@ -12,6 +13,8 @@ export interface Dialling {
   protocol: 'openai' | 'anthropic' | 'placeholder'
   /** Whose paths and signatures that protocol is spoken by, where they are not its own. */
   platform?: Platform | undefined
+  /** Of a platform: by what the model is asked there. */
+  spoken?: Spoken
   base_url: string
   /** Whose credential goes along: the operator's, the project's own, or none (T-85). */
   secret: { kind: 'configured'; value: string } | { kind: 'credential'; id: string } | { kind: 'none' }

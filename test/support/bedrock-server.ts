@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import { chunkMessage } from './aws-event-stream.ts'
 import { type AwsAccount, signatureFault } from './aws-signature-check.ts'
+import { converseAnswer, converseFrames, wrongInConverse } from './converse-server.ts'
 import type { Behaviour, Manner, Recorded, Saying } from './upstream.ts'
 import { answerTo } from './upstream-protocols.ts'
 
@@ -42,7 +43,7 @@ function faultOf(request: Recorded, account: BedrockAccount): Behaviour | undefi
   return fault && exception(403, ...fault)
 }
 
-const OPERATION = /^\/model\/([^/]+)\/(invoke|invoke-with-response-stream|count-tokens)$/
+const OPERATION = /^\/model\/([^/]+)\/(invoke|invoke-with-response-stream|count-tokens|converse|converse-stream)$/
 
 function answerOf(request: Recorded, { models }: BedrockAccount, manner: BedrockManner): Behaviour {
   if (request.path === '/openai/v1/chat/completions') return models.includes(request.body.model) ? {} : NO_MODEL
@@ -50,6 +51,7 @@ function answerOf(request: Recorded, { models }: BedrockAccount, manner: Bedrock
   if (!operation) return exception(404, 'UnknownOperationException', 'unknown operation')
   const model = decodeURIComponent(name)
   if (!models.includes(model)) return NO_MODEL
+  if (operation.startsWith('converse')) return conversed(request, operation, manner)
   const asked =
     operation === 'count-tokens'
       ? JSON.parse(Buffer.from(request.body.input.invokeModel.body, 'base64').toString())
@@ -65,6 +67,17 @@ function answerOf(request: Recorded, { models }: BedrockAccount, manner: Bedrock
   const frames = manner.frames ?? answer.events.map((event) => chunkMessage(/data: (.*)/.exec(event)?.[1] ?? ''))
   return { respond: (_request, response) => sendFrames(response, frames, manner.drip_bytes) }
 }
+
+function conversed({ body }: Recorded, operation: string, manner: BedrockManner): Behaviour {
+  const wrong = wrongInConverse(body)
+  if (wrong !== undefined) return exception(400, 'ValidationException', wrong)
+  const { saying = {}, drip_bytes } = manner
+  if (operation === 'converse') return { body: converseAnswer(saying), headers: { 'x-amzn-requestid': REQUEST_ID } }
+  return { respond: (_request, response) => sendFrames(response, manner.frames ?? converseFrames(saying), drip_bytes) }
+}
+
+/** As AWS names each call. */
+export const REQUEST_ID = '0f7b4a52-6c1d-4f0e-9f57-1f1f3c0a9b11'
 
 const NO_MODEL = exception(
   404,

@@ -53,6 +53,7 @@ export const SAME_ON_BOTH: readonly string[] = [
   '10-headers',
   'inference-azure',
   'inference-bedrock',
+  'inference-converse',
   'inference-vertex',
   'inference-audio',
   'inference-images',

@@ -1,6 +1,6 @@
 // From a chat completion request to a Messages request. What Messages has no word for is refused where the answer would
 // be another one, and told where only its quality hangs on it (anthropic-fields.ts): nothing is dropped in silence.
-import { CHAT_FIELDS } from './anthropic-fields.ts'
+import { CHAT_FIELDS, type ChatField } from './anthropic-fields.ts'
 import { toTurns, Untranslatable } from './anthropic-turns.ts'
 
 type Chat = Readonly<Record<string, unknown>>
@@ -22,7 +22,7 @@ export function toMessages(chat: Chat, default_max_tokens: number): Translated {
 
 function bodyOf(chat: Chat, default_max_tokens: number, left_out: Set<string>): Record<string, unknown> {
   const { model, max_completion_tokens, max_tokens, temperature, top_p, top_k, cache_control, stream } = chat
-  const others = othersIn(chat, left_out)
+  const others = othersIn(chat, CHAT_FIELDS, left_out)
   if (typeof chat.n === 'number' && chat.n !== 1) throw new Untranslatable("'n' must be 1 for this model.")
   if (typeof temperature === 'number' && temperature > 1)
     throw new Untranslatable("'temperature' must be at most 1 for this model.")
@@ -50,11 +50,15 @@ function bodyOf(chat: Chat, default_max_tokens: number, left_out: Set<string>): 
 }
 
 /** Refuses what cannot be said, and gives what is not known here, which goes along. */
-function othersIn(chat: Chat, left_out: Set<string>): Chat {
+export function othersIn(
+  chat: Chat,
+  fields: Readonly<Record<string, ChatField>>,
+  left_out: Set<string>,
+): Record<string, unknown> {
   const others: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(chat)) {
     if (value === undefined || value === null) continue
-    const field = CHAT_FIELDS[name]
+    const field = fields[name]
     if (!field) others[name] = value
     else if (field.idle?.(value)) continue
     else if (field.fate === 'refused')
@@ -102,13 +106,13 @@ function userId({ user, safety_identifier }: Chat): object | undefined {
 }
 
 /** JSON knows no `undefined`, and null means "not given" in the one protocol and nothing in the other. */
-const withoutAbsent = (fields: Record<string, unknown>) =>
+export const withoutAbsent = (fields: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 
-const wantsUsage = (options: unknown) => (options as { include_usage?: unknown } | null)?.include_usage === true
+export const wantsUsage = (options: unknown) => (options as { include_usage?: unknown } | null)?.include_usage === true
 
 /** A stop sequence of blanks is refused by the upstream, so it is not sent. */
-function stopSequences(stop: unknown): string[] | undefined {
+export function stopSequences(stop: unknown): string[] | undefined {
   const texts = (Array.isArray(stop) ? stop : [stop]).filter((one) => typeof one === 'string' && one.trim() !== '')
   return texts.length > 0 ? texts : undefined
 }

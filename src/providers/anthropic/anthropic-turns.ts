@@ -2,7 +2,7 @@
 // together.
 import { BUDGETS } from '../../core/foreign.ts'
 import { partsIn } from '../../core/json-survey.ts'
-import { CHAT_MESSAGE_FIELDS } from './anthropic-fields.ts'
+import { CHAT_MESSAGE_FIELDS, type ChatField } from './anthropic-fields.ts'
 import type { Block, ImageSource, Turn } from './anthropic-messages.ts'
 
 /** The request asks for something that cannot be said in the Messages protocol. The text is for the caller. */
@@ -18,15 +18,21 @@ interface ChatMessage {
   tool_call_id?: unknown
 }
 
-/** Names of what the upstream is not told of are added to `left_out`. */
-export function toTurns(messages: unknown, left_out: Set<string>): { system: Block[]; turns: Turn[] } {
+type MessageFields = Readonly<Record<string, ChatField>>
+
+/** Names of what the upstream is not told of are added to `left_out`; `fields` says what becomes of each. */
+export function toTurns(
+  messages: unknown,
+  left_out: Set<string>,
+  fields: MessageFields = CHAT_MESSAGE_FIELDS,
+): { system: Block[]; turns: Turn[] } {
   if (!Array.isArray(messages)) throw new Untranslatable("'messages' must be an array.")
   const system: Block[] = []
   const turns: Turn[] = []
   const budget = { parts: ARGUMENT_PARTS_MAX }
   for (const [index, message] of (messages as (ChatMessage | null)[]).entries()) {
     const at = `messages[${index}]`
-    checkFields(message ?? {}, at, left_out)
+    checkFields(message ?? {}, at, { fields, left_out })
     if (message?.role === 'system' || message?.role === 'developer')
       for (const block of blocksOf(message.content, at)) system.push(block)
     else addTurn(turns, turnOf(message ?? {}, at, budget))
@@ -34,10 +40,15 @@ export function toTurns(messages: unknown, left_out: Set<string>): { system: Blo
   return { system, turns }
 }
 
-function checkFields(message: object, at: string, left_out: Set<string>): void {
+interface Checked {
+  fields: MessageFields
+  left_out: Set<string>
+}
+
+function checkFields(message: object, at: string, { fields, left_out }: Checked): void {
   for (const [name, value] of Object.entries(message)) {
     if (value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)) continue
-    const { fate = 'left out, and told', how = '' } = CHAT_MESSAGE_FIELDS[name] ?? {}
+    const { fate = 'left out, and told', how = '' } = fields[name] ?? {}
     if (fate === 'refused') throw new Untranslatable(`'${at}.${name}' cannot be used with this model. ${how}`)
     if (fate === 'left out, and told') left_out.add(`messages[].${name}`)
   }

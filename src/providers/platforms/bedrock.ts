@@ -1,5 +1,5 @@
-// AWS Bedrock: Claude by InvokeModel, with Anthropic's own bodies and events; other models by its OpenAI-compatible
-// endpoint. Calls are signed, or carry a key of Bedrock's.
+// AWS Bedrock: Claude by InvokeModel, with Anthropic's own bodies and events; models of OpenAI's by its
+// OpenAI-compatible endpoint. Calls are signed, or carry a key of Bedrock's. Others go by Converse (../converse).
 
 import { BUDGETS, jsonWithin } from '../../core/foreign.ts'
 import { spliceFields } from '../../core/json-splice.ts'
@@ -138,7 +138,8 @@ export function bedrockChat(upstream: Upstream, options: BedrockOptions): Upstre
   }
 }
 
-function inChat(answer: ProviderAnswer, secrets: readonly string[]): ProviderAnswer {
+/** An exception of AWS's as an error of chat. */
+export function inChat(answer: ProviderAnswer, secrets: readonly string[]): ProviderAnswer {
   const exception = exceptionOf(answer)
   const status = statusOf(exception, answer.status)
   return withError(answer, {

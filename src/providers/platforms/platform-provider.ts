@@ -5,8 +5,10 @@ import type { Clock } from '../../core/clock.ts'
 import type { Platform } from '../../credentials/platform.ts'
 import { partsOfSecret, readPlatformSecret } from '../../credentials/platform-secret.ts'
 import { anthropic } from '../anthropic/anthropic-provider.ts'
+import { bedrockConverse } from '../converse/bedrock-converse.ts'
 import type { ModelList } from '../model-list.ts'
 import { openaiCompatible } from '../openai-compatible/openai-provider.ts'
+import type { Spoken } from '../platform-settings.ts'
 import type { Provider } from '../provider.ts'
 import type { Upstream } from '../upstream.ts'
 import { provesToAws } from './aws-signature.ts'
@@ -25,8 +27,8 @@ export interface PlatformOptions {
   is_operators: boolean
   /** What the platform calls it. */
   model: string
-  /** It is asked by Anthropic's protocol. */
-  is_messages: boolean
+  /** By which protocol it is asked. */
+  spoken: Spoken
   /** It has a Responses API. */
   responses: boolean
   max_tokens?: number
@@ -65,9 +67,9 @@ function bedrock(options: PlatformOptions, { region, betas }: Of<'bedrock'>, clo
   const { upstream, base_url, model, secret } = options
   const prove = provesToAws(readPlatformSecret(secret), region, clock)
   const terms = { base_url, model, prove, betas, secrets: partsOfSecret(secret) }
-  return options.is_messages
-    ? claude(bedrockMessages(upstream, terms), options, clock)
-    : chatOnly(bedrockChat(upstream, terms), base_url)
+  if (options.spoken === 'messages') return claude(bedrockMessages(upstream, terms), options, clock)
+  const is_converse = options.spoken === 'converse'
+  return chatOnly(is_converse ? bedrockConverse(upstream, terms, clock) : bedrockChat(upstream, terms), base_url)
 }
 
 interface Tokens {
@@ -79,7 +81,7 @@ function vertex(options: PlatformOptions, platform: Of<'vertex'>, { clock, lease
   const { upstream, base_url, model } = options
   const { region, google_project, betas } = platform
   const terms = { base_url, model, region, google_project, betas, tokens: lease }
-  return options.is_messages
+  return options.spoken === 'messages'
     ? claude(vertexMessages(upstream, terms), options, clock)
     : chatOnly(vertexChat(upstream, terms), base_url)
 }
