@@ -22,6 +22,7 @@ import {
   type OperatorsAccount,
   ServiceAccount,
 } from '../credentials/platform-secret.ts'
+import { AWS_IDENTITIES, awsIdentity, type Env, entraIdentity, type Wrong } from './identity-settings.ts'
 
 const text = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, description }))
@@ -32,6 +33,15 @@ export const PlatformFields = {
   secret_access_key: text(256, 'Of Bedrock.'),
   session_token: text(4_096, 'Of Bedrock, with keys that are lent for a while.'),
   google_project: text(64, 'Of Vertex. Default: the project of the service account.'),
+  aws_identity: Type.Optional(
+    Type.Enum([...AWS_IDENTITIES], {
+      description:
+        'Of Bedrock, in place of keys: what the platform lends. Default: by the environment; instance never.',
+    }),
+  ),
+  tenant_id: text(128, 'Of Azure, in place of api_key: Entra ID. Default: AZURE_TENANT_ID.'),
+  client_id: text(128, 'Of Azure: the application. Default: AZURE_CLIENT_ID.'),
+  client_secret: text(1_024, 'Of Azure. Default: AZURE_CLIENT_SECRET, or the token in AZURE_FEDERATED_TOKEN_FILE.'),
   service_account: text(16_384, 'Of Vertex: the JSON of its key. Default: what Google’s library finds on the machine.'),
   betas: Type.Optional(
     Type.Array(Type.String({ pattern: '^[!-+\\--~]{1,128}$' }), {
@@ -49,8 +59,7 @@ interface Entry extends Static<typeof Fields> {
   region: string
 }
 
-export type Env = Readonly<Record<string, string | undefined>>
-type Wrong = (field: string, message: string) => void
+export type { Env }
 
 export interface EnteredPlatform {
   platform: Platform
@@ -88,8 +97,8 @@ export function platformSettings(entry: Entry, wrong: Wrong, env: Env): EnteredP
 export const resourceOf = (base_url: string) => base_url.replace(/\/openai(\/v1)?\/*$/, '').replace(/\/+$/, '')
 
 const SECRETS: Readonly<Record<PlatformKind, readonly (keyof Entry)[]>> = {
-  azure: ['api_key'],
-  bedrock: ['api_key', 'access_key_id', 'secret_access_key', 'session_token'],
+  azure: ['api_key', 'tenant_id', 'client_id', 'client_secret'],
+  bedrock: ['api_key', 'access_key_id', 'secret_access_key', 'session_token', 'aws_identity'],
   vertex: ['service_account'],
 }
 
@@ -105,7 +114,14 @@ function checkForeign(entry: Entry, wrong: Wrong): void {
 function secretOf(entry: Entry, protocol: PlatformKind, wrong: Wrong, env: Env): string {
   if (protocol === 'vertex') return googleSecret(entry, wrong)
   if (protocol === 'bedrock') return awsSecretOf(entry, wrong, env)
-  return entry.api_key ?? ''
+  return azureSecretOf(entry, wrong, env)
+}
+
+function azureSecretOf(entry: Entry, wrong: Wrong, env: Env): string {
+  const { api_key, client_id } = entry
+  if (api_key !== undefined && client_id !== undefined)
+    wrong('/api_key', 'api_key and client_id are two ways in: give one of them')
+  return api_key ?? entraIdentity(entry, env, wrong) ?? ''
 }
 
 function googleSecret({ service_account }: Entry, wrong: Wrong): string {
@@ -129,29 +145,40 @@ function accountIn(json: string | undefined): OperatorsAccount | undefined {
 
 function awsSecretOf(entry: Entry, wrong: Wrong, env: Env): string {
   const { api_key, access_key_id, secret_access_key, session_token } = entry
-  if (api_key !== undefined && access_key_id !== undefined) {
-    wrong('/api_key', 'api_key and access_key_id are two ways in: give one of them')
+  const ways = (['api_key', 'access_key_id', 'aws_identity'] as const).filter((way) => entry[way] !== undefined)
+  if (ways.length > 1) {
+    wrong(`/${ways[0]}`, `${ways[0]} and ${ways[1]} are two ways in: give one of them`)
     return ''
   }
   if (api_key !== undefined) return api_key
-  if (access_key_id === undefined && secret_access_key === undefined) return ambientSecret(wrong, env)
+  if (access_key_id === undefined && secret_access_key === undefined) return ambientSecret(entry, wrong, env)
   const keys = { access_key_id, secret_access_key, ...(session_token !== undefined && { session_token }) }
   if (Check(AwsKeys, keys)) return awsSecret(keys)
   wrong('/access_key_id', 'access_key_id and secret_access_key must both be given, in visible ASCII characters')
   return ''
 }
 
-function ambientSecret(wrong: Wrong, env: Env): string {
+function ambientSecret({ aws_identity, region }: Entry, wrong: Wrong, env: Env): string {
   const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_BEARER_TOKEN_BEDROCK } = env
   const keys = {
     access_key_id: AWS_ACCESS_KEY_ID,
     secret_access_key: AWS_SECRET_ACCESS_KEY,
     ...(AWS_SESSION_TOKEN && { session_token: AWS_SESSION_TOKEN }),
   }
-  if (AWS_BEARER_TOKEN_BEDROCK) return AWS_BEARER_TOKEN_BEDROCK
-  if (Check(AwsKeys, keys)) return awsSecret(keys)
-  wrong('', 'access_key_id and secret_access_key, or api_key, are required where the environment has no keys of AWS')
-  return ''
+  if (aws_identity === undefined && AWS_BEARER_TOKEN_BEDROCK) return AWS_BEARER_TOKEN_BEDROCK
+  if (aws_identity === undefined && Check(AwsKeys, keys)) return awsSecret(keys)
+  let is_told = false
+  const identity = awsIdentity(aws_identity, region, env, (field, message) => {
+    is_told = true
+    wrong(field, message)
+  })
+  if (identity === undefined && !is_told)
+    wrong(
+      '',
+      'access_key_id and secret_access_key, or api_key, are required where the environment has neither keys of AWS ' +
+        'nor a role; aws_identity: instance takes that of the machine',
+    )
+  return identity ?? ''
 }
 
 interface NamedModel {

@@ -192,6 +192,81 @@ describe('0300 platforms', () => {
     expect(read({ protocol: 'bedrock', region: 'us-east-1' }, bearer).settings.api_key).toBe('ABSK')
   })
 
+  const bedrock = { protocol: 'bedrock', region: 'eu-west-3' }
+  const web = { AWS_ROLE_ARN: 'arn:aws:iam::1:role/r', AWS_WEB_IDENTITY_TOKEN_FILE: '/var/run/token' }
+  const full = (url: string) => ({ AWS_CONTAINER_CREDENTIALS_FULL_URI: url })
+  const pod = full('http://169.254.170.23/v1/credentials')
+  const azure = { protocol: 'azure', base_url: 'https://a.openai.azure.com' }
+  const app = { AZURE_TENANT_ID: 't-1', AZURE_CLIENT_ID: 'c-1' }
+
+  test.each([
+    [
+      { ...bedrock },
+      { ...web, ...pod },
+      {
+        kind: 'web_identity',
+        ...{ role_arn: web.AWS_ROLE_ARN, token_file: '/var/run/token', session_name: 'switchyard' },
+        sts_url: 'https://sts.eu-west-3.amazonaws.com',
+      },
+    ],
+    [
+      { ...bedrock },
+      { ...pod, AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/t', AWS_CONTAINER_AUTHORIZATION_TOKEN: 'x' },
+      { kind: 'container', url: 'http://169.254.170.23/v1/credentials', token_file: '/t' },
+    ],
+    [
+      { ...bedrock },
+      { AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '/v2/credentials/abc' },
+      { kind: 'container', url: 'http://169.254.170.2/v2/credentials/abc' },
+    ],
+    [{ ...bedrock, aws_identity: 'instance' }, { ...web }, { kind: 'instance', url: 'http://169.254.169.254' }],
+    [
+      { ...azure },
+      { ...app, AZURE_CLIENT_SECRET: 's', AZURE_FEDERATED_TOKEN_FILE: '/f' },
+      {
+        ...{ kind: 'entra', tenant_id: 't-1', client_id: 'c-1', client_secret: 's' },
+        authority: 'https://login.microsoftonline.com',
+        scope: 'https://cognitiveservices.azure.com/.default',
+      },
+    ],
+    [
+      { ...azure, base_url: 'https://a.openai.azure.us', client_id: 'c-2' },
+      { ...app, AZURE_FEDERATED_TOKEN_FILE: '/f', AZURE_AUTHORITY_HOST: 'https://login.microsoftonline.us/' },
+      {
+        ...{ kind: 'entra', tenant_id: 't-1', client_id: 'c-2', token_file: '/f' },
+        authority: 'https://login.microsoftonline.us',
+        scope: 'https://cognitiveservices.azure.us/.default',
+      },
+    ],
+  ])('0349 %o with %o is who its platform says it is', (entry, env, identity) => {
+    const { settings, wrong } = read(entry, env)
+    expect([wrong, JSON.parse(settings.api_key)]).toEqual([[], { identity }])
+  })
+
+  test('0349 keys of the environment go before an identity, and a key in the file before both', () => {
+    const env = { ...web, AWS_ACCESS_KEY_ID: 'AKIA2', AWS_SECRET_ACCESS_KEY: 'e' }
+    expect(read(bedrock, env).settings.api_key).toContain('AKIA2')
+    expect(read({ ...bedrock, api_key: 'ABSK' }, env).settings.api_key).toBe('ABSK')
+    expect(read({ ...azure, api_key: 'az' }, { ...app, AZURE_CLIENT_SECRET: 's' }).settings.api_key).toBe('az')
+    expect(read(azure).settings.api_key).toBe('')
+  })
+
+  test.each([
+    [{ ...bedrock }, full('http://10.0.0.1/credentials'), /AWS_CONTAINER_CREDENTIALS_FULL_URI must be/],
+    [{ ...bedrock }, full('http://169.254.170.2.evil.example/'), /AWS_CONTAINER_CREDENTIALS_FULL_URI must be/],
+    [{ ...bedrock }, full('file:///etc/passwd'), /AWS_CONTAINER_CREDENTIALS_FULL_URI must be/],
+    [{ ...bedrock, aws_identity: 'web_identity' }, {}, /^\/aws_identity: AWS_ROLE_ARN and/],
+    [{ ...bedrock, aws_identity: 'instance', api_key: 'k' }, {}, /^\/api_key: .*two ways in/],
+    [{ ...bedrock }, {}, /aws_identity: instance takes that of the machine/],
+    [{ ...azure, client_id: 'c' }, {}, /^\/client_id: .*must all be given/],
+    [{ ...azure, client_id: 'c', api_key: 'k' }, { ...app }, /^\/api_key: .*two ways in/],
+    [{ ...azure, tenant_id: '../x', client_id: 'c', client_secret: 's' }, {}, /^\/tenant_id/],
+    [{ ...bedrock, client_id: 'c', ...keys }, {}, /^\/client_id: .*means nothing to .*bedrock/],
+    [{ ...azure, aws_identity: 'instance' }, {}, /^\/aws_identity: .*means nothing to .*azure/],
+  ])('0349 %o with %o is told', (entry, env, message) => {
+    expect(read(entry, env).wrong.join('; ')).toMatch(message)
+  })
+
   test.each([
     [{ protocol: 'azure' }, /^\/base_url: base_url is required/],
     [{ protocol: 'openai' }, /'base_url' is required/],

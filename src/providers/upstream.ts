@@ -19,7 +19,7 @@ export interface Upstream {
 }
 
 export interface UpstreamRequest {
-  method: 'POST' | 'GET'
+  method: 'POST' | 'GET' | 'PUT'
   /** Below the base address; the base's own query, where it has one, goes along. */
   path: string
   headers: Readonly<Record<string, string>>

@@ -64,13 +64,13 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
     return openaiCompatible({ upstream, api_key, base_url, responses, messages })
   }
 
-  function ask(asked: Asked, api_key: string | undefined): Promise<ModelList> {
+  function ask(asked: Asked, api_key: string | undefined, is_operators = false): Promise<ModelList> {
     const { base_url, protocol, platform, customer_address, model = '' } = asked
     const upstream = pools.poolFor({ base_url, customer_address, ...ASKING })
     const signal = AbortSignal.timeout(ASK_WITHIN_MS)
     if (platform) {
       const spoken = spokenAt(protocol, { id: model, upstream_id: model })
-      const terms = { upstream, base_url, secret: api_key, model, spoken, is_operators: false, responses: false }
+      const terms = { upstream, base_url, secret: api_key, model, spoken, is_operators, responses: false }
       return platforms({ platform, ...terms }).listModels(signal)
     }
     if (protocol === 'anthropic') return anthropic({ upstream, api_key, clock }).listModels(signal)
@@ -102,7 +102,7 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
 
     /** What a provider of the operator's has. */
     async listProviderModels({ base_url, protocol, platform, api_key }: ProviderSettings): Promise<string[]> {
-      return idsIn(await ask({ base_url, protocol, platform, customer_address: false }, api_key || undefined))
+      return idsIn(await ask({ base_url, protocol, platform, customer_address: false }, api_key || undefined, true))
     },
 
     /** R73: at the address that its calls go to. What has no list of models takes the credential all the same. */

@@ -50,7 +50,7 @@ interface Telling {
 }
 
 function translated(answer: ProviderAnswer, asked: Asked, { options, created }: Telling): ProviderAnswer {
-  if (answer.status >= 400) return inChat(answer, options.secrets)
+  if (answer.status >= 400) return inChat(answer, options.secrets())
   if (answer.status !== 200) return answer
   const { model, wants_usage, one_call } = asked
   const names = { id: idOf(answer), model, created }

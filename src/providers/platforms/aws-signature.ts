@@ -1,8 +1,14 @@
 // How a call proves to AWS who makes it: a key of Bedrock's own as a bearer, or a signature over the request (SigV4).
 import type { AwsV4Signer } from 'aws4fetch'
 import type { Clock } from '../../core/clock.ts'
-import type { AwsKeys, PlatformSecret } from '../../credentials/platform-secret.ts'
+import {
+  type AwsKeys,
+  type PlatformSecret,
+  partsOfSecret,
+  readPlatformSecret,
+} from '../../credentials/platform-secret.ts'
 import type { Prove, Proving } from './platform-caller.ts'
+import type { Lease } from './renewed-lease.ts'
 
 const SERVICE = 'bedrock'
 
@@ -10,6 +16,27 @@ export function provesToAws(secret: PlatformSecret, region: string, clock: Clock
   if (secret.kind === 'key') return async () => ({ authorization: `Bearer ${secret.key}` })
   if (secret.kind !== 'aws') return async () => ({}) // revoked meanwhile: AWS says that it knows nobody by that
   return signing(secret.keys, { region, service: SERVICE, clock })
+}
+
+/** With keys that are lent for a while; a signer stays for as long as they do. */
+export function provesByLease(
+  lease: Lease,
+  region: string,
+  clock: Clock,
+): { prove: Prove; secrets(): readonly string[] } {
+  let text = ''
+  let sign: Prove = async () => ({})
+  return {
+    async prove(request, signal) {
+      const current = await lease.current()
+      if (current !== text) {
+        sign = provesToAws(readPlatformSecret(current), region, clock)
+        text = current
+      }
+      return sign(request, signal)
+    },
+    secrets: () => partsOfSecret(text),
+  }
 }
 
 interface Scope {

@@ -2,6 +2,7 @@
 // Bodies and answers go through as they are, content filter results included.
 import type { CallKind } from '../provider.ts'
 import type { Upstream } from '../upstream.ts'
+import type { Lease } from './renewed-lease.ts'
 import { withError } from './translated-error.ts'
 
 export interface AzureOptions {
@@ -10,16 +11,24 @@ export interface AzureOptions {
   /** Undefined: the form without one. */
   api_version: string | undefined
   secrets: readonly string[]
+  /** In the place of a key: tokens of Entra ID. */
+  tokens?: Lease | undefined
 }
 
-export function azureUpstream(upstream: Upstream, { deployment, api_version, secrets }: AzureOptions): Upstream {
+export function azureUpstream(upstream: Upstream, options: AzureOptions): Upstream {
+  const { deployment, api_version, secrets, tokens } = options
   const below = api_version === undefined ? (path: string) => `/openai/v1${path}` : classic(deployment, api_version)
   return {
     async send(request, signal) {
-      const { path, ...rest } = request
-      const answer = await upstream.send({ path: below(path), ...rest }, signal)
-      if (answer.status < 400) return answer
-      return withError(answer, { status: answer.status, body: (said) => inForm(said, answer.status), secrets })
+      const { path, headers, ...rest } = request
+      const token = await tokens?.current()
+      const proven = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` }
+      const answer = await upstream.send({ path: below(path), headers: proven, ...rest }, signal)
+      const { status } = answer
+      if (status < 400) return answer
+      if (status === 401 && token !== undefined) tokens?.forget(token)
+      const sent = token === undefined ? secrets : [...secrets, token]
+      return withError(answer, { status, body: (said) => inForm(said, status), secrets: sent })
     },
     retire: upstream.retire,
     close: upstream.close,

@@ -20,7 +20,8 @@ export interface BedrockOptions {
   model: string
   prove: Prove
   betas: readonly string[] | undefined
-  secrets: readonly string[]
+  /** Asked with each call: keys that are lent change. */
+  secrets(): readonly string[]
 }
 
 const JSON_TYPE = 'application/json'
@@ -37,7 +38,6 @@ const formWith = (betas: readonly string[] | undefined): PlatformForm => ({
 export function bedrockMessages(upstream: Upstream, options: BedrockOptions): Upstream {
   const call = platformCaller(upstream, options.base_url, options.prove)
   const form = formWith(options.betas)
-  const { secrets } = options
   return {
     async send(request, signal) {
       if (request.method === 'GET') return probe(call, request, options.model, signal)
@@ -46,8 +46,8 @@ export function bedrockMessages(upstream: Upstream, options: BedrockOptions): Up
         ? await count(call, request, asked, signal)
         : await invoke(call, request, asked, signal)
       return asked.left_out.length > 0
-        ? { ...translated(answer, secrets), left_out: asked.left_out }
-        : translated(answer, secrets)
+        ? { ...translated(answer, options.secrets()), left_out: asked.left_out }
+        : translated(answer, options.secrets())
     },
     retire: upstream.retire,
     close: upstream.close,
@@ -131,7 +131,7 @@ export function bedrockChat(upstream: Upstream, options: BedrockOptions): Upstre
       const accept = { ...standing, ...own }.accept ?? JSON_TYPE
       const path = `/openai/v1${request.path}`
       const answer = await call({ path, body, accept, headers: plainHeaders(request), timeouts }, signal)
-      return answer.status < 400 ? answer : inChat(answer, options.secrets)
+      return answer.status < 400 ? answer : inChat(answer, options.secrets())
     },
     retire: upstream.retire,
     close: upstream.close,

@@ -2,6 +2,7 @@
 // signatures and tokens that are the platform's own.
 
 import type { Clock } from '../../core/clock.ts'
+import { identityIn, partsOfIdentity } from '../../credentials/operators-identity.ts'
 import type { Platform } from '../../credentials/platform.ts'
 import { partsOfSecret, readPlatformSecret } from '../../credentials/platform-secret.ts'
 import { anthropic } from '../anthropic/anthropic-provider.ts'
@@ -11,10 +12,11 @@ import { openaiCompatible } from '../openai-compatible/openai-provider.ts'
 import type { Spoken } from '../platform-settings.ts'
 import type { Provider } from '../provider.ts'
 import type { Upstream } from '../upstream.ts'
-import { provesToAws } from './aws-signature.ts'
+import { provesByLease, provesToAws } from './aws-signature.ts'
 import { AZURE_KINDS, azureUpstream } from './azure.ts'
 import { bedrockChat, bedrockMessages } from './bedrock.ts'
 import { googleTokens } from './google-tokens.ts'
+import { identityLeases } from './identity-leases.ts'
 import type { Lease } from './renewed-lease.ts'
 import { vertexChat, vertexMessages } from './vertex.ts'
 
@@ -47,26 +49,42 @@ interface Needs {
 
 export function platformProviders({ clock, poolFor }: Needs) {
   const tokens = googleTokens({ clock, poolFor })
+  const leaseOf = identityLeases({ clock, poolFor })
   return (options: PlatformOptions): ListingProvider => {
-    const { platform } = options
-    if (platform.kind === 'azure') return azure(options, platform)
-    if (platform.kind === 'bedrock') return bedrock(options, platform, clock)
-    return vertex(options, platform, { clock, lease: tokens.of(options.secret, options.is_operators) })
+    const { platform, secret, is_operators } = options
+    if (platform.kind === 'vertex') return vertex(options, platform, { clock, lease: tokens.of(secret, is_operators) })
+    // What a project entered is never read as an identity: it would speak for the operator, and name where to ask.
+    const identity = is_operators ? identityIn(secret) : undefined
+    const lease = identity && leaseOf(identity)
+    const secrets = identity ? partsOfIdentity(identity) : partsOfSecret(secret)
+    if (platform.kind === 'azure') return azure(options, platform, { lease, secrets })
+    return bedrock(options, platform, { lease, secrets, clock })
   }
 }
 
 type Of<Kind extends Platform['kind']> = Extract<Platform, { kind: Kind }>
 
-function azure({ upstream, base_url, secret, model, responses }: PlatformOptions, { api_version }: Of<'azure'>) {
-  const below = azureUpstream(upstream, { deployment: model, api_version, secrets: partsOfSecret(secret) })
-  const kinds = responses ? [...AZURE_KINDS, 'responses' as const] : AZURE_KINDS
-  return openaiCompatible({ upstream: below, base_url, api_key: secret, key_header: 'api-key', responses, kinds })
+interface Proofs {
+  /** Of the operator's identity, where that is what it is entered with. */
+  lease: Lease | undefined
+  secrets: readonly string[]
 }
 
-function bedrock(options: PlatformOptions, { region, betas }: Of<'bedrock'>, clock: Clock): ListingProvider {
+function azure(options: PlatformOptions, { api_version }: Of<'azure'>, { lease, secrets }: Proofs) {
+  const { upstream, base_url, secret, model, responses } = options
+  const below = azureUpstream(upstream, { deployment: model, api_version, secrets, tokens: lease })
+  const kinds = responses ? [...AZURE_KINDS, 'responses' as const] : AZURE_KINDS
+  const api_key = lease ? undefined : secret
+  return openaiCompatible({ upstream: below, base_url, api_key, key_header: 'api-key', responses, kinds })
+}
+
+function bedrock(options: PlatformOptions, { region, betas }: Of<'bedrock'>, given: Proofs & { clock: Clock }) {
   const { upstream, base_url, model, secret } = options
-  const prove = provesToAws(readPlatformSecret(secret), region, clock)
-  const terms = { base_url, model, prove, betas, secrets: partsOfSecret(secret) }
+  const { lease, clock } = given
+  const lent = lease && provesByLease(lease, region, clock)
+  const prove = lent?.prove ?? provesToAws(readPlatformSecret(secret), region, clock)
+  const secrets = () => lent?.secrets() ?? given.secrets
+  const terms = { base_url, model, prove, betas, secrets }
   if (options.spoken === 'messages') return claude(bedrockMessages(upstream, terms), options, clock)
   const is_converse = options.spoken === 'converse'
   return chatOnly(is_converse ? bedrockConverse(upstream, terms, clock) : bedrockChat(upstream, terms), base_url)
