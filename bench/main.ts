@@ -9,6 +9,7 @@ import { holds } from './holds.ts'
 import { latency } from './latency.ts'
 import { lists } from './lists.ts'
 import type { Conditions } from './measure.ts'
+import { messages } from './messages.ts'
 import { metricsCost } from './metrics-cost.ts'
 import { keepOffTheServersCore } from './processes.ts'
 import { profile } from './profile.ts'
@@ -29,6 +30,7 @@ type Scenario = (conditions: Conditions, operands: string[]) => Promise<string>
 const SCENARIOS: Record<string, Scenario> = {
   chat: chatWhole,
   streams: chatStreams,
+  messages,
   writes,
   replicas,
   recordings,

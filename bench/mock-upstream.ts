@@ -1,5 +1,6 @@
-// An upstream that costs as little as Node allows: raw sockets, a fixed chat answer, or a stream of CHUNKS chunks, one
-// every EVERY_MS. FIRST_AT_ONCE sends the first chunk with the head, so that time to first token has no timer in it.
+// An upstream that costs as little as Node allows: raw sockets, a fixed answer, or a stream of CHUNKS chunks, one every
+// EVERY_MS, in the protocol that it is asked by: chat or Messages. FIRST_AT_ONCE sends the first chunk with the head, so
+// that time to first token has no timer in it.
 import { createServer, type Socket } from 'node:net'
 import { messageReader } from './http1-message.ts'
 
@@ -25,26 +26,60 @@ const sized = (body: string) =>
   Buffer.from(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
 const ANSWER = sized(whole)
 const READY = sized('{}')
+
+const told = { input_tokens: 500, output_tokens: CHUNKS }
+const said = { id: 'msg_bench', type: 'message', role: 'assistant', model: 'bench', stop_reason: 'end_turn' }
+const answered = { ...said, content: [{ type: 'text', text: 'A short answer.' }], usage: told }
+const named = (one: { type: string }) => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`
+const opening = [
+  { type: 'message_start', message: { ...said, stop_reason: null, content: [], usage: { ...told, output_tokens: 1 } } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+]
+const word = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'word ' } }
+const ending = [
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: told },
+  { type: 'message_stop' },
+]
 const STREAM_HEAD = Buffer.from(
   'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n',
 )
-const STREAM_PART = Buffer.from(chunked(event([{ index: 0, delta: { content: 'word ' }, finish_reason: null }])))
-const STREAM_END = Buffer.from(`${chunked(closing)}0\r\n\r\n`)
 
-function stream(socket: Socket): void {
+interface Protocol {
+  whole: Buffer
+  head: Buffer
+  part: Buffer
+  end: Buffer
+}
+
+const CHAT: Protocol = {
+  whole: ANSWER,
+  head: STREAM_HEAD,
+  part: Buffer.from(chunked(event([{ index: 0, delta: { content: 'word ' }, finish_reason: null }]))),
+  end: Buffer.from(`${chunked(closing)}0\r\n\r\n`),
+}
+const MESSAGES: Protocol = {
+  whole: sized(JSON.stringify(answered)),
+  head: Buffer.concat([STREAM_HEAD, Buffer.from(chunked(opening.map(named).join('')))]),
+  part: Buffer.from(chunked(named(word))),
+  end: Buffer.from(`${chunked(ending.map(named).join(''))}0\r\n\r\n`),
+}
+
+function stream(socket: Socket, { head, part, end }: Protocol): void {
   let sent = FIRST_AT_ONCE ? 1 : 0
-  socket.write(FIRST_AT_ONCE ? Buffer.concat([STREAM_HEAD, STREAM_PART]) : STREAM_HEAD)
+  socket.write(FIRST_AT_ONCE ? Buffer.concat([head, part]) : head)
   const timer = setInterval(() => {
     if (socket.destroyed) return clearInterval(timer)
-    if (sent++ < CHUNKS) return void socket.write(STREAM_PART)
+    if (sent++ < CHUNKS) return void socket.write(part)
     clearInterval(timer)
-    socket.write(STREAM_END)
+    socket.write(end)
   }, EVERY_MS)
 }
 
 createServer((socket) => {
   let asks = false
   let streams = false
+  let protocol = CHAT
   socket.setNoDelay(true)
   socket.on('error', () => socket.destroy())
   socket.on(
@@ -52,6 +87,7 @@ createServer((socket) => {
     messageReader({
       head(text) {
         asks = text.startsWith('POST')
+        protocol = text.startsWith('POST /v1/messages') ? MESSAGES : CHAT
         streams = false
       },
       body(bytes, from, to) {
@@ -59,8 +95,8 @@ createServer((socket) => {
       },
       end() {
         if (!asks) return void socket.write(READY)
-        if (streams) return stream(socket)
-        socket.write(ANSWER)
+        if (streams) return stream(socket, protocol)
+        socket.write(protocol.whole)
       },
     }),
   )

@@ -16,7 +16,7 @@ const LIMITS = `limits:
   key: { requests_per_minute: 1000000000, tokens_per_minute: 1000000000, concurrent_streams: 100000 }
   project: { requests_per_minute: 1000000000 }
 `
-const PRICES = 'input_usd_per_million: 0.15, output_usd_per_million: 0.60, max_output_tokens: 4096'
+export const PRICES = 'input_usd_per_million: 0.15, output_usd_per_million: 0.60, max_output_tokens: 4096'
 
 export interface ServiceSettings {
   name: string
@@ -31,15 +31,17 @@ export interface ServiceSettings {
   data_dir?: string
   /** More of its switchyard.yaml. */
   config?: string
+  /** More of its providers: lines of the list. */
+  providers?: string
 }
 
 /** What its switchyard.yaml says. */
-export function settingsWith(upstream: ServerProcess | undefined): string {
+export function settingsWith(upstream: ServerProcess | undefined, providers = ''): string {
   const models = `models: [{ id: bench, ${PRICES} }]`
   const provider = upstream
     ? `providers:\n  - { id: mock, base_url: "${upstream.url}/v1", max_concurrency: 10000, ${models} }\n`
     : ''
-  return `${provider}${LIMITS}`
+  return `${provider}${providers}${LIMITS}`
 }
 
 export async function startService(settings: ServiceSettings): Promise<ServerProcess> {
@@ -47,7 +49,7 @@ export async function startService(settings: ServiceSettings): Promise<ServerPro
   const folder = settings.data_dir ?? temporaryFolder().path
   const file = join(folder, 'switchyard.yaml')
   mkdirSync(folder, { recursive: true })
-  writeFileSync(file, settingsWith(upstream) + (settings.config ?? ''))
+  writeFileSync(file, settingsWith(upstream, settings.providers) + (settings.config ?? ''))
   return startProcess({
     name,
     script: join(root, 'dist/cli/main.js'),

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { SPOOL_MEMORY_BYTES, Spool } from './spool.ts'
 
 async function read(spool: Spool, from?: number, to?: number): Promise<Buffer> {
@@ -53,4 +53,19 @@ test('R78 what has no room is not taken', () => {
   })
   expect(() => spool.add(Buffer.alloc(1))).toThrow('no room')
   expect(spool.bytes).toBe(0)
+})
+
+test('R78 a disk that cannot be written to is 503, for all that comes after too, and closing is quiet', async () => {
+  const { TMPDIR } = process.env
+  onTestFinished(() => {
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
+  })
+  process.env.TMPDIR = '/nowhere/at/all'
+  const spool = new Spool(undefined, 10)
+  await spool.add(Buffer.alloc(10))
+  const full = { status: 503, headers: { 'retry-after': '5' } }
+  await expect(spool.add(Buffer.alloc(1))).rejects.toMatchObject(full)
+  await expect(spool.add(Buffer.alloc(1))).rejects.toMatchObject(full)
+  spool.close()
 })

@@ -5,6 +5,7 @@ import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { GatheredParts } from './gathered-parts.ts'
+import { Refusal } from './refusal.ts'
 
 export const SPOOL_MEMORY_BYTES = 1024 * 1024
 const READ_BYTES = 64 * 1024
@@ -37,9 +38,7 @@ export class Spool {
     if (this.bytes <= this.#memory_bytes) return this.#memory.add(part)
     this.#file ??= nameless()
     const [file, before] = [this.#file, this.#written]
-    this.#written = before.then(async () => {
-      await write(await file, part)
-    })
+    this.#written = before.then(async () => write(await file, part)).catch(noDisk)
     return this.#written
   }
 
@@ -92,6 +91,15 @@ async function nameless(): Promise<FileHandle> {
   const file = await open(path, 'wx+', 0o600)
   await unlink(path)
   return file
+}
+
+/** A disk that is full, or gone, is nobody's fault who asks: the next call may find room. */
+function noDisk(cause: unknown): never {
+  if (cause instanceof Refusal) throw cause
+  throw new Refusal('unavailable', 'There is no room on disk for what this call sends or gets. Retry shortly.', {
+    headers: { 'retry-after': '5' },
+    cause,
+  })
 }
 
 async function write(file: FileHandle, part: Buffer): Promise<void> {

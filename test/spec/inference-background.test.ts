@@ -217,6 +217,20 @@ withScene(
       expect(await jobsIn(scene().db, stage.project.id)).toEqual([])
     })
 
+    test.each(['/v2/responses', '/openai/v1/responses', '/openai/responses', '/openai/deployments/gpt/responses'])(
+      '0350 %s makes none: 400 that says where, and nothing is promised',
+      async (path) => {
+        const stage = await scene().stage()
+        const refused = await stage.ask(path, { body: { model: stage.model, input: 'hello', background: true } })
+        expect([refused.status, refused.json.error.message]).toEqual([
+          400,
+          expect.stringContaining("'background' must not be true here: only /v1/responses"),
+        ])
+        expect(await jobsIn(scene().db, stage.project.id)).toEqual([])
+        expect(stage.one.requests).toEqual([])
+      },
+    )
+
     test('R78 a project has a bound of those under way; hints go along; another project sees none of it', async () => {
       const [stage, other] = [await scene().stage(), await scene().stage()]
       const { db, clock } = scene()
