@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Price } from './price.ts'
 import { PRICE_BOOK, PRICES_AS_OF } from './price-book.ts'
+import { UNIT_GROUPS } from './unit-price-rows.ts'
 
 test('R53 the book is dated, and every model in it has a whole price and a length', () => {
   expect(PRICES_AS_OF).toMatch(/^\d{4}-\d\d-\d\d$/)
@@ -48,4 +49,11 @@ test.each([
   ],
 ])('R42 %s as it is listed', (id, price) => {
   expect(PRICE_BOOK.get(id)?.price).toEqual(price)
+})
+
+test('0252 a price of units was read at its vendor, or its source says that it was not', () => {
+  const vendors = /^https:\/\/(developers\.openai\.com|console\.groq\.com)\/[\w./-]+$/
+  for (const { source, rows } of UNIT_GROUPS)
+    for (const [id] of rows)
+      expect([id, vendors.test(source) || source.endsWith('(a catalogue, not the vendor’s page)')]).toEqual([id, true])
 })
