@@ -65,13 +65,14 @@ import { sessionRoutes } from './sessions/session-routes.ts'
 import { type GatewaySettings, noGateway } from './start/gateway-settings.ts'
 import { keptContents } from './start/kept-contents.ts'
 import { keptQuotas } from './start/kept-quotas.ts'
+import { liveProviders, providersForRoutes } from './start/live-providers.ts'
 import { notificationsOf } from './start/notifications.ts'
 import { openable } from './start/open-contents.ts'
 import { operatorRoutes } from './start/operator-routes.ts'
 import { peopleOf } from './start/people.ts'
 import { purging } from './start/purge-parts.ts'
 import { rateLimits } from './start/rate-limits.ts'
-import { replaceSettings } from './start/reload.ts'
+import { replaceSettings, settingsChanges } from './start/reload.ts'
 import { replayEvidence, replaying } from './start/replay-parts.ts'
 import type { Db, OpenDb } from './storage/db.ts'
 import { subscriptionRoutes } from './subscriptions/subscription-routes.ts'
@@ -156,6 +157,7 @@ export async function buildService(parts: Parts) {
   const { contents, artifacts, recordings, erasers } = keptContents({
     ...{ db, clock, logger, seals, places: parts.contents, quotas: kept, gateway, metrics: counts },
   })
+  const providers = await liveProviders({ db, seals, settings, logger })
   const purges = purging({ db, clock, logger, seals, erasers })
   const inference = inferencePath({
     ...{ db, clock, logger, seals, process_id, gateway, policy, proxy, idempotencyOn, artifacts, metrics: counts },
@@ -166,6 +168,7 @@ export async function buildService(parts: Parts) {
     exchange: counters && isShared(counters) ? counters : undefined,
     ...notifications.noted,
   })
+  providers.watch(inference.retireUnused)
   const { path, snapshots } = inference
   const served = servedPlaces(gateway)
   const replays = replaying({
@@ -254,7 +257,10 @@ export async function buildService(parts: Parts) {
     await api.register(explainRoutes, { path })
     const { only, usageOf } = inference
     await api.register(warmRoutes, { path, clock, only, usageOf: ({ caller }, id) => usageOf(caller, id) })
-    await api.register(operatorRoutes, { clock, quotas: settings.quotas })
+    await api.register(operatorRoutes, {
+      ...{ clock, quotas: settings.quotas },
+      providers: providersForRoutes({ providers, inference, seals, logger }),
+    })
     const { lend } = holders
     await api.register(generationRoutes, { path, seals, gateway, modelsFor, db, clock, idempotencyOn, lend })
   })
@@ -275,15 +281,19 @@ export async function buildService(parts: Parts) {
     uploads,
     purges: purges.runner,
     replays: replays.runner,
+    providers,
     counters,
     idempotency: idempotencyOn(db),
     idempotencyOn,
-    /** R83: the settings it was built with become these, for whatever begins from now on. */
-    replaceSettings(next: GatewaySettings): void {
+    /** R83: the settings it was built with become these, for whatever begins from now on. Tells what is different. */
+    replaceSettings(read: GatewaySettings): string[] {
+      const next = providers.withFile(read)
+      const changes = settingsChanges(settings, next)
       replaceSettings(settings, next)
       limits.reread()
       inference.renew()
       holders.reread().catch((err) => logger.error({ err }, 'imported keys were not read again'))
+      return changes
     },
   }
 }

@@ -14,6 +14,7 @@ import { refusalStore } from './refusals/refusal-store.ts'
 import { FLUSH_EVERY_MS } from './refusals/refusal-tally.ts'
 import { refusedCallStore } from './refusals/refused-call-store.ts'
 import type { HousekeepingLeases, SharedTask, Task } from './start/housekeeping-lease.ts'
+import { LOOK_EVERY_MS } from './start/live-providers.ts'
 import { sweepLooseParts } from './storage/large-bodies.ts'
 import { forgetTags } from './usage/usage-tag-store.ts'
 
@@ -23,7 +24,7 @@ const KEPT_CHILD_MS = 35 * DAY_MS // longer than any window whose spending may h
 
 export function housekeepingTasks(service: Service, leases: HousekeepingLeases, clock: Clock): Task[] {
   const { uses, refusals, refused, idempotency, inference, people, metrics, counters, artifacts } = service
-  const { notifications, recordings } = service
+  const { notifications, recordings, providers } = service
   const { budgets } = inference
   const beat = async () => {
     await budgets.beat(clock.now())
@@ -38,6 +39,7 @@ export function housekeepingTasks(service: Service, leases: HousekeepingLeases, 
     { name: 'write recordings', every_ms: SECOND_MS, run: recordings.tapes.flush },
     { name: 'renew reservations', every_ms: RENEWAL_MS, run: () => idempotency.renewAll(clock.now()) },
     { name: 'run background responses', every_ms: SECOND_MS, run: inference.jobs.turn },
+    { name: 'look for changed providers', every_ms: LOOK_EVERY_MS, run: providers.look },
     { name: 'heartbeat', every_ms: BEAT_MS, run: beat },
     { name: 'look for other projects', every_ms: MINUTE_MS, run: inference.neighbours.look },
     { name: 'give back unused slices', every_ms: SECOND_MS, run: inference.slices.giveBackUnused },

@@ -19,7 +19,7 @@ import { openContents } from './start/open-contents.ts'
 import { openCounters } from './start/open-counters.ts'
 import { openStore, type Store } from './start/open-store.ts'
 import { openTracing } from './start/open-tracing.ts'
-import { awaitingRestart, settingsChanges } from './start/reload.ts'
+import { awaitingRestart } from './start/reload.ts'
 import { stopSignal } from './start/stop-signals.ts'
 import { showing, usageTasks } from './start/usage-tasks.ts'
 import { version } from './start/version.ts'
@@ -212,9 +212,8 @@ function reload(config: Config, settings: GatewaySettings, service: Service, log
   if (!config.config_file) return void logger.warn('there is no switchyard.yaml to read again')
   try {
     const next = gatewaySettings(config)
-    const changes = settingsChanges(settings, next)
     const needs_restart = awaitingRestart(settings, next)
-    service.replaceSettings(next)
+    const changes = service.replaceSettings(next)
     logger.info({ changes }, `${config.config_file} was read again`)
     if (needs_restart.length > 0) logger.warn({ needs_restart }, 'some of what changed needs a restart')
   } catch (err) {

@@ -65,8 +65,8 @@ export function targetOf(result: unknown, params: unknown): string | undefined {
 /** R79: whom a deed of the operator's was done to. It is on record there as well. */
 export function concernedBy(result: unknown, params: unknown): string | undefined {
   const { project_id } = (params ?? {}) as { project_id?: string }
-  const made = (result ?? {}) as { id?: string; project_id?: string }
-  return project_id ?? made.project_id ?? made.id
+  const made = (result ?? {}) as { id?: string; object?: string; project_id?: string }
+  return project_id ?? made.project_id ?? (made.object === 'project' ? made.id : undefined)
 }
 
 const LIMIT_MAX = 10_000

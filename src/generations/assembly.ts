@@ -34,6 +34,7 @@ import type { Gateway } from '../routing/gateway.ts'
 import { listedModels } from '../routing/listed-models.ts'
 import { neighbours as neighboursOf } from '../routing/neighbours-store.ts'
 import { placement } from '../routing/placement.ts'
+import { managedId } from '../routing/provider-targets.ts'
 import { routingSnapshots } from '../routing/routing-snapshot.ts'
 import { type Exchange, sharedBelief } from '../routing/shared-belief.ts'
 import { sessionStore } from '../sessions/session-store.ts'
@@ -213,6 +214,11 @@ export function inferencePath(parts: PathParts) {
     },
     /** R83: the providers were read again. */
     renew: dials.renew,
+    /** 0343: some of them were changed. */
+    retireUnused: (changed: readonly string[]) => dials.retireUnused(changed, gateway.providers),
+    tryProvider: dials.tryProvider,
+    /** Calls under way to a provider of the operator's, in this process. */
+    runningAt: (provider_id: string) => slots.inFlight(managedId(provider_id)),
     listedAt: ({ id }: ProviderSettings) => listed.of(id, []),
     /** Waits for what is being generated, whoever has left meanwhile, and for what must still be written; for the
      * latter not for ever: the store may be gone for good. */

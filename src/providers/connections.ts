@@ -45,6 +45,7 @@ export function connectionsTo(url: URL, options: DialOptions) {
   const waiting = new Set<Waiter>()
   const dial = dialler(url, options)
   const open_max = Math.max(1, options.connections)
+  let is_retired = false
   let is_closed = false
 
   /** As many dials under way as there are calls without a connection, within the bound. */
@@ -92,7 +93,7 @@ export function connectionsTo(url: URL, options: DialOptions) {
     const waiter = firstWaiting()
     if (waiter) {
       waiter.ready(connection)
-    } else if (is_closed) {
+    } else if (is_retired || is_closed) {
       connection.socket.destroy()
     } else {
       idle.push(connection)
@@ -128,9 +129,9 @@ export function connectionsTo(url: URL, options: DialOptions) {
       else connection.socket.destroy()
     },
 
-    /** Takes no further call; those in flight end by themselves. */
+    /** Keeps no connection any more; a call that still comes gets one of its own. */
     retire(): void {
-      is_closed = true
+      is_retired = true
       for (const { socket } of [...idle]) socket.destroy()
     },
 

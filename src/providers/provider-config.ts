@@ -127,6 +127,8 @@ export interface ProviderSettings {
   list_models: boolean
   timeouts: Timeouts & { connect_ms: number; total_ms: number }
   models: readonly ModelSettings[]
+  /** It takes no new calls; those under way end (0343). */
+  is_draining?: boolean
 }
 
 export interface ModelSettings {

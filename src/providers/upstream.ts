@@ -12,7 +12,7 @@ const CONNECT_MS = 5_000
 export interface Upstream {
   /** Redirects are answers like others: they are never followed (T-84). */
   send(request: UpstreamRequest, signal: StopSignal): Promise<ProviderAnswer>
-  /** Takes no further call; those in flight end by themselves. */
+  /** Keeps no connection any more. Calls in flight, and those that still come, end as they would have. */
   retire(): void
   /** At once: whatever is in flight fails. */
   close(): Promise<void>

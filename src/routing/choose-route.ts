@@ -267,6 +267,8 @@ function keptBy(alias: CurrentRelease | undefined, considered: readonly Candidat
 
 type Keeping = (candidate: Candidate) => boolean
 
+const DRAINING: Against = { kind: 'now', reason: 'whoever runs the service is draining its provider' }
+
 const KEPT = 'the boundary is own_only: the model is served by the project’s own clusters and credentials alone'
 
 /** What lasts is told before what may pass. */
@@ -277,6 +279,7 @@ function against(candidate: Candidate, isKept: Keeping, question: Question, snap
     return { kind: 'region', reason: `the project does not allow region '${target.region}'` }
   if (isKept(candidate)) return { kind: 'boundary', reason: KEPT }
   if (candidate.against) return candidate.against
+  if (target?.is_draining) return DRAINING
   const left_alone = question.leftAlone(candidate.id)
   return left_alone && { kind: 'now', ...left_alone }
 }

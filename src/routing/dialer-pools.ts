@@ -26,7 +26,7 @@ interface Needs {
 }
 
 export function dialerPools({ policy, clock, proxy }: Needs) {
-  const standing = new Map<string, Upstream>()
+  const standing = new Map<string, { owner: string; upstream: Upstream }>()
   let former: Upstream[] = [] // of the settings before
   const passing = new Map<string, { upstream: Upstream; used_at: number }>() // the last one used comes last
   const guarded = guardedLookup(policy)
@@ -42,8 +42,10 @@ export function dialerPools({ policy, clock, proxy }: Needs) {
   }
 
   function standingPool(name: string, terms: PoolTerms): Upstream {
-    const upstream = standing.get(name) ?? opened(terms)
-    standing.set(name, upstream)
+    const known = standing.get(name)
+    if (known) return known.upstream
+    const upstream = opened(terms)
+    standing.set(name, { owner: terms.owner, upstream })
     return upstream
   }
 
@@ -68,10 +70,18 @@ export function dialerPools({ policy, clock, proxy }: Needs) {
 
   return {
     poolFor(terms: PoolTerms): Upstream {
-      const { owner, stays, base_url, customer_address, connections, connect_ms } = terms
-      const whose = customer_address ? 'customer' : 'operator'
-      const name = `${owner} ${whose} ${connections} ${connect_ms} ${base_url}`
-      return stays ? standingPool(name, terms) : passingPool(name, terms)
+      const name = nameOf(terms)
+      return terms.stays ? standingPool(name, terms) : passingPool(name, terms)
+    },
+
+    /** Of the pools that stay, those of these owners that nobody's terms ask for any more keep no connection. */
+    retireUnused(owners: ReadonlySet<string>, wanted: readonly PoolTerms[]): void {
+      const names = new Set(wanted.map(nameOf))
+      for (const [name, { owner, upstream }] of standing) {
+        if (!owners.has(owner) || names.has(name)) continue
+        standing.delete(name)
+        upstream.retire()
+      }
     },
 
     /**
@@ -80,7 +90,7 @@ export function dialerPools({ policy, clock, proxy }: Needs) {
      */
     renewStanding(): void {
       for (const upstream of former) upstream.retire()
-      former = [...standing.values()]
+      former = [...standing.values()].map(({ upstream }) => upstream)
       standing.clear()
     },
 
@@ -88,8 +98,13 @@ export function dialerPools({ policy, clock, proxy }: Needs) {
     size: () => standing.size + passing.size,
 
     async close(): Promise<void> {
-      const upstreams = [...former, ...standing.values(), ...[...passing.values()].map(({ upstream }) => upstream)]
-      await Promise.all(upstreams.map((upstream) => upstream.close()))
+      const open = [...standing.values(), ...passing.values()].map(({ upstream }) => upstream)
+      await Promise.all([...former, ...open].map((upstream) => upstream.close()))
     },
   }
+}
+
+function nameOf({ owner, base_url, customer_address, connections, connect_ms }: PoolTerms): string {
+  const whose = customer_address ? 'customer' : 'operator'
+  return `${owner} ${whose} ${connections} ${connect_ms} ${base_url}`
 }

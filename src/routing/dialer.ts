@@ -14,6 +14,7 @@ import type { Provider } from '../providers/provider.ts'
 import type { ProviderSettings } from '../providers/provider-config.ts'
 import type { CredentialAddress } from './credential-address.ts'
 import { dialerPools } from './dialer-pools.ts'
+import { managedId } from './provider-targets.ts'
 import type { Target } from './target.ts'
 
 const ASK_WITHIN_MS = 3_000 // a question beside a request must not hold it up for long
@@ -105,6 +106,12 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
       return idsIn(await ask({ base_url, protocol, platform, customer_address: false }, api_key || undefined, true))
     },
 
+    /** 0343: what a provider of the operator's answers to the cheapest question there is. */
+    tryProvider({ base_url, protocol, platform, api_key, models }: ProviderSettings): Promise<ModelList> {
+      const model = models[0]?.upstream_id
+      return ask({ base_url, protocol, platform, customer_address: false, model }, api_key || undefined)
+    },
+
     /** R73: at the address that its calls go to. What has no list of models takes the credential all the same. */
     async verifyCredential(address: Asked, secret: string): Promise<'active' | 'refused'> {
       const list = await ask(address, secret).catch((cause) => {
@@ -114,6 +121,15 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
       if (isRefusal(list.status)) return 'refused'
       if (list.status === 429 || list.status >= 500) throw notAsked(new Error(`upstream: status ${list.status}`))
       return 'active'
+    },
+
+    /** 0343: of these providers, connections that nobody will be dialled by any more are not kept. */
+    retireUnused(changed: readonly string[], providers: readonly ProviderSettings[]): void {
+      const wanted = providers.map(({ id, base_url, max_concurrency, timeouts: { connect_ms } }) => ({
+        ...{ owner: managedId(id), stays: true, base_url, customer_address: false },
+        ...{ connections: max_concurrency, connect_ms },
+      }))
+      pools.retireUnused(new Set(changed.map(managedId)), wanted)
     },
 
     renew: pools.renewStanding,

@@ -3,7 +3,6 @@ import { type Static, Type } from 'typebox'
 import type { SignUpMode } from '../accounts/account.ts'
 import { KEPT_MS as TRANSITIONS_KEPT_MS } from '../clusters/cluster-transition.ts'
 import { HOUR_MS } from '../core/clock.ts'
-import { orNull } from '../core/shapes.ts'
 import { PROTOCOLS } from '../credentials/platform.ts'
 import type { Routes } from '../http/routes.ts'
 import { RETENTION_MS } from '../idempotency/idempotency.ts'
@@ -12,7 +11,8 @@ import { AliasTarget } from '../models/alias.ts'
 import { Boundary } from '../models/boundary.ts'
 import type { OperatorAlias } from '../models/operator-alias.ts'
 import { PRICES_AS_OF } from '../models/price-book.ts'
-import type { ModelSettings, ProviderSettings } from '../providers/provider-config.ts'
+import { ShownModel, shownModel } from '../models/shown-model.ts'
+import type { ProviderSettings } from '../providers/provider-config.ts'
 import { KEPT_MS as REFUSALS_KEPT_MS } from '../refusals/refusal-kind.ts'
 import { type Gateway, isConfigured } from './gateway.ts'
 
@@ -20,61 +20,6 @@ const MODELS_MAX = 1_000 // of one provider; the rest is counted
 
 const micros = (description: string) => Type.Integer({ description: `${description}, in micro-USD.` })
 const ms = () => Type.Integer({ description: 'Milliseconds.' })
-
-const Price = Type.Object(
-  {
-    input: Type.Integer(),
-    cached_input: Type.Integer(),
-    cache_write: Type.Integer(),
-    cache_write_1h: Type.Optional(Type.Integer({ description: 'Written for an hour, where that has a price.' })),
-    output: Type.Integer(),
-    web_search: Type.Optional(Type.Integer({ description: 'Micro-USD for one search of the web.' })),
-    long: Type.Optional(
-      Type.Object(
-        {
-          above: Type.Integer({ description: 'Tokens.' }),
-          input: Type.Integer(),
-          cached_input: Type.Integer(),
-          cache_write: Type.Integer(),
-          cache_write_1h: Type.Optional(Type.Integer()),
-          output: Type.Integer(),
-        },
-        { description: 'Of a prompt with more tokens than `above`, where that has another price.' },
-      ),
-    ),
-    units: Type.Optional(
-      Type.Object(
-        {
-          images: Type.Optional(
-            Type.Array(
-              Type.Object({
-                size: Type.Optional(Type.String()),
-                quality: Type.Optional(Type.String()),
-                micros: micros('For one image'),
-              }),
-            ),
-          ),
-          image_input: Type.Optional(Type.Integer({ description: 'Per million tokens.' })),
-          audio_input: Type.Optional(Type.Integer({ description: 'Per million tokens.' })),
-          text_output: Type.Optional(Type.Integer({ description: 'Per million tokens.' })),
-          characters: Type.Optional(Type.Integer({ description: 'Per million characters that are spoken.' })),
-          audio_hour: Type.Optional(Type.Integer({ description: 'For an hour of sound that is listened to.' })),
-          audio_least_ms: Type.Optional(ms()),
-          searches: Type.Optional(Type.Integer({ description: 'Per thousand searches.' })),
-        },
-        { description: 'Of what is not counted in tokens of text.' },
-      ),
-    ),
-  },
-  { description: 'Micro-USD per million tokens.' },
-)
-
-const GatewayModel = Type.Object({
-  id: Type.String(),
-  price: orNull(Price),
-  max_output_tokens: Type.Integer(),
-  context_length: orNull(Type.Integer()),
-})
 
 const GatewayProvider = Type.Object({
   id: Type.String({ description: 'As `Agent-Resolved-Provider` says it.' }),
@@ -86,7 +31,7 @@ const GatewayProvider = Type.Object({
   byok: Type.Boolean({ description: 'Credentials of projects that give no address of their own come here.' }),
   timeouts: Type.Object({ connect_ms: ms(), first_byte_ms: ms(), idle_ms: ms(), total_ms: ms() }),
   models_total: Type.Integer(),
-  models: Type.Array(GatewayModel, { description: `At most ${MODELS_MAX} of them.` }),
+  models: Type.Array(ShownModel, { description: `At most ${MODELS_MAX} of them.` }),
 })
 
 const GatewayAlias = Type.Object({
@@ -207,8 +152,4 @@ function shownProvider(provider: ProviderSettings): GatewayView['providers'][num
 
 function shownAlias({ name, release_id, targets, boundary }: OperatorAlias): Static<typeof GatewayAlias> {
   return { name, release_id, targets: [...targets], ...(boundary && { boundary }) }
-}
-
-function shownModel({ id, price, max_output_tokens, context_length }: ModelSettings): Static<typeof GatewayModel> {
-  return { id, price: price ?? null, max_output_tokens, context_length: context_length ?? null }
 }

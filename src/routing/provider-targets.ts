@@ -24,6 +24,9 @@ function unlisted(model: string): ModelSettings {
   return { id: model, upstream_id: model, price: booked?.price, max_output_tokens }
 }
 
+/** What its slots, connections and breakers are counted by. */
+export const managedId = (provider_id: string) => `provider:${provider_id}`
+
 const managed = new WeakMap<ModelSettings, Target>()
 
 /** The same object for the same entry, so that whoever dials it can remember how. */
@@ -32,7 +35,7 @@ export function managedTarget(provider: ProviderSettings, model: ModelSettings):
   if (known) return known
   const spoken = spokenAt(provider.protocol, model)
   const target: Target = {
-    id: `provider:${provider.id}`,
+    id: managedId(provider.id),
     profile: 'managed_provider',
     provider: provider.id,
     model: model.upstream_id,
@@ -56,6 +59,7 @@ export function managedTarget(provider: ProviderSettings, model: ModelSettings):
       max_concurrency: provider.max_concurrency,
       timeouts: provider.timeouts,
     },
+    ...(provider.is_draining && { is_draining: true }),
   }
   managed.set(model, target)
   return target
@@ -138,6 +142,7 @@ export function credentialTarget(credential: CredentialFacts, gateway: Gateway, 
       max_concurrency: configured?.max_concurrency ?? DEFAULT_CONCURRENCY,
       timeouts: configured?.timeouts ?? TIMEOUTS,
     },
+    ...(configured?.is_draining && base_url === configured.base_url && { is_draining: true }),
   }
 }
 

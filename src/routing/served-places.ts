@@ -9,13 +9,14 @@ const NAMED_MAX = 20
 export type ServedPlaces = ReturnType<typeof servedPlaces>
 
 export function servedPlaces(gateway: Gateway) {
-  const { providers } = gateway
   /** R53: without a gateway the placeholder stands in for whatever is known. */
   const stand_ins = [...new Set(bookedModels().map(({ provider }) => provider))].sort()
 
   return {
     /** Of the providers; of the placeholder where there are none. */
-    regions: isConfigured(gateway) ? providers.map(({ region }) => region) : ['local'],
+    get regions(): readonly string[] {
+      return isConfigured(gateway) ? gateway.providers.map(({ region }) => region) : ['local']
+    },
 
     regionOf: (credential: Addressed) => credentialAddress(credential, gateway)?.region,
 
@@ -26,6 +27,7 @@ export function servedPlaces(gateway: Gateway) {
     providerProblem({ provider = '', model }: AliasTarget): ProviderProblem | undefined {
       if (!isConfigured(gateway))
         return stand_ins.includes(provider) || knownProvider(provider) ? undefined : unknown(stand_ins)
+      const { providers } = gateway // they may be others since (R83)
       const settings = providers.find(({ id }) => id === provider)
       if (!settings) return unknown(providers.map(({ id }) => id))
       if (modelAt(settings, model)) return undefined

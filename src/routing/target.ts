@@ -51,6 +51,8 @@ export interface Target {
   refusals?: number
   subscription: { id: string; input_discount_pct: number } | undefined
   dialling: Dialling
+  /** Its provider takes no new calls (0343). */
+  is_draining?: true
   /** What a cluster reports of how it reads prompts, where it does. */
   reads?: Reads
 }

@@ -32,6 +32,8 @@ export interface GatewaySettings {
   tracing?: TracingSettings | undefined
   /** What upstreams over https are reached through. */
   proxy?: ProxySettings | undefined
+  /** Where the providers stand; in the file unless said otherwise. */
+  providers_from?: 'file' | 'environment'
 }
 
 export function gatewaySettings(config: Config): GatewaySettings {
@@ -67,6 +69,7 @@ export function gatewaySettings(config: Config): GatewaySettings {
     sign_in,
     tracing: tracingSettings(config.otel, tracing),
     trusted_proxies: config.trusted_proxies,
+    providers_from: fromEnv ? 'environment' : 'file',
     proxy: config.https_proxy && { url: config.https_proxy, except: config.no_proxy },
   }
 }

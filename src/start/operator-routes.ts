@@ -5,14 +5,22 @@ import type { Clock } from '../core/clock.ts'
 import type { Routes } from '../http/routes.ts'
 import { operatorQuotaRoutes } from '../limits/operator-quota-routes.ts'
 import type { Quotas } from '../limits/quota.ts'
+import { type OperatorProviderNeeds, operatorProviderRoutes } from '../providers/operator-provider-routes.ts'
 import { operatorSubscriptionRoutes } from '../subscriptions/operator-subscription-routes.ts'
 import { operatorUsageRoutes } from '../usage/operator-usage-routes.ts'
 import { foundProject } from './bootstrap.ts'
 
-export const operatorRoutes: Routes<{ clock: Clock; quotas: Quotas }> = async (app, { clock, quotas }) => {
+interface Needs {
+  clock: Clock
+  quotas: Quotas
+  providers: Omit<OperatorProviderNeeds, 'clock'>
+}
+
+export const operatorRoutes: Routes<Needs> = async (app, { clock, quotas, providers }) => {
   projectsMustExist(app)
   await app.register(operatorProjectRoutes, { clock, foundProject })
   await app.register(operatorQuotaRoutes, { quotas })
   await app.register(operatorSubscriptionRoutes, { clock })
+  await app.register(operatorProviderRoutes, { clock, ...providers })
   await app.register(operatorUsageRoutes)
 }
