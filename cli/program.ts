@@ -16,6 +16,7 @@ import { addOperator } from './commands/operator.ts'
 import { addPlan } from './commands/plan.ts'
 import { addPrices } from './commands/price-files.ts'
 import { addProject } from './commands/projects.ts'
+import { addProvider } from './commands/providers.ts'
 import { addPurge, addReceipt } from './commands/purge.ts'
 import { addRecording } from './commands/recordings.ts'
 import { addReplay } from './commands/replay.ts'
@@ -28,7 +29,7 @@ import { addView } from './commands/views.ts'
 import { EXIT_CODES } from './failure.ts'
 
 const SETTINGS = `Settings of key, alias, credential, limits, usage, cluster, plan, artifact, bundle, channel,
-recording, tag-budget, view, purge, receipt and project cap, which speak to a service:
+provider, recording, tag-budget, view, purge, receipt and project cap, which speak to a service:
   SWITCHYARD_URL  where it is (default: http://127.0.0.1:8080)
   SWITCHYARD_KEY  an API key of the project
 The other commands, and key create --project, work on the store by the settings of the server: SWITCHYARD_DATA_DIR,
@@ -48,6 +49,7 @@ const COMMANDS = [
     addReplay,
     addOperator,
     addSecondFactor,
+    addProvider,
     addConfig,
     addImport,
     addPrices,

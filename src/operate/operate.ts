@@ -95,6 +95,8 @@ async function adopt(db: Db, fingerprint: string): Promise<Adoption> {
   // Credentials must be entered again; conversations keep their course, but not their words.
   await db.rows(sql`
     UPDATE provider_credential SET sealed = NULL, status = 'revoked' WHERE sealed IS NOT NULL`)
+  // So must the secrets of providers that were added over the API; until then they take no calls.
+  await db.rows(sql`UPDATE operator_provider SET sealed = ${new Uint8Array(0)}, status = 'draining'`)
   await db.rows(sql`
     UPDATE session_event SET sealed = NULL, parts_id = NULL, parts_bytes = NULL
     WHERE sealed IS NOT NULL OR parts_id IS NOT NULL`)

@@ -13,18 +13,17 @@ import {
   NewProvider,
   OperatorProvider,
   ProviderChange,
-  ProviderVersion,
   RemovedProvider,
-  Restoring,
   shownFromFile,
-  usable,
   withModels,
 } from './operator-provider.ts'
 import { operatorProviderStore, type StoredProvider } from './operator-provider-store.ts'
 import type { ProviderSettings } from './provider-config.ts'
 import { type Doing, type FileProviders, providerDeeds, unknownProvider } from './provider-deeds.ts'
-import { etagOf, versionNeeded, versionSeen } from './provider-precondition.ts'
-import { ProviderTest, type TryProvider, tested } from './provider-test.ts'
+import { etagOf, STALE, versionNeeded, versionSeen } from './provider-precondition.ts'
+import type { TryProvider } from './provider-test.ts'
+import { providerTestRoutes } from './provider-test-routes.ts'
+import { providerVersionRoutes } from './provider-version-routes.ts'
 
 const Params = Type.Object({ provider_id: Type.String({ description: 'As calls are told it.' }) })
 const Force = Type.Object({
@@ -33,7 +32,6 @@ const Force = Type.Object({
 const config = { scope: 'admin', class: 'read', operator: true } as const
 const tags = ['Operator']
 const response = { 200: OperatorProvider }
-const STALE = 'With 412, it was changed since that version. 409: it stands in switchyard.yaml, and is read-only here.'
 
 export interface OperatorProviderNeeds {
   clock: Clock
@@ -183,8 +181,8 @@ export const operatorProviderRoutes: Routes<OperatorProviderNeeds> = async (app,
         tags,
         summary: 'Remove a provider',
         description:
-          'Calls under way end; its secrets are deleted at once. 409 while aliases of projects name it, or where it is ' +
-          'the last one, unless `force` says so. Its versions can still be read.',
+          'Calls under way end; its secrets are deleted at once. 409 while aliases of projects name it, or where it ' +
+          'is the last one, unless `force` says so. Its versions can still be read.',
         params: Params,
         querystring: Force,
         response: { 200: RemovedProvider },
@@ -207,99 +205,7 @@ const TURNS = [
     'drain',
     'draining',
     'Drain a provider',
-    'It takes no new calls, on every replica within a second; those under way end. `running` tells how many are left.',
+    'It takes no new calls, on every replica within a second; those under way end. `running` tells how many are.',
   ],
   ['resume', 'active', 'Resume a drained provider', 'It takes calls again.'],
 ] as const
-
-interface VersionNeeds {
-  storeOn(db: Db): ReturnType<typeof operatorProviderStore>
-  deedsOn(db: Db): ReturnType<typeof providerDeeds>
-  doing(request: FastifyRequest, seen?: number): Doing
-  told(reply: FastifyReply, stored: StoredProvider): OperatorProvider
-}
-
-const providerVersionRoutes: Routes<VersionNeeds> = async (app, { storeOn, deedsOn, doing, told }) => {
-  app.get(
-    '/v2/operator/providers/:provider_id/versions',
-    {
-      config,
-      schema: {
-        tags,
-        summary: 'List the versions of a provider, newest first',
-        description: 'Who changed what, and when; without secrets. Also of one that was removed.',
-        params: Params,
-        response: { 200: listOf(ProviderVersion) },
-      },
-    },
-    async ({ params: { provider_id: id }, db }) => {
-      const versions = await storeOn(db).versions(id)
-      if (versions.length === 0) throw unknownProvider(id)
-      return list(versions)
-    },
-  )
-
-  app.post(
-    '/v2/operator/providers/:provider_id/restore',
-    {
-      config,
-      schema: {
-        tags,
-        summary: 'Return a provider to a version',
-        description: `As a version of its own. Its settings come back; its secrets stay as they are. ${STALE}`,
-        params: Params,
-        body: Restoring,
-        response,
-      },
-    },
-    async (request, reply) => {
-      const { params, body, headers, db } = request
-      const seen = versionNeeded(headers['if-match'], body.version)
-      return told(reply, await deedsOn(db).restore(params.provider_id, body.to_version, doing(request, seen)))
-    },
-  )
-}
-
-type TestNeeds = Pick<OperatorProviderNeeds, 'clock' | 'tryProvider'> &
-  Pick<VersionNeeds, 'storeOn'> & { inFile(id: string): ProviderSettings | undefined }
-
-/** The provider is asked while no transaction is open. */
-const providerTestRoutes: Routes<TestNeeds> = async (app, { clock, tryProvider, storeOn, inFile }) => {
-  const outside = { ...config, idempotency: 'outside' } as const
-
-  app.post(
-    '/v2/operator/providers/test',
-    {
-      config: outside,
-      schema: {
-        tags,
-        summary: 'Test a provider before it is added',
-        description: 'Asks it for its models, for three seconds at the most. Nothing is stored.',
-        body: NewProvider,
-        response: { 200: ProviderTest },
-      },
-    },
-    async ({ body }) => tested(usable(body), tryProvider, clock),
-  )
-
-  app.post(
-    '/v2/operator/providers/:provider_id/test',
-    {
-      config: outside,
-      schema: {
-        tags,
-        summary: 'Test a provider',
-        description: 'Asks it for its models, for three seconds at the most, as it is set up now.',
-        params: Params,
-        response: { 200: ProviderTest },
-      },
-    },
-    async ({ params: { provider_id: id }, db }) => {
-      const provider = inFile(id)
-      if (provider) return tested(provider, tryProvider, clock)
-      const stored = await storeOn(db).find(id)
-      if (!stored) throw unknownProvider(id)
-      return tested(usable({ ...stored.entered, ...stored.secrets }), tryProvider, clock)
-    },
-  )
-}

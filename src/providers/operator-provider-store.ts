@@ -1,5 +1,5 @@
-// Providers that the operator added over the API, at rest (0343). They belong to no project. Secrets are sealed under the
-// provider's own id: moved to another row, they do not open.
+// Providers that the operator added over the API, at rest (0343). They belong to no project. Secrets are sealed under
+// the provider's own id: moved to another row, they do not open.
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import type { Sealing } from '../core/sealing.ts'
@@ -46,7 +46,7 @@ export function operatorProviderStore(db: Db, { seal, open }: Pick<Sealing, 'sea
   const fromRow = ({ entered, sealed, ...row }: Row): StoredProvider => ({
     ...row,
     entered: JSON.parse(entered),
-    secrets: JSON.parse(open(sealed, SEALED_AS, row.id).toString()),
+    secrets: sealed.length === 0 ? {} : JSON.parse(open(sealed, SEALED_AS, row.id).toString()), // none: dropped
   })
   const sealedOf = (id: string, secrets: Secrets) => seal(Buffer.from(JSON.stringify(secrets)), SEALED_AS, id)
 

@@ -1,5 +1,5 @@
-// 0343: a provider that the operator adds over the API, beside those of switchyard.yaml. It is the same thing as an entry
-// of the file: one shape, one set of checks. What of it is secret goes in once, and is never told back.
+// 0343: a provider that the operator adds over the API, beside those of switchyard.yaml. It is the same thing as an
+// entry of the file: one shape, one set of checks. What of it is secret goes in once, and is never told back.
 import { type Static, type TSchema, Type } from 'typebox'
 import { Check, Default, Errors } from 'typebox/value'
 import { Refusal } from '../core/refusal.ts'
@@ -40,8 +40,10 @@ function said<S extends TSchema>(shape: S): TSchema {
   }
   if (type !== 'object' || !properties) return shape
   const fields = Object.entries(properties).map(([name, one]) => {
-    const field = said(one)
-    return [name, 'default' in one || !required.includes(name) ? Type.Optional(field) : field]
+    const { default: fallback, ...field } = said(one) as TSchema & { default?: unknown; description?: string }
+    const told = fallback === undefined || typeof fallback === 'object' ? '' : ` Default: ${fallback}.`
+    const described = told === '' ? field : { ...field, description: `${field.description ?? ''}${told}`.trim() }
+    return [name, 'default' in one || !required.includes(name) ? Type.Optional(described) : described]
   })
   return Type.Object(Object.fromEntries(fields), { additionalProperties: false })
 }
@@ -202,8 +204,8 @@ export function withModels(before: Entered, { set = [], remove = [] }: Static<ty
 export type WorkedOut = { settings: ProviderSettings; problems?: undefined } | { problems: readonly string[] }
 
 /**
- * As the file's entries are. What the machine itself holds, such as AWS's keys in its environment, is for the file alone:
- * who may add a provider over the API could otherwise have it sent to any address.
+ * As the file's entries are. What the machine itself holds, such as AWS's keys in its environment, is for the file
+ * alone: who may add a provider over the API could otherwise have it sent to any address.
  */
 export function workedOut(entered: Entered): WorkedOut {
   const filled = Default(ProviderShape, structuredClone(entered))

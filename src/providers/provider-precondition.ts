@@ -3,6 +3,9 @@ import { Refusal } from '../core/refusal.ts'
 
 const ETAG = /^(?:W\/)?"(\d{1,15})"$|^(\d{1,15})$/
 
+export const STALE =
+  'With 412, it was changed since that version. 409: it stands in switchyard.yaml, and is read-only here.'
+
 /** Undefined where nobody said any. */
 export function versionSeen(if_match: string | undefined, version: number | undefined): number | undefined {
   if (if_match === undefined) return version

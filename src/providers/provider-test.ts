@@ -13,8 +13,8 @@ export const ProviderTest = Type.Object(
     object: Type.Literal('provider_test'),
     outcome: Type.Enum(['listed', 'no_list', 'refused', 'failed'], {
       description:
-        '`listed`: it told what it serves. `no_list`: it answered, and has no such list; a call has to show the rest. ' +
-        '`refused`: it does not take the secret. `failed`: it cannot be used as it is.',
+        '`listed`: it told what it serves. `no_list`: it answered, and has no such list; a call has to show the ' +
+        'rest. `refused`: it does not take the secret. `failed`: it cannot be used as it is.',
     }),
     message: Type.String({ description: 'The same in words.' }),
     status: Type.Optional(Type.Integer({ description: 'Of its answer, where it is no list.' })),

@@ -25,7 +25,7 @@ import {
   reasonAgainstCredential,
   subscriptionTargets,
 } from './provider-targets.ts'
-import type { Dropped, Route, Target } from './target.ts'
+import { DRAINING, type Dropped, type Route, type Target } from './target.ts'
 
 /** Everything that is known of a project's routes at one moment. */
 export interface Snapshot {
@@ -267,8 +267,6 @@ function keptBy(alias: CurrentRelease | undefined, considered: readonly Candidat
 
 type Keeping = (candidate: Candidate) => boolean
 
-const DRAINING: Against = { kind: 'now', reason: 'whoever runs the service is draining its provider' }
-
 const KEPT = 'the boundary is own_only: the model is served by the project’s own clusters and credentials alone'
 
 /** What lasts is told before what may pass. */
@@ -278,8 +276,7 @@ function against(candidate: Candidate, isKept: Keeping, question: Question, snap
   if (target && allowed_regions && !allowed_regions.includes(target.region))
     return { kind: 'region', reason: `the project does not allow region '${target.region}'` }
   if (isKept(candidate)) return { kind: 'boundary', reason: KEPT }
-  if (candidate.against) return candidate.against
-  if (target?.is_draining) return DRAINING
+  if (candidate.against || target?.is_draining) return candidate.against ?? DRAINING
   const left_alone = question.leftAlone(candidate.id)
   return left_alone && { kind: 'now', ...left_alone }
 }

@@ -78,6 +78,12 @@ export interface Dropped {
  */
 export type Obstacle = 'now' | 'region' | 'allowance' | 'boundary'
 
+/** 0343: why a provider that is being drained is not given a call. */
+export const DRAINING: Omit<Dropped, 'target'> = {
+  kind: 'now',
+  reason: 'whoever runs the service is draining its provider',
+}
+
 export interface Route {
   /** Best first; the rest are where to go when it fails. Never empty. */
   candidates: readonly Target[]

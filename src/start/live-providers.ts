@@ -1,6 +1,6 @@
-// 0343: the providers that calls go by: those of switchyard.yaml, then those that the operator added over the API. Every
-// process looks for changes several times a second, and takes them over in one turn of the event loop (R83): calls that
-// begin afterwards go by the new ones, calls under way end with the old.
+// 0343: the providers that calls go by: those of switchyard.yaml, then those that the operator added over the API.
+// Every process looks for changes several times a second, and takes them over in one turn of the event loop (R83):
+// calls that begin afterwards go by the new ones, calls under way end with the old.
 import type { FastifyBaseLogger } from 'fastify'
 import type { Sealing } from '../core/sealing.ts'
 import {

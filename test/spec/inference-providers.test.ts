@@ -121,7 +121,11 @@ withScene(
       one.behave({ pace: (event) => (event > 1 ? rest.promise : undefined) })
       const stream = stage.open(CHAT, { body: stage.bodyOf({ model: `m-${wish.id}`, stream: true }) })
       await one.request(1)
-      for (let version = 1; version <= 3; version++) // often, so that no memory of the one before saves it
+      for (
+        let version = 1;
+        version <= 3;
+        version++ // often, so that no memory of the one before saves it
+      )
         await patch(`${PATH}/${wish.id}`, { version, base_url: two.base_url, max_concurrency: 10 + version })
       expect((await stage.chat({ model: `m-${wish.id}` })).status).toBe(200)
       expect([one.requests.length, two.requests.length]).toEqual([1, 1])

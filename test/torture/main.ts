@@ -9,6 +9,7 @@ import { beside, type Hostile, harmsOf, hostile, ROUNDS } from './hostile.ts'
 import { kill9 } from './kill9.ts'
 import { money } from './money.ts'
 import { PLANTS, type Plant } from './plants.ts'
+import { providers } from './providers.ts'
 import { race } from './race.ts'
 import { newSeed } from './randomness.ts'
 import { redis } from './redis-run.ts'
@@ -41,6 +42,13 @@ interface RollingOptions {
   streams: number
   apart: number
   rising: number
+}
+
+interface ProviderOptions {
+  cycles: number
+  perSecond: number
+  streams: number
+  within: number
 }
 
 interface RevokeOptions {
@@ -166,6 +174,18 @@ function runReplicas(name: string, description: string, plants: readonly Plant[]
     .addOption(new Option('--plant <bug>', 'puts a known bug into the servers').choices(plants))
     .addOption(seed())
 }
+
+runReplicas('providers', 'Adds, changes, drains and removes a provider under load on three servers: no call fails.', [
+  'deaf-to-providers',
+  'swap-closes',
+])
+  .option('--cycles <n>', 'how often', whole, 20)
+  .option('--per-second <n>', 'calls a second', whole, 200)
+  .option('--streams <n>', 'open streams', whole, 20)
+  .option('--within <ms>', 'in which every server must know of a change', whole, 1_000)
+  .action(async ({ perSecond, within, ...options }: Replicated & ProviderOptions) => {
+    conclude(await providers({ ...options, per_second: perSecond, within_ms: within, note: progress }), options)
+  })
 
 runReplicas('revoke', 'Revokes keys under load on three servers: none may be accepted after the answer.', [
   'auth-cache',

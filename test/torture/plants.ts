@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type OpenDb, type Sql, sql, type Tx } from '../../src/storage/db.ts'
 import { overtaking, toldLater } from './event-plants.ts'
 import { chargedAgain, holdKept, orphansStay } from './money-plants.ts'
+import { deafToProviders, swapCloses } from './provider-plants.ts'
 import { deaf, upstreamKept } from './stream-plants.ts'
 
 export interface Planted {
@@ -72,6 +73,14 @@ export const PLANTS = {
   unfenced: {
     meaning: 'A handler keeps its answer without asking whether the reservation is still its own.',
     wrap: unfenced,
+  },
+  'deaf-to-providers': {
+    meaning: 'A server does not hear that providers were changed.',
+    wrap: deafToProviders,
+  },
+  'swap-closes': {
+    meaning: 'Taking over changed providers closes connections that calls are using.',
+    wrap: swapCloses,
   },
   'abrupt-stop': {
     meaning: 'SIGTERM ends the process at once.',
