@@ -49,6 +49,8 @@ export const PROJECT_PAGES: readonly Page[] = [
   { path: '/playground', Page: lazy(() => import('./pages/playground/playground-page.tsx')) },
   { path: '/operator', Page: lazy(() => import('./pages/operator/operator-page.tsx')) },
   { path: '/operator/:id', Page: lazy(() => import('./pages/operator/tenant-page.tsx')) as Page['Page'] },
+  { path: '/providers', Page: lazy(() => import('./pages/operator/providers-page.tsx')) },
+  { path: '/providers/:id', Page: lazy(() => import('./pages/operator/provider-page.tsx')) as Page['Page'] },
   { path: '/settings', Page: settings },
   { path: '/settings/:section', Page: settings },
 ]
@@ -81,4 +83,5 @@ export const NAVIGATION: readonly Entry[] = [
   { to: '/playground', label: 'Playground', keys: 'g p' },
   { to: '/settings', label: 'Settings', keys: 'g ,' },
   { to: '/operator', label: 'Operator', keys: 'g a', operator: true },
+  { to: '/providers', label: 'Providers', keys: 'g v', operator: true },
 ]

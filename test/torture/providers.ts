@@ -197,18 +197,21 @@ async function sent<T>(one: Client, method: string, path: string, body?: object)
   return JSON.parse(reply.body.toString())
 }
 
-async function ask({ balanced }: Replicas, answers: Answered[], is_stream: boolean): Promise<void> {
+/** Each replica in turn, past the balancer: none of them is ever replaced here. */
+async function ask({ inTurn }: Replicas, answers: Answered[], is_stream: boolean): Promise<void> {
   const asked_ms = performance.now()
   const body = JSON.stringify({ ...BODY, stream: is_stream })
-  const outcome = await balanced.send({ method: 'POST', path: '/v1/chat/completions', body }).then(
-    ({ status, headers, body: bytes }) => {
-      const by = String(headers['agent-resolved-provider'])
-      if (status !== 200) return { by, failure: `${status} ${bytes.toString().slice(0, 200)}` }
-      const is_cut = is_stream && !bytes.toString().endsWith('data: [DONE]\n\n')
-      return { by, failure: is_cut ? 'ends without [DONE]' : undefined }
-    },
-    (error: Error) => ({ by: 'nobody', failure: error.message }),
-  )
+  const outcome = await inTurn()
+    .send({ method: 'POST', path: '/v1/chat/completions', body })
+    .then(
+      ({ status, headers, body: bytes }) => {
+        const by = String(headers['agent-resolved-provider'])
+        if (status !== 200) return { by, failure: `${status} ${bytes.toString().slice(0, 200)}` }
+        const is_cut = is_stream && !bytes.toString().endsWith('data: [DONE]\n\n')
+        return { by, failure: is_cut ? 'ends without [DONE]' : undefined }
+      },
+      (error: Error) => ({ by: 'nobody', failure: error.message }),
+    )
   answers.push({ asked_ms, is_stream, ...outcome })
 }
 
