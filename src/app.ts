@@ -65,7 +65,7 @@ import { sessionRoutes } from './sessions/session-routes.ts'
 import { type GatewaySettings, noGateway } from './start/gateway-settings.ts'
 import { keptContents } from './start/kept-contents.ts'
 import { keptQuotas } from './start/kept-quotas.ts'
-import { liveProviders, providersForRoutes } from './start/live-providers.ts'
+import { liveProviders } from './start/live-providers.ts'
 import { notificationsOf } from './start/notifications.ts'
 import { openable } from './start/open-contents.ts'
 import { operatorRoutes } from './start/operator-routes.ts'
@@ -257,10 +257,7 @@ export async function buildService(parts: Parts) {
     await api.register(explainRoutes, { path })
     const { only, usageOf } = inference
     await api.register(warmRoutes, { path, clock, only, usageOf: ({ caller }, id) => usageOf(caller, id) })
-    await api.register(operatorRoutes, {
-      ...{ clock, quotas: settings.quotas },
-      providers: providersForRoutes({ providers, inference, seals, logger }),
-    })
+    await api.register(operatorRoutes, { clock, quotas: settings.quotas, providers: providers.offered(inference) })
     const { lend } = holders
     await api.register(generationRoutes, { path, seals, gateway, modelsFor, db, clock, idempotencyOn, lend })
   })

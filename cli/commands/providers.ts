@@ -73,7 +73,7 @@ function addEntering(provider: Command): void {
   withExample(
     changing,
     'switchyard provider change spare --max-concurrency 50',
-    'switchyard provider change spare --set-model \'{"id":"gpt-4o","max_output_tokens":16384}\' --remove-model gpt-4o-mini',
+    'switchyard provider change spare --set-model \'{"id":"gpt-4o"}\' --remove-model gpt-4o-mini',
   )
 }
 

@@ -32,7 +32,11 @@ interface Live {
   out: WorkedOut
 }
 
-export type LiveProviders = Awaited<ReturnType<typeof liveProviders>>
+/** What the path to the upstreams tells of them. */
+interface Reached {
+  runningAt(id: string): number
+  tryProvider: TryProvider
+}
 
 export async function liveProviders({ db, seals, settings, logger }: Needs) {
   const { gateway } = settings
@@ -78,6 +82,20 @@ export async function liveProviders({ db, seals, settings, logger }: Needs) {
     return { stored, out }
   }
 
+  /** One after the other: what somebody wrote before they asked is seen, whoever else is looking. */
+  function lookAgain(): Promise<void> {
+    reading = reading.catch(() => {}).then(look)
+    return reading
+  }
+
+  const inFile = {
+    all: () => file,
+    has: isInFile,
+    count: () => file.length,
+    source: () => source,
+    place: () => (source === 'file' ? 'switchyard.yaml' : 'the environment'),
+  }
+
   await look()
   return {
     /** Who is told, once it has happened, which were changed. */
@@ -85,11 +103,7 @@ export async function liveProviders({ db, seals, settings, logger }: Needs) {
       onSwap = told
     },
 
-    /** One after the other: what somebody wrote before they asked is seen, whoever else is looking. */
-    look(): Promise<void> {
-      reading = reading.catch(() => {}).then(look)
-      return reading
-    },
+    look: lookAgain,
 
     /** R83: the file was read again, and prices with it. These settings hold for both. */
     withFile(next: GatewaySettings): GatewaySettings {
@@ -99,33 +113,13 @@ export async function liveProviders({ db, seals, settings, logger }: Needs) {
       return { ...next, gateway: { ...next.gateway, providers: composed() } }
     },
 
-    file: {
-      all: () => file,
-      has: isInFile,
-      count: () => file.length,
-      source: () => source,
-      place: () => (source === 'file' ? 'switchyard.yaml' : 'the environment'),
-    },
-
-    shown(stored: StoredProvider, running: number): OperatorProvider {
-      const { id, version, status, entered, secrets, created_at, updated_at, updated_by } = stored
-      const out = workedOut(wholeOf(stored))
-      return {
-        id,
-        object: 'provider',
-        source: 'api',
-        status: out.problems ? 'invalid' : status,
-        ...(out.problems && { problem: out.problems.join(' ') }),
-        version,
-        ...(!out.problems && { settings: shownSettings(out.settings) }),
-        entered: { ...entered },
-        secrets: hintsOf(secrets),
-        running,
-        created_at,
-        updated_at,
-        updated_by,
-      }
-    },
+    /** What the routes of /v2/operator/providers need. */
+    offered: ({ runningAt, tryProvider }: Reached) => ({
+      ...{ seals, file: inFile, runningAt, tryProvider },
+      shown: (stored: StoredProvider) => shown(stored, runningAt(stored.id)),
+      /** Where it fails, the change is stored all the same, and is found at the next look. */
+      learn: () => lookAgain().catch((err) => logger.warn({ err }, 'changed providers are taken over a little later')),
+    }),
   }
 
   /** One that the new price file makes unusable goes on as it was, and says so. */
@@ -135,19 +129,23 @@ export async function liveProviders({ db, seals, settings, logger }: Needs) {
   }
 }
 
-interface Offered {
-  providers: LiveProviders
-  inference: { runningAt(id: string): number; tryProvider: TryProvider }
-  seals: Sealing
-  logger: FastifyBaseLogger
+/** One of the store's as answers tell it. */
+function shown(stored: StoredProvider, running: number): OperatorProvider {
+  const { id, version, status, entered, secrets, created_at, updated_at, updated_by } = stored
+  const out = workedOut(wholeOf(stored))
+  return {
+    id,
+    object: 'provider',
+    source: 'api',
+    status: out.problems ? 'invalid' : status,
+    ...(out.problems && { problem: out.problems.join(' ') }),
+    version,
+    ...(!out.problems && { settings: shownSettings(out.settings) }),
+    entered: { ...entered },
+    secrets: hintsOf(secrets),
+    running,
+    created_at,
+    updated_at,
+    updated_by,
+  }
 }
-
-/** What the routes of /v2/operator/providers need of them. */
-export const providersForRoutes = ({ providers, inference, seals, logger }: Offered) => ({
-  seals,
-  file: providers.file,
-  shown: (stored: StoredProvider) => providers.shown(stored, inference.runningAt(stored.id)),
-  ...{ runningAt: inference.runningAt, tryProvider: inference.tryProvider },
-  /** Where it fails, the change is stored all the same, and is found at the next look. */
-  learn: () => providers.look().catch((err) => logger.warn({ err }, 'changed providers are taken over a little later')),
-})

@@ -63,6 +63,8 @@ const PAGES: [path: string, whose: Whose, ...dialogs: string[]][] = [
   ['/operator', 'operator', 'Create project'],
   ['/operator/:project_id', 'operator', 'Cap', 'Share', 'Quotas', 'Suspend', 'Add subscription'],
   ['/operator/prj_nowhere', 'operator'],
+  ['/providers', 'operator', 'Add provider'],
+  ['/providers/nowhere', 'operator'],
 ]
 const PHONES_MAX_PX = 768
 const LOOKS = [

@@ -112,6 +112,7 @@ const shotsOf = ({ key_id, cluster_id, trace_id, refused_id, project_id, ...jobs
   { name: 'settings-audit', path: '/settings/audit', signed_in: true, ready: 'Every change that only' },
   { name: 'settings-account', path: '/settings/account', signed_in: true, ready: 'Sign out here' },
   { name: 'operator', path: '/operator', signed_in: true, ready: '90 days' },
+  { name: 'providers', path: '/providers', signed_in: true, ready: 'All providers' },
   { name: 'operator-project', path: `/operator/${project_id}`, signed_in: true, ready: 'of 50M tokens' },
   ...fleetShots(cluster_id),
   ...jobShots(jobs),

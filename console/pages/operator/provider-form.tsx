@@ -1,4 +1,4 @@
-// What a provider is entered and changed with: its address, its secret, its models; tested on the spot before it is sent.
+// What a provider is entered and changed with: its address, its secret, its models; tested before it is sent.
 import { type Ref, useRef, useState } from 'react'
 import type { ApiError } from '../../api/api-client.ts'
 import {
@@ -140,11 +140,7 @@ function ProviderFields({ draft, onChange, error, secret, kept }: FieldsProps) {
         label="Secret"
         name="api_key"
         error={error}
-        hint={
-          kept === undefined
-            ? 'Sealed as it arrives, and never shown again. AWS’s keys and a service account of Google’s as JSON.'
-            : `Left empty, the one that ends in ${kept} stays.`
-        }
+        hint={kept === undefined ? SECRET_HINT : `Left empty, the one that ends in ${kept} stays.`}
       />
       <Field
         label="Region"
@@ -171,11 +167,15 @@ function ProviderFields({ draft, onChange, error, secret, kept }: FieldsProps) {
         value={draft.models}
         onChange={(models) => set({ models })}
         error={error}
-        hint="One a line: its name, if the price book has it; else name, dollars per million in and out, tokens out."
+        hint={MODELS_HINT}
       />
     </>
   )
 }
+
+const SECRET_HINT = 'Sealed as it arrives, and never shown again. AWS’s keys and a service account of Google’s as JSON.'
+const MODELS_HINT =
+  'One a line: its name, if the price book has it; else name, dollars per million in and out, tokens out.'
 
 /** Before anything is stored. */
 function TestOnTheSpot({ typed }: { typed(): Entered }) {

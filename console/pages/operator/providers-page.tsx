@@ -1,4 +1,4 @@
-// The providers of the gateway, for whoever runs the service: those of the file to be read, those added here to be changed.
+// The providers of the gateway, for whoever runs the service: the file's to be read, those added here to be changed.
 import { useState } from 'react'
 import { listProviders, type OperatorProvider } from '../../api/provider-calls.ts'
 import { count } from '../../parts/amounts.ts'
