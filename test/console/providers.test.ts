@@ -49,15 +49,9 @@ withConsole((scene) => {
     await page.getByRole('button', { name: 'Remove', exact: true }).click()
     await dialog.getByRole('textbox').fill('spare')
     await dialog.getByRole('button', { name: 'Remove provider' }).click()
-    if (
-      await dialog
-        .getByText('is the last one')
-        .isVisible({ timeout: 3_000 })
-        .catch(() => false)
-    ) {
-      await dialog.getByLabel('Remove it all the same').check()
-      await dialog.getByRole('button', { name: 'Remove provider' }).click()
-    }
+    await dialog.getByText('is the last one').waitFor()
+    await dialog.getByLabel('Remove it all the same').check()
+    await dialog.getByRole('button', { name: 'Remove provider' }).click()
     await page.getByText('spare is removed.').waitFor()
     await page.getByRole('heading', { name: 'Providers', exact: true }).waitFor()
     expect(faults(visit)).toEqual([])
