@@ -1,5 +1,7 @@
-// The `switchyard` command as people run it: compiled, in a process of its own, in a folder of its own.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+// The `switchyard` command as people run it: compiled, in a folder of its own. Servers are processes of their own; what
+// only asks or tells runs in one process after the other (command-host.mjs), which cli/process.test.ts shows to be the
+// same.
+import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -29,11 +31,14 @@ function workplaceWith(program: string, settings: Environment) {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-command-'))
   const children = new Set<ChildProcess>()
 
+  const environment = (env: Environment): Environment => ({
+    ...{ PATH: process.env.PATH ?? '', PORT: '0', SWITCHYARD_DRAIN_MS: '0' },
+    ...settings,
+    ...env,
+  })
+
   function start(args: readonly string[], env: Environment = {}) {
-    const child = spawn(process.execPath, [program, ...args], {
-      cwd: folder,
-      env: { PATH: process.env.PATH ?? '', PORT: '0', SWITCHYARD_DRAIN_MS: '0', ...settings, ...env },
-    })
+    const child = spawn(process.execPath, [program, ...args], { cwd: folder, env: environment(env) })
     endsWithUs(child)
     children.add(child)
     const said = { stdout: '', stderr: '' }
@@ -50,12 +55,18 @@ function workplaceWith(program: string, settings: Environment) {
     return { child, said, ended }
   }
 
-  /** Runs a command to its end. */
-  function run(args: readonly string[], env: Environment = {}, input = ''): Promise<Ended> {
+  /** Runs a command to its end, in a process of its own. */
+  function runAlone(args: readonly string[], env: Environment = {}, input = ''): Promise<Ended> {
     const { child, ended } = start(args, env)
     child.stdin.on('error', () => {}) // it may have ended without reading
     child.stdin.end(input)
     return ended
+  }
+
+  /** Runs a command to its end. */
+  function run(args: readonly string[], env: Environment = {}, input = ''): Promise<Ended> {
+    if (args[0] === 'serve') return runAlone(args, env, input)
+    return hosted(program, { args, env: environment(env), folder, input })
   }
 
   /** Starts a server and waits until it says `awaited`, the last thing that the caller wants to read. */
@@ -78,5 +89,44 @@ function workplaceWith(program: string, settings: Environment) {
     rmSync(folder, { recursive: true, force: true })
   }
 
-  return { folder, run, serve, leave }
+  return { folder, run, runAlone, serve, leave }
+}
+
+interface Told {
+  args: readonly string[]
+  env: Environment
+  folder: string
+  input: string
+}
+
+let host: { child: ChildProcess; waiting: Map<number, (ended: Ended) => void> } | undefined
+let runs = 0
+
+/** In the one process that this worker has for all of its suites. */
+function hosted(program: string, told: Told): Promise<Ended> {
+  host ??= startHost(program)
+  const { child, waiting } = host
+  const run = ++runs
+  return new Promise((done) => {
+    waiting.set(run, done)
+    child.send({ run, ...told })
+  })
+}
+
+function startHost(program: string): NonNullable<typeof host> {
+  const child = fork(new URL('./command-host.mjs', import.meta.url), [program], { execArgv: [] })
+  endsWithUs(child)
+  const waiting = new Map<number, (ended: Ended) => void>()
+  child.on('message', ({ run, ended }: { run: number; ended: Ended }) => {
+    waiting.get(run)?.(ended)
+    waiting.delete(run)
+  })
+  child.once('exit', (code) => {
+    host = undefined
+    const ended = { code, stdout: '', stderr: 'the process that runs commands ended\n' }
+    for (const done of waiting.values()) done(ended)
+  })
+  child.unref()
+  child.channel?.unref()
+  return { child, waiting }
 }
