@@ -29,7 +29,9 @@ export async function postgresServer(note: (text: string) => void = () => {}): P
     }
     return { url: given, kill: notOurs, start: notOurs, stop: async () => {} }
   }
-  return ownPostgresServer(note)
+  const bin = await need('PostgreSQL', note)
+  note(`PostgreSQL from ${bin}`)
+  return startCluster(bin, { settings: CARELESS })
 }
 
 /**
@@ -42,13 +44,25 @@ export async function ownPostgresServer(
 ): Promise<PostgresServer> {
   const bin = await need('PostgreSQL', note)
   note(`PostgreSQL from ${bin}`)
-  return startCluster(bin, kept_in)
+  return startCluster(bin, { kept_in })
+}
+
+/** For one that nobody kills: what makes sure that it would keep everything takes a third of its time. */
+const CARELESS = [
+  ...['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'wal_level=minimal', 'max_wal_senders=0'],
+  ...['autovacuum=off', 'checkpoint_timeout=1h', 'max_wal_size=2GB'],
+]
+
+interface Cluster {
+  /** A folder that is left behind. */
+  kept_in?: string | undefined
+  settings?: readonly string[]
 }
 
 // What a test writes need not outlive the machine: in memory, a flush to disk costs nothing.
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
-async function startCluster(bin: string, kept_in: string | undefined): Promise<PostgresServer> {
+async function startCluster(bin: string, { kept_in, settings: more = [] }: Cluster): Promise<PostgresServer> {
   const data = kept_in ?? mkdtempSync(join(SCRATCH, 'switchyard-postgres-'))
   mkdirSync(data, { recursive: true })
   const as = unprivileged(data)
@@ -64,6 +78,7 @@ async function startCluster(bin: string, kept_in: string | undefined): Promise<P
     'listen_addresses=127.0.0.1',
     `unix_socket_directories=${data}`,
     'max_connections=300',
+    ...more,
   ]
   let postmaster: ReturnType<typeof spawn>
   let exited: Promise<void>

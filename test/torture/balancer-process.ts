@@ -1,6 +1,6 @@
 // The balancer as a program: told the ports of the servers, and asked to say when so many of them are ready.
 import { startBalancer } from '../support/balancer.ts'
-import { readyHere, toldHere } from './forked.ts'
+import { readyHere, toldHere } from './told-here.ts'
 
 const balancer = await startBalancer(toldHere<number[]>())
 process.on('message', async (count: number) => {

@@ -1,10 +1,12 @@
 // A part of a run as a process of its own: it shares neither a thread nor a fate with the load, and is not slowed by it.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { bundled } from './bundled.ts'
 
 /** Of `program`: what it is told in its one argument, and the message in which it says that it is ready. */
 export async function forked<Ready>(program: URL, told: unknown = null) {
-  const child = fork(program, [JSON.stringify(told)], { execArgv: ['--import', import.meta.resolve('tsx')] })
+  const child = fork(bundled(fileURLToPath(program)), [JSON.stringify(told)], { execArgv: [] })
   const [ready] = (await once(child, 'message')) as [Ready]
   return {
     ready,
@@ -20,13 +22,4 @@ export async function forked<Ready>(program: URL, told: unknown = null) {
       await gone
     },
   }
-}
-
-/** For the program: what it was told. */
-export const toldHere = <Told>(): Told => JSON.parse(process.argv[2] ?? 'null')
-
-/** For the program: it is ready, and ends with whoever started it. */
-export function readyHere(ready: object): void {
-  process.send?.(ready)
-  process.once('disconnect', () => process.exit(0))
 }

@@ -3,8 +3,8 @@
 import { setPriority } from 'node:os'
 import { ATTACKS, type AttackName } from './attacks/all-attacks.ts'
 import { type Arms, ATTACKER_ADDRESS } from './attacks/attack.ts'
-import { readyHere, toldHere } from './forked.ts'
 import { hostileClient } from './hostile-client.ts'
+import { readyHere, toldHere } from './told-here.ts'
 
 export interface AttackerTold {
   ports: number[]

@@ -4,8 +4,8 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setPriority } from 'node:os'
-import { readyHere } from './forked.ts'
 import { CLUSTER_ADDRESS, type ClusterReady } from './hostile-cluster-place.ts'
+import { readyHere } from './told-here.ts'
 
 const MB = 1_000_000
 

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readyHere } from './forked.ts'
+import { readyHere } from './told-here.ts'
 
 /** What it made for one call. */
 export interface Produced {

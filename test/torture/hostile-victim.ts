@@ -1,9 +1,10 @@
 // The victim of a hostile run, as a program: told for how long, it makes fifty calls a second through the managed
 // provider, half of them streamed, and now and then a list and a report, and says what became of each.
-import { readyHere, toldHere } from './forked.ts'
+
 import type { VictimCall } from './hostile-checker.ts'
 import { hostileClient, type Told } from './hostile-client.ts'
 import { steadily } from './replica-scene.ts'
+import { readyHere, toldHere } from './told-here.ts'
 
 const PER_SECOND = 50
 const LOOKS_PER_SECOND = 1

@@ -2,7 +2,7 @@
 // either provider. Remembers every call, so that whoever checks can ask how often each was executed, and how it ended.
 import type { Behaviour, Recorded } from '../support/upstream.ts'
 import { startUpstream } from '../support/upstream.ts'
-import { readyHere } from './forked.ts'
+import { readyHere } from './told-here.ts'
 import type { Execution, UpstreamLedger } from './upstream-process.ts'
 
 const executions: Execution[] = []

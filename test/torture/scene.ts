@@ -8,6 +8,7 @@ import { Client as PostgresClient, types } from 'pg'
 import { checkIntegrity, storeFile } from '../../src/storage/data-folder.ts'
 import { freePort } from '../support/free-port.ts'
 import { type PostgresServer, postgresServer } from '../support/postgres-server.ts'
+import { databaseOn } from '../support/template-database.ts'
 import type { Plant } from './plants.ts'
 import { client } from './recording-client.ts'
 import { type ServerProcess, spawnServer } from './server-process.ts'
@@ -45,7 +46,7 @@ export async function openScene(place: Place) {
   mkdirSync(data_dir)
   const config_file = settingsFile(folder, `${providers}\n${place.limits ?? NO_LIMITS}`)
   // Last of what may fail: a scene that cannot be set leaves no database running.
-  const database = engine === 'postgres' ? await freshSchema(place.postgres) : undefined
+  const database = engine === 'postgres' ? await freshDatabase(place.postgres) : undefined
   const env = {
     SWITCHYARD_DATA_DIR: data_dir,
     SWITCHYARD_BOOTSTRAP_KEY: token,
@@ -150,14 +151,15 @@ export async function openScene(place: Place) {
 
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
-async function freshSchema(given?: PostgresServer) {
+/** A database of its own: of the test run's PostgreSQL a copy of its template, which need not be migrated again. */
+async function freshDatabase(given?: PostgresServer) {
   const server = given ?? (await postgresServer())
-  const schema = `torture_${randomBytes(8).toString('hex')}`
-  await run(server.url, `CREATE SCHEMA ${schema}`)
+  const is_common = server.url === process.env.TEST_DATABASE_URL
+  const { url, drop } = await databaseOn(server.url, is_common ? process.env.TEST_TEMPLATE : undefined)
   return {
-    url: `${server.url}?options=${encodeURIComponent(`-c search_path=${schema}`)}`,
+    url,
     async close(keep: boolean) {
-      if (!keep) await run(server.url, `DROP SCHEMA ${schema} CASCADE`)
+      if (!keep) await drop()
       if (!given) await server.stop()
     },
   }

@@ -1,14 +1,13 @@
 // The real server as a process of its own, which can be killed as a machine would kill it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, openSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { threadId } from 'node:worker_threads'
-import { bundle } from '../../scripts/bundle.mjs'
 import { endsWithUs } from '../support/ends-with-us.ts'
+import { bundled } from './bundled.ts'
 import type { Plant } from './plants.ts'
 
 export interface Launch {
@@ -44,40 +43,14 @@ export interface ServerProcess {
 export const BUILT = fileURLToPath(new URL('../../dist', import.meta.url))
 const PLANTED = fileURLToPath(new URL('./planted-server.ts', import.meta.url))
 
-let planted: string | undefined
-
-/** Built as the server itself is, so that it starts as fast; once in a process. */
-function plantedServer(): string {
-  if (planted === undefined) {
-    const dist = fileURLToPath(new URL('../../dist', import.meta.url))
-    // A worker of a test run is told nothing when it ends: what is left behind by one goes with the next.
-    for (const name of readdirSync(dist)) if (isLeft(name)) rmSync(join(dist, name), { recursive: true, force: true })
-    const folder = join(dist, `planted-${process.pid}-${threadId}`)
-    bundle(PLANTED, folder)
-    planted = join(folder, 'planted-server.js')
-  }
-  return planted
-}
-
-function isLeft(name: string): boolean {
-  const [, pid] = /^planted-(\d+)-/.exec(name) ?? []
-  if (pid === undefined) return false
-  try {
-    process.kill(Number(pid), 0)
-    return false
-  } catch {
-    return true
-  }
-}
-
-const POLL_MS = 5
+const POLL_MS = 20 // each look takes time from the start that it waits for
 const START_WITHIN_MS = 120_000 // several start at once, on a machine that has other work
 
 export function spawnServer(launch: Launch): ServerProcess {
   const { port, folder, log_file, env, plant, clock_file, built = BUILT } = launch
   const program = join(built, 'cli/main.js')
   if (!existsSync(program)) throw new Error(`There is no built server in ${built}: run \`npm run build\` first.`)
-  const args = plant || clock_file ? [plantedServer(), plant ?? 'none', clock_file ?? ''] : [program, 'serve']
+  const args = plant || clock_file ? [bundled(PLANTED), plant ?? 'none', clock_file ?? ''] : [program, 'serve']
   const log = openSync(log_file, 'a')
   const child = spawn(process.execPath, args, {
     cwd: folder,
