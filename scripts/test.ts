@@ -2,7 +2,7 @@
 // it. Where something cannot be had, the suites that do without run all the same; then the run fails and says what is
 // missing and which suites that kept from running.
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endsWithUs } from '../test/support/ends-with-us.ts'
@@ -28,9 +28,12 @@ const chromium = has('Chromium') ? (process.env.CHROMIUM ?? MACHINE_PARTS.Chromi
 // One more than there are cores to keep busy at the least: the longest suites mostly wait for servers and browsers.
 const WORKERS = 3
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+// What one project has transformed, the others read; the next run begins anew, lest old versions pile up.
+const modules = mkdtempSync(join(tmpdir(), 'switchyard-modules-'))
+const caching = ['--experimental.fsModuleCache', `--experimental.fsModuleCachePath=${modules}`]
 const code = await run(
   process.execPath,
-  ['node_modules/vitest/vitest.mjs', 'run', `--maxWorkers=${WORKERS}`, ...reporters, ...args],
+  ['node_modules/vitest/vitest.mjs', 'run', `--maxWorkers=${WORKERS}`, ...reporters, ...caching, ...args],
   {
     ...process.env,
     ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_TEMPLATE: template?.name }),
@@ -39,6 +42,7 @@ const code = await run(
     TEST_MISSING: missing.map(({ part }) => part).join(','),
   },
 )
+rmSync(modules, { recursive: true, force: true })
 await template?.drop()
 await Promise.all([postgres?.stop(), redis?.stop()])
 
