@@ -18,10 +18,10 @@ export function withConsole(
 }
 
 /** What axe calls worse than minor, with where it is; targets that are too small for a finger among it. */
-export async function violations(page: Page): Promise<string[]> {
+export async function violations(page: Page, within: Locator = page.locator('html')): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
-  const found = await page.evaluate(() =>
-    (window as unknown as { axe: typeof axe }).axe.run({
+  const found = await within.evaluate((element) =>
+    (window as unknown as { axe: typeof axe }).axe.run(element === document.documentElement ? document : element, {
       resultTypes: ['violations'],
       rules: { 'target-size': { enabled: true } },
     }),

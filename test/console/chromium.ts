@@ -1,5 +1,6 @@
-// A real Chromium for the console's tests and pictures: the one that CHROMIUM names, else one on this machine. Each suite
-// has its own: one that all of them share takes a third longer, since its pages are drawn by one process.
+// A real Chromium for the console's tests and pictures: the one that CHROMIUM names, else one on this machine. A worker
+// has one for all of its suites. One that several workers share takes a third longer, since its pages are drawn by one
+// process.
 import { type Browser, chromium } from 'playwright-core'
 import { need } from '../support/provision.ts'
 
@@ -7,4 +8,12 @@ export async function startChromium(): Promise<Browser> {
   const path = process.env.CHROMIUM || (await need('Chromium', (text) => void process.stderr.write(`${text}\n`)))
   // Without its sandbox, as root cannot have one: it only ever loads our own pages.
   return chromium.launch({ executablePath: path, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+}
+
+let common: Browser | undefined
+
+/** It ends with the worker. */
+export async function commonChromium(): Promise<Browser> {
+  if (!common?.isConnected()) common = await startChromium()
+  return common
 }

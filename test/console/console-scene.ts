@@ -1,14 +1,17 @@
 // The console as people meet it: the real server with its housekeeping and its outbox, and a real browser. Whatever a
 // page logs, throws, or is refused by its content security policy is written down.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { cookieName } from '../../src/accounts/session-cookie.ts'
 import { startServer } from '../../src/main.ts'
 import { readConfig } from '../../src/start/config.ts'
 import { openStore, type Store } from '../../src/start/open-store.ts'
-import { startChromium } from './chromium.ts'
+import { freePort } from '../support/free-port.ts'
+import { commonChromium } from './chromium.ts'
+import { takePage, type UsedPage } from './spare-pages.ts'
 
 export interface Visit {
   page: Page
@@ -21,18 +24,35 @@ export interface Visit {
 export interface VisitOptions extends BrowserContextOptions {
   /** Of somebody who is signed in. */
   cookie?: string
+  /** With nothing in its cache: no page that was used before. */
+  is_new?: boolean
 }
 
 export type ConsoleScene = Awaited<ReturnType<typeof consoleScene>>
 
 let addresses = 0
+let usual: number | undefined
+
+/** One suite after the other is at the same address, where pages that were used before are of use. */
+async function portOfWorker(): Promise<number> {
+  usual ??= await freePort()
+  return (await isFree(usual)) ? usual : 0
+}
+
+const isFree = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
 
 /** `env`: settings beyond those of an empty machine. */
 export async function consoleScene(env: Readonly<Record<string, string>> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-console-'))
+  const port = await portOfWorker()
   const config = readConfig({
     SWITCHYARD_DATA_DIR: folder,
-    PORT: '0',
+    PORT: String(port),
     LOG_LEVEL: 'silent',
     SWITCHYARD_TRUSTED_PROXIES: '127.0.0.0/8',
     ...env,
@@ -43,33 +63,28 @@ export async function consoleScene(env: Readonly<Record<string, string>> = {}) {
     return store
   }
   const server = await startServer(config, { open, print: () => {} })
-  const browser: Browser = await startChromium()
+  const browser = await commonChromium()
 
   const db = () => {
     if (!store) throw new Error('the server opened no store')
     return store.db
   }
 
+  const lent = new Set<UsedPage>()
+
   /** A browser of its own, at an address of its own, so that nobody's attempts count for another. Its page is empty. */
   async function arrive({ cookie, ...options }: VisitOptions = {}): Promise<Visit> {
     const address = `10.1.${addresses >> 8}.${addresses++ & 255}`
-    const context = await browser.newContext({
-      baseURL: server.address,
-      extraHTTPHeaders: { 'x-forwarded-for': address },
-      permissions: ['clipboard-read', 'clipboard-write'],
-      ...options,
-    })
-    const heard: string[] = []
-    context.on('weberror', (error) => void heard.push(`thrown: ${error.error().message}`))
-    context.on('console', (line) => void heard.push(`${line.type()}: ${line.text()}`))
-    await context.addInitScript(() => {
-      document.addEventListener('securitypolicyviolation', (event) =>
-        console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`),
-      )
-    })
+    const used = await takePage(browser, { ...options, baseURL: server.address, address })
+    lent.add(used)
+    const { page, context, heard } = used
     if (cookie !== undefined)
       await context.addCookies([{ name: cookieName(false), value: cookie, url: server.address }])
-    return { page: await context.newPage(), context, heard, close: () => context.close() }
+    async function close(): Promise<void> {
+      lent.delete(used)
+      await used.giveBack()
+    }
+    return { page, context, heard, close }
   }
 
   async function visit(path: string, options: VisitOptions = {}): Promise<Visit> {
@@ -97,7 +112,7 @@ export async function consoleScene(env: Readonly<Record<string, string>> = {}) {
     visit,
     linkFor,
     async stop() {
-      await browser.close()
+      for (const { context } of lent) await context.close() // of tests that failed
       await server.stop(0)
       rmSync(folder, { recursive: true, force: true })
     },

@@ -1,10 +1,9 @@
 // Every page, light and dark, wide and at 360 pixels: axe finds nothing above minor, nothing is cut off, the policy holds.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { faults, overflow, violations, withConsole } from './checks.ts'
-import type { Visit, VisitOptions } from './console-scene.ts'
 import { phoneFindings } from './phone-checks.ts'
 import { seedKeys, seedOperator, seedOwner, seedUsage } from './seed.ts'
 import { seedBundles } from './seed-bundles.ts'
@@ -104,60 +103,53 @@ withConsole((scene) => {
       .replace(':trace_id', trace_id)
       .replace(':project_id', project_id)
 
-  async function findings(page: Page): Promise<string[]> {
+  async function findings(page: Page, within?: Locator): Promise<string[]> {
     await page.waitForLoadState('networkidle')
     const on_phone = (page.viewportSize()?.width ?? 0) < PHONES_MAX_PX && !(await page.getByRole('dialog').count())
     const phone = on_phone ? await phoneFindings(page) : []
     const wide = await overflow(page)
-    return [...phone, ...(await violations(page)), ...(wide > 0 ? [`${wide} px too wide`] : [])]
+    return [...phone, ...(await violations(page, within)), ...(wide > 0 ? [`${wide} px too wide`] : [])]
   }
 
-  // A page that was used before loads in half the time: who is done with one leaves it to the next of the same person.
-  const spare = new Map<string, Visit[]>()
+  async function opens(page: Page, button: string) {
+    const menu = page.getByRole('button', { name: 'Menu', expanded: false })
+    if (['Keyboard shortcuts', 'Search'].includes(button) && (await menu.isVisible())) await menu.click()
+    await page.getByRole('button', { name: button }).first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.waitFor()
+    // What is behind it was looked at before, and is nobody's while it is open.
+    expect(await findings(page, dialog), button).toEqual([])
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+  }
 
-  async function keepsNobodyOut(
-    path: string,
-    { cookie, ...options }: VisitOptions,
-    act: (page: Page) => Promise<void>,
-  ) {
-    const of = `${options.colorScheme} ${cookie}`
-    const visit = spare.get(of)?.pop() ?? (await scene().arrive({ ...options, ...(cookie && { cookie }) }))
-    visit.heard.length = 0
-    await visit.page.goto(`/console${path}`)
-    await visit.page.getByRole('heading').first().waitFor()
-    await act(visit.page)
+  /** In one look as it is loaded, and in the other as a screen that is turned and dimmed shows it. */
+  async function keepsNobodyOut(path: string, cookie?: string, dialogs: readonly string[] = []) {
+    const visit = await scene().arrive({ reducedMotion: 'reduce', ...(cookie && { cookie }) })
+    const { page } = visit
+    const looks = visits++ % 2 === 0 ? LOOKS : LOOKS.toReversed()
+    for (const [turn, { colorScheme, viewport }] of looks.entries()) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize(viewport)
+      if (turn === 0) await page.goto(`/console${path}`)
+      await page.getByRole('heading').first().waitFor()
+      expect(await findings(page), colorScheme).toEqual([])
+      for (const button of dialogs) await opens(page, button)
+    }
     expect(faults(visit)).toEqual([])
-    await visit.page.goto('about:blank')
-    spare.set(of, [...(spare.get(of) ?? []), visit])
+    await visit.close()
   }
+  let visits = 0
 
   // A page mostly waits for its browser, so several wait together.
-  describe.concurrent.each(LOOKS)('$colorScheme', (look) => {
-    const options = { ...look, reducedMotion: 'reduce' as const }
-    const findsNothing = async (page: Page) => expect(await findings(page)).toEqual([])
-
-    test.each(OPEN)('§console %s keeps nobody out', async (path) => {
-      await keepsNobodyOut(`/${path}`, options, findsNothing)
-    })
-
-    async function opens(page: Page, button: string) {
-      const menu = page.getByRole('button', { name: 'Menu', expanded: false })
-      if (['Keyboard shortcuts', 'Search'].includes(button) && (await menu.isVisible())) await menu.click()
-      await page.getByRole('button', { name: button }).first().click()
-      await page.getByRole('dialog').waitFor()
-      expect(await findings(page), button).toEqual([])
-      await page.keyboard.press('Escape')
-      await page.getByRole('dialog').waitFor({ state: 'detached' })
-    }
+  describe.concurrent('light and dark, wide and narrow', () => {
+    test.each(OPEN)('§console %s keeps nobody out', (path) => keepsNobodyOut(`/${path}`))
 
     test.each(PAGES)(
       '§console %s of the %s project keeps nobody out, nor do its dialogs',
       async (path, whose, ...dialogs) => {
         const all = await projects()
-        await keepsNobodyOut(addressOf(path, all.full), { ...options, cookie: all[whose].cookie }, async (page) => {
-          await findsNothing(page)
-          for (const button of dialogs) await opens(page, button)
-        })
+        await keepsNobodyOut(addressOf(path, all.full), all[whose].cookie, dialogs)
       },
     )
   })

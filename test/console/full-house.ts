@@ -9,6 +9,7 @@ import { textTable } from '../../bench/text-table.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { readConfig } from '../../src/start/config.ts'
 import { openStore } from '../../src/start/open-store.ts'
+import { commonChromium } from './chromium.ts'
 import { type ConsoleScene, consoleScene } from './console-scene.ts'
 import { fillHouse, type House, signIn } from './house.ts'
 import { housePages } from './house-pages.ts'
@@ -51,6 +52,7 @@ try {
   process.stdout.write(`${house.keys} keys, ${house.events} usage events\n${report(figures)}\n`)
 } finally {
   await scene.stop()
+  await (await commonChromium()).close()
   await upstream.close()
   if (asked.store === undefined) rmSync(folder, { recursive: true, force: true })
 }
@@ -66,7 +68,7 @@ async function filled(): Promise<House> {
 
 /** By somebody who just came: nothing is in the browser's cache. */
 async function visited(scene: ConsoleScene, cookie: string, what: HousePage): Promise<PageFigures> {
-  const { page, heard, close } = await scene.arrive({ ...LOOK, cookie })
+  const { page, heard, close } = await scene.arrive({ ...LOOK, cookie, is_new: true })
   const figures = await measurePage(page, what)
   if (asked.pictures !== undefined) {
     mkdirSync(asked.pictures, { recursive: true })

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { HOUR_MS } from '../../src/core/clock.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
+import { commonChromium } from './chromium.ts'
 import { consoleScene, type Visit } from './console-scene.ts'
 import { modelUpstream } from './model-upstream.ts'
 import { withPalette } from './palette-png.ts'
@@ -232,6 +233,7 @@ try {
     if (only.length === 0 || only.includes(shot.name)) await take(shot, cookie)
 } finally {
   await scene.stop()
+  await (await commonChromium()).close()
   await upstream.close()
   await receiver.close()
 }
