@@ -1,7 +1,7 @@
 // Alerts: nobody is told, a webhook is added, a test arrives, its log tells so, and it ends.
 import { afterAll, expect, test } from 'vitest'
 import { type Receiver, webhookReceiver } from '../support/webhook-receiver.ts'
-import { faults, violations, withConsole } from './checks.ts'
+import { faults, untilByItself, violations, withConsole } from './checks.ts'
 import { seedOwner } from './seed.ts'
 import { seedFleet } from './seed-fleet.ts'
 
@@ -12,8 +12,10 @@ withConsole((scene) => {
   test('§notifications from nobody to a test that arrived, and to its end', async () => {
     receiver = await webhookReceiver()
     const { cookie } = await seedOwner(scene().db())
-    const visit = await scene().visit('/alerts', { cookie })
+    const visit = await scene().arrive({ cookie })
     const { page } = visit
+    await page.clock.install()
+    await page.goto('/console/alerts')
     await page.getByText('Nobody is told yet.').waitFor()
     await page.getByRole('button', { name: 'Add channel' }).click()
     await page.getByLabel('Name').fill('ops')
@@ -27,7 +29,7 @@ withConsole((scene) => {
     await page.getByRole('link', { name: 'ops' }).click()
     await page.getByText('Nothing was sent yet.').waitFor()
     await page.getByRole('button', { name: 'Send test' }).click()
-    await page.getByText('delivered', { exact: true }).waitFor()
+    await untilByItself(page, page.getByText('delivered', { exact: true }))
     expect(receiver.received.map(({ body }) => JSON.parse(body).type)).toEqual(['test'])
     await page.getByRole('button', { name: 'Send again test' }).click()
     await expect.poll(() => receiver?.received.length).toBe(2)

@@ -233,10 +233,11 @@ async function killUnderLoad(plant?: Plant) {
   const random = chance(newSeed())
   const next = asks(random)
   const operations: Operation[] = []
-  let over = false
+  let [over, pause_ms] = [false, 0]
   const lanes = lanesOf(scene)
   const load = inLanes(LANES, lanes, async (one) => {
     while (!over) {
+      await sleep(pause_ms)
       const ask = next()
       for (let outcome = ''; outcome !== 'ok'; ) {
         const operation = await one.post(ask)
@@ -248,8 +249,10 @@ async function killUnderLoad(plant?: Plant) {
   })
   for (let kill = 1; kill <= KILLS; kill++) {
     const at = operations.length
+    pause_ms = 0
     while (operations.length < at + 100) await sleep(20)
     process.kill(scene.workers()[0] as number, 'SIGKILL')
+    pause_ms = 50 // a new worker starts sooner where the other one leaves it some of the processor
     await expect.poll(() => scene.log().match(/has taken the place/g), { timeout: 60_000 }).toHaveLength(kill)
   }
   over = true

@@ -33,6 +33,7 @@ const PACE_MS = 3
 const BYTES_MAX = { keyed: 7_000, unkeyed: 4_500 }
 const LEASES = 5
 const PATIENCE_MS = 6_000
+const LOOK_MS = 50 // to tell all of its metrics takes a server some milliseconds
 const PLANTED_PATIENCE_MS = 5_000 // what a planted bug keeps open, it keeps for good
 const LEAVE_AT_THE_LATEST_MS = 2_000
 const EARLY_ONE_IN = 10 // some leave before anything has come, perhaps before they were heard
@@ -175,7 +176,7 @@ async function gauges(scene: Scene): Promise<Gauges> {
 async function untilDrained(scene: Scene, since: number, patience_ms: number): Promise<number | undefined> {
   while (now() - since < patience_ms) {
     if ((await gauges(scene)).open_streams === 0) return Math.max(0, now() - since)
-    await sleep(10)
+    await sleep(LOOK_MS)
   }
   return undefined
 }
