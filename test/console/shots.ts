@@ -212,6 +212,7 @@ mkdirSync(FOLDER, { recursive: true })
 const upstream = await modelUpstream({ records: true })
 const receiver = await webhookReceiver()
 const scene = await consoleScene(upstream.env)
+const replaying = await seedOwner(scene.db()) // whose calls are not among those of the other pages
 try {
   const { project_id, cookie } = await seedOwner(scene.db())
   const key_ids = await seedKeys(scene.db(), project_id, KEYS)
@@ -227,7 +228,7 @@ try {
   const cluster_id = (await seedFleet(scene.db(), project_id)).at(-1) ?? ''
   await seedRouting(scene.db(), project_id, cluster_id)
   const channel_id = await seedChannels(scene, cookie, receiver.url)
-  const replay_id = await seedReplay(scene, cookie)
+  const replay_id = await seedReplay(scene, replaying.cookie)
   const only = process.argv.slice(2)
   for (const shot of shotsOf({ key_id, cluster_id, trace_id, refused_id, project_id, channel_id, replay_id }))
     if (only.length === 0 || only.includes(shot.name)) await take(shot, cookie)
@@ -241,6 +242,7 @@ try {
 /** R79: the pages of whoever runs the service are of another person. */
 async function whose(name: string, cookie: string): Promise<{ cookie: string }> {
   if (name === 'start') return seedOwner(scene.db())
+  if (name.startsWith('replay')) return replaying
   return name.startsWith('operator') ? seedOperator(scene.db()) : { cookie }
 }
 

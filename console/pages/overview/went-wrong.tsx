@@ -1,8 +1,9 @@
 // What went wrong: requests that were refused, layer by layer, and generations that did not end well.
-import { useMemo } from 'react'
+import { useMemo, useState } from 'react'
 import type { RefusalSeries } from '../../api/insight-calls.ts'
 import { between, type UsageStep } from '../../api/timeline-calls.ts'
 import { count } from '../../parts/amounts.ts'
+import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { percent } from '../../parts/figures.ts'
 import { Fold } from '../../parts/fold.tsx'
@@ -11,6 +12,7 @@ import { frameWords, inAddress, STEP_MS, sameTime, spanInFrame, type TimeFrame }
 import { SeriesChart } from '../../parts/series-chart.tsx'
 import type { AddressQuery } from '../../state/address-query.ts'
 import { nowMs } from '../../state/browser-clock.ts'
+import { useIsNarrow } from '../../state/narrow.ts'
 import { Link, navigate } from '../../state/navigation.tsx'
 import type { Resource } from '../../state/resource.ts'
 import { ENDINGS, KINDS, LAYER_GROUPS, LAYERS, type LayerGroup, WRONG } from './refusal-layers.ts'
@@ -67,7 +69,21 @@ function Layers({ series, steps, frame, change }: LayersProps) {
           <RefusalChart series={series} change={change} />
         </Fold>
       )}
-      <table className="table table-dense wrong">
+      <WrongTable rows={rows} />
+    </div>
+  )
+}
+
+const ROWS_ON_PHONES = 4
+
+/** On a phone the most frequent come first, and the rest when they are wanted. */
+function WrongTable({ rows }: { rows: readonly WrongRow[] }) {
+  const [all, setAll] = useState(false)
+  const is_short = useIsNarrow() && !all
+  const shown = is_short ? rows.toSorted((a, b) => b.counted - a.counted).slice(0, ROWS_ON_PHONES) : rows
+  return (
+    <div className="wrong">
+      <table className="table table-dense">
         <caption className="visually-hidden">Refused and failed, by layer</caption>
         <thead>
           <tr>
@@ -81,7 +97,7 @@ function Layers({ series, steps, frame, change }: LayersProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ id, to, label, sentence, counted, rate }) => (
+          {shown.map(({ id, to, label, sentence, counted, rate }) => (
             <tr key={id}>
               <td>
                 <span className="two-lines">
@@ -99,6 +115,11 @@ function Layers({ series, steps, frame, change }: LayersProps) {
           ))}
         </tbody>
       </table>
+      {shown.length < rows.length && (
+        <Button look="quiet" onClick={() => setAll(true)}>
+          Show {count(rows.length - shown.length)} more
+        </Button>
+      )}
     </div>
   )
 }

@@ -6,6 +6,7 @@ import { count, headlineCount, headlineMoney, money } from '../../parts/amounts.
 import { Card } from '../../parts/card.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { percent } from '../../parts/figures.ts'
+import { Fold } from '../../parts/fold.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { PERIODS, type Period, periodFrom, spanOf } from '../../parts/periods.ts'
 import { Segments } from '../../parts/segments.tsx'
@@ -33,18 +34,37 @@ export default function ReusePage() {
       {known && known.events > 0 && <Figures summary={known} />}
       {known && known.events > 0 && <Next summary={known} />}
       <div className="stack">
-        <DataTable
-          what="Where reuse is had and lost"
-          resource={seenAs(summary, ({ places }) => places)}
-          columns={COLUMNS}
-          rowId={({ events_at }) => events_at}
-          empty={<NothingYet />}
-        />
+        <Places summary={summary} known={known?.places ?? []} />
         <Bundles period={period} summary={known} />
       </div>
     </>
   )
 }
+
+/** On a phone folded, where there is something. */
+function Places({ summary, known }: { summary: Resource<ReuseSummary>; known: readonly ReusePlace[] }) {
+  const table = (
+    <DataTable
+      what={PLACES}
+      resource={seenAs(summary, ({ places }) => places)}
+      columns={COLUMNS}
+      rowId={({ events_at }) => events_at}
+      empty={<NothingYet />}
+    />
+  )
+  const [most] = known.toSorted((a, b) => b.missed_reuse_tokens - a.missed_reuse_tokens)
+  if (!most) return table
+  return (
+    <Fold
+      title={PLACES}
+      gist={`${most.provider}, ${most.model} missed most: ${count(most.missed_reuse_tokens)} tokens`}
+    >
+      {table}
+    </Fold>
+  )
+}
+
+const PLACES = 'Where reuse is had and lost'
 
 function useSummary(period: Period): Resource<ReuseSummary> {
   return useResource(
