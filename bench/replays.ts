@@ -11,6 +11,7 @@ const QUIET_MS = 20_000
 const WARM_MS = 5_000
 const CONCURRENCY = 8
 const LOOK_MS = 250
+const LATE_S = [0.005, 0.01, 0.025, 0.05] // of the buckets of `switchyard_event_loop_delay_seconds`
 
 export interface ReplayConditions {
   items: number
@@ -32,14 +33,17 @@ export async function replays({ items, has_upstream }: ReplayConditions): Promis
     const again = await live(server, sleep(QUIET_MS))
     const told = await run.over
     record('Live calls beside a replay run', { items, has_upstream, quiet, beside, again, ...told })
-    const row = (name: string, one: Waits) => [name, String(one.calls), one.p50.toFixed(2), one.p99.toFixed(2)]
+    const row = (name: string, { calls, p50, p99, turns }: Waits) => [
+      ...[name, String(calls), p50.toFixed(2), p99.toFixed(2)],
+      ...LATE_S.map((seconds) => `${(100 * turns.later(seconds)).toFixed(2)} %`),
+    ]
     const ratio = beside.p99 / Math.max(quiet.p99, again.p99)
     return [
       `${told.done} of ${items} items in ${told.seconds.toFixed(1)} s at concurrency ${CONCURRENCY}; ` +
         `p99 of live calls ${ratio.toFixed(2)} × quiet`,
       textTable(
         `A live call every ${EVERY_MS} ms, ${has_upstream ? 'an upstream' : 'the placeholder'}`,
-        ['', 'calls', 'p50 ms', 'p99 ms'],
+        ['', 'calls', 'p50 ms', 'p99 ms', ...LATE_S.map((seconds) => `turns > ${1_000 * seconds} ms`)],
         [row('quiet', quiet), row('beside the run', beside), row('quiet again', again)],
       ),
     ].join('\n\n')
@@ -86,10 +90,30 @@ interface Waits {
   calls: number
   p50: number
   p99: number
+  turns: Turns
+}
+
+interface Turns {
+  /** Which share of the turns of the event loop came so late. */
+  later(seconds: number): number
+}
+
+/** How many turns came by then, by the server's own measure. */
+async function turnsOf({ url }: ServerProcess): Promise<Map<string, number>> {
+  const text = await (await fetch(`${url}/metrics`, { headers: as(ADMIN_KEY) })).text()
+  const lines = text.matchAll(/^switchyard_event_loop_delay_seconds_bucket\{le="([^"]+)"\} (\S+)$/gm)
+  return new Map([...lines].map(([, bound = '', count]) => [bound, Number(count)]))
+}
+
+function turnsBetween(before: Map<string, number>, after: Map<string, number>): Turns {
+  const within = (bound: string) => (after.get(bound) ?? 0) - (before.get(bound) ?? 0)
+  return { later: (seconds) => 1 - within(String(seconds)) / Math.max(1, within('+Inf')) }
 }
 
 /** Calls at a steady pace until something has ended, each timed from when it was due. */
-async function live({ url }: ServerProcess, until: Promise<unknown>): Promise<Waits> {
+async function live(server: ServerProcess, until: Promise<unknown>): Promise<Waits> {
+  const { url } = server
+  const before = await turnsOf(server)
   let over = false
   void until.finally(() => {
     over = true
@@ -108,5 +132,6 @@ async function live({ url }: ServerProcess, until: Promise<unknown>): Promise<Wa
   }
   const sorted = (await Promise.all(waits)).sort((a, b) => a - b)
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
-  return { calls: sorted.length, p50: at(0.5), p99: at(0.99) }
+  const turns = turnsBetween(before, await turnsOf(server))
+  return { calls: sorted.length, p50: at(0.5), p99: at(0.99), turns }
 }
