@@ -21,6 +21,8 @@ export function addLimits(program: Command): void {
     .option('--tokens <count>', 'tokens in a minute', wholeNumber)
     .option('--streams <count>', 'streams that may be open at once', wholeNumber)
     .option('--parallel <count>', 'generations that may run at once', wholeNumber)
+    .option('--model-rate <rate...>', 'of single models: gpt-4o*=60:100000 is 60 requests and 100000 tokens a minute')
+    .addOption(new Option('--no-model-rates', 'as every key').conflicts('modelRate'))
     .addOption(
       new Option('--clear', 'what holds for every key').conflicts(['requests', 'tokens', 'streams', 'parallel']),
     )
@@ -47,17 +49,23 @@ async function show(key: string | undefined, { json }: Printing): Promise<void> 
   if (shadow.length > 0) print(`Counted and never refused: ${shadow.join(', ')}.`)
 }
 
-type Setting = Printing & { requests?: number; tokens?: number; streams?: number; parallel?: number; clear?: true }
+type Setting = Printing & { requests?: number; tokens?: number; streams?: number; parallel?: number; clear?: true } & {
+  modelRate?: string[]
+  modelRates?: boolean
+}
 
 async function set(key: string, asked: Setting, command: Command): Promise<void> {
-  const { requests, tokens, streams, parallel, clear, json } = asked
+  const { requests, tokens, streams, parallel, modelRate, modelRates, clear, json } = asked
   const changes = {
     ...((clear || requests !== undefined) && { requests_per_minute: requests ?? null }),
     ...((clear || tokens !== undefined) && { tokens_per_minute: tokens ?? null }),
     ...((clear || streams !== undefined) && { concurrent_streams: streams ?? null }),
     ...((clear || parallel !== undefined) && { max_parallel_requests: parallel ?? null }),
+    ...((clear || modelRates === false) && { models: null }),
+    ...(modelRate && { models: modelRate.map((text) => rateIn(text) ?? command.error(`'${text}' is no rate`)) }),
   }
-  if (Object.keys(changes).length === 0) command.error('give --requests, --tokens, --streams or --parallel, or --clear')
+  if (Object.keys(changes).length === 0)
+    command.error('give --requests, --tokens, --streams, --parallel or --model-rate, or --clear')
   const { body, text } = await service().post<ApiKeyLimits>(`/v2/api-keys/${key}/limits`, changes)
   print(json ? text : describe(body))
 }
@@ -71,5 +79,22 @@ function describe({ key_id, effective, ...own }: ApiKeyLimits): string {
     'Tokens a minute': line('tokens_per_minute'),
     'Streams at once': line('concurrent_streams'),
     'Generations at once': own.max_parallel_requests === null ? 'no limit' : String(own.max_parallel_requests),
+    ...(own.models && { Models: own.models.map(rateText).join(', ') }),
   })
 }
+
+type Rate = NonNullable<ApiKeyLimits['models']>[number]
+
+/** `gpt-4o*=60:100000`, `gpt-4o=60` or `gpt-4o=:100000`. */
+function rateIn(text: string): Rate | undefined {
+  const [, model, requests, tokens] = /^(.+)=(\d*)(?::(\d+))?$/.exec(text) ?? []
+  if (model === undefined || !(requests || tokens)) return undefined
+  return {
+    model,
+    ...(requests && { requests_per_minute: Number(requests) }),
+    ...(tokens && { tokens_per_minute: Number(tokens) }),
+  }
+}
+
+const rateText = ({ model, requests_per_minute: requests, tokens_per_minute: tokens }: Rate) =>
+  `${model}=${requests ?? ''}${tokens === undefined ? '' : `:${tokens}`}`

@@ -52,4 +52,12 @@ export interface OwnLimits {
   concurrent_streams: number | null
   /** Null: as many as there are. */
   max_parallel_requests: number | null
+  /** What it may ask of single models. */
+  models?: readonly OwnModelRate[] | null
+}
+
+export interface OwnModelRate {
+  model: string
+  requests_per_minute?: number
+  tokens_per_minute?: number
 }

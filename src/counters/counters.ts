@@ -21,6 +21,8 @@ export interface Ask {
   amount: number
   /** Counts and reports, but refuses nothing. */
   shadow: boolean
+  /** For which models alone, where it is not for all. */
+  model?: string
 }
 
 export interface LeaseName {

@@ -34,7 +34,8 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   const call = await callIn(path, kind, request, reply) //        §10.1: hints, session, deadline
   traced?.stage('read')
   // §8.1.2, R24: a replay was given before this, so it costs no tokens and no stream.
-  const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream: call.stream })
+  const { stream, model } = call
+  const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream, model })
   traced?.stage('allow')
   const generation = new Generation(path, call, { request, reply, allowance })
   if (call.caller.records) beginRecording(generation)

@@ -5,6 +5,7 @@ import type { Period } from '../budgets/budget-window.ts'
 import type { Caller } from '../core/caller.ts'
 import { rfc3339 } from '../core/clock.ts'
 import type { Scope } from '../core/scopes.ts'
+import { ratesIn } from '../limits/model-rates.ts'
 import type { ApiKey } from './key.ts'
 
 export interface KeyRow {
@@ -92,6 +93,7 @@ export interface HolderRow {
   tokens_per_minute: number | null
   concurrent_streams: number | null
   max_parallel_requests: number | null
+  model_rates: string | null
   parent_id: string | null
   allowed_models: string | null
   allowed_cidrs: string | null
@@ -108,7 +110,8 @@ export interface HolderRow {
 export function holderOf(row: HolderRow, by: 'hash' | 'previous_hash'): Caller {
   const { key_id, project_id, routing_epoch, scopes, verified_at, budget_micros } = row
   const { requests_per_minute, tokens_per_minute, concurrent_streams, max_parallel_requests } = row
-  const limits = { requests_per_minute, tokens_per_minute, concurrent_streams, max_parallel_requests }
+  const models = ratesIn(row.model_rates)
+  const limits = { requests_per_minute, tokens_per_minute, concurrent_streams, max_parallel_requests, models }
   const caller: Caller = {
     key_id,
     project_id,
@@ -130,11 +133,11 @@ export function holderOf(row: HolderRow, by: 'hash' | 'previous_hash'): Caller {
   const ends = by === 'hash' ? [row.expires_at] : [row.expires_at, row.previous_expires_at]
   const works_until = Math.min(...ends.map((end) => end ?? Number.POSITIVE_INFINITY))
   if (works_until < Number.POSITIVE_INFINITY) caller.works_until = works_until
-  const models = listsIn(row.allowed_models, row.parent_models)
-  if (models) caller.allowed_models = models
+  const allowed = listsIn(row.allowed_models, row.parent_models)
+  if (allowed) caller.allowed_models = allowed
   const cidrs = listsIn(row.allowed_cidrs, row.parent_cidrs)
   if (cidrs) caller.allowed_cidrs = cidrs
-  if (row.parent_id !== null || row.expires_at !== null || models || cidrs) caller.has_terms = true
+  if (row.parent_id !== null || row.expires_at !== null || allowed || cidrs) caller.has_terms = true
   const clusters = row.allowed_clusters === null ? undefined : listsIn(row.allowed_clusters, row.parent_clusters)
   if (clusters) caller.allowed_clusters = clusters
   return caller

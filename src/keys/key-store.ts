@@ -236,7 +236,8 @@ const HOLDER = `
          CASE WHEN f.id IS NULL THEN k.requests_per_minute ELSE f.requests_per_minute END AS requests_per_minute,
          CASE WHEN f.id IS NULL THEN k.tokens_per_minute ELSE f.tokens_per_minute END AS tokens_per_minute,
          CASE WHEN f.id IS NULL THEN k.concurrent_streams ELSE f.concurrent_streams END AS concurrent_streams,
-         CASE WHEN f.id IS NULL THEN k.max_parallel_requests ELSE f.max_parallel_requests END AS max_parallel_requests
+         CASE WHEN f.id IS NULL THEN k.max_parallel_requests ELSE f.max_parallel_requests END AS max_parallel_requests,
+         CASE WHEN f.id IS NULL THEN k.model_rates ELSE f.model_rates END AS model_rates
   FROM api_key k JOIN project p ON p.id = k.project_id JOIN person o ON o.id = p.owner_id
        LEFT JOIN api_key f ON f.id = k.parent_id
   WHERE `

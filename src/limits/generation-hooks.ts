@@ -3,9 +3,11 @@
 // the second of the taking. A stream is a lease, and so is a place among those of its key that run: both are let go of
 // when the generation ends, however it ends.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../core/caller.ts'
 import type { Ask, LeaseAsk } from '../counters/counters.ts'
 import type { LeaseRenewal } from '../counters/lease-renewal.ts'
 import { isCompatible, type Limiting, remainingOf } from './limit-hooks.ts'
+import { modelAsks } from './model-rates.ts'
 import { keyLimits } from './policy.ts'
 import { openaiTokens } from './rate-headers.ts'
 
@@ -19,6 +21,8 @@ declare module 'fastify' {
 export interface GenerationNeeds {
   tokens: number
   stream: boolean
+  /** As the call names it; absent where that is not known yet. */
+  model?: string
   /** Nothing runs yet: it is only asked whether so many tokens may. */
   only_asks?: true
 }
@@ -66,9 +70,10 @@ export function limitGenerations(app: FastifyInstance, limiting: Limiting, renew
     const { caller, route } = request
     const { tokens_per_minute } = keyLimits(limits.key, caller.limits)
     const tokens = keyAsk('tokens_per_minute', caller, tokens_per_minute, needs.tokens)
+    const rates = ratesOf(tokens, caller, needs.model, limiting)
     const leases = leasesFor(request, needs)
-    const asks = [tokens, ...leases.map(({ ask }) => ask)]
-    const verdict = await counters.take([tokens], clock.now(), leases)
+    const asks = [...rates, ...leases.map(({ ask }) => ask)]
+    const verdict = await counters.take(rates, clock.now(), leases)
     // What was counted for the request before is given back, so the answer tells of it anew.
     const refusal = verdict.kind === 'refused' ? refuse(request, asks, verdict) : undefined
     if (refusal) await new Promise((told) => look(request, reply, told))
@@ -76,20 +81,29 @@ export function limitGenerations(app: FastifyInstance, limiting: Limiting, renew
     if (verdict.kind === 'refused') throw refusal
     noteSpared(asks, verdict)
     const { exceeded, second } = verdict
-    const held = exceeded.length === 0 ? leases : leases.filter((_, at) => !exceeded.includes(1 + at))
+    const held = exceeded.length === 0 ? leases : leases.filter((_, at) => !exceeded.includes(rates.length + at))
     for (const { by, lease } of held) by.hold(lease)
 
     return allowanceOf(async (used) => {
       for (const { by, lease } of held) await by.release(lease)
-      const { layer, name, subject, home, amount } = tokens
-      const correction = { layer, name, subject, home, second, by: used - amount }
-      if (!exceeded.includes(0) && used !== amount) await counters.correct([correction])
+      if (used === tokens.amount) return
+      const corrections = rates
+        .filter(({ name }, at) => !exceeded.includes(at) && name.endsWith('tokens_per_minute'))
+        .map(({ layer, name, subject, home, amount }) => ({ layer, name, subject, home, second, by: used - amount }))
+      if (corrections.length > 0) await counters.correct(corrections)
     })
   }
 
   app.decorateRequest('allowGeneration', function (this: FastifyRequest, reply, needs) {
     return allow(this, reply, needs)
   })
+}
+
+/** The key's tokens, and what is asked for because of the model. */
+function ratesOf(tokens: Ask, caller: Caller, model: string | undefined, { limits, shadow }: Limiting): Ask[] {
+  if (model === undefined || !(limits.models.length > 0 || caller.limits?.models)) return [tokens]
+  const rules = { operator: limits.models, shadow, key_id: tokens.subject }
+  return [tokens, ...modelAsks(caller, { model, tokens: tokens.amount }, rules)]
 }
 
 interface Wanted extends LeaseAsk {

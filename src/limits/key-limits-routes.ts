@@ -4,6 +4,7 @@ import { Refusal } from '../core/refusal.ts'
 import { found, type Routes } from '../http/routes.ts'
 import { ApiKeyLimits, describeLimits, NewKeyLimits } from './key-limits.ts'
 import { keyLimitsStore } from './key-limits-store.ts'
+import { checkedRates } from './model-rates.ts'
 import type { Limits } from './policy.ts'
 
 const Params = Type.Object({ key_id: Type.String({ description: 'Begins `key_`.' }) })
@@ -25,6 +26,7 @@ export const keyLimitsRoutes: Routes<{ limits: Limits }> = async (app, { limits 
     },
     async ({ caller, params: { key_id }, body, db }) => {
       const store = keyLimitsStore(db)
+      if (body.models) checkedRates(body.models)
       const own = await store.set(caller.project_id, key_id, body)
       if (!own) found(await store.find(caller.project_id, key_id), 'API key', key_id)
       if (!own) throw new Refusal('invalid_request', 'A child key has the rate limits of its parent.')

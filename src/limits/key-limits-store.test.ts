@@ -13,12 +13,14 @@ const NONE = {
   tokens_per_minute: null,
   concurrent_streams: null,
   max_parallel_requests: null,
+  models: null,
 }
 const ALL = {
   requests_per_minute: 1_000_000_000,
   tokens_per_minute: 2,
   concurrent_streams: 3,
   max_parallel_requests: 4,
+  models: [{ model: 'gpt-4o*', requests_per_minute: 5 }],
 }
 
 withDb((db) => {

@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox'
 import type { OwnLimits } from '../core/caller.ts'
 import { orNull } from '../core/shapes.ts'
+import { KeyModelRates } from './model-rates.ts'
 import { type KeyLimits, keyLimits, LIMIT_MAX, MaxParallelRequests } from './policy.ts'
 
 const Limit = () => Type.Integer({ minimum: 1, maximum: LIMIT_MAX })
@@ -18,6 +19,7 @@ export const ApiKeyLimits = Type.Object(
     key_id: Type.String(),
     ...each(() => orNull(Limit())),
     max_parallel_requests: orNull(MaxParallelRequests),
+    models: orNull(KeyModelRates),
     effective: Type.Object(
       { ...each(Limit), max_parallel_requests: orNull(MaxParallelRequests) },
       { description: 'What holds for the key: its own limits, and where they are null, those of every key.' },
@@ -28,13 +30,17 @@ export const ApiKeyLimits = Type.Object(
 export type ApiKeyLimits = Static<typeof ApiKeyLimits>
 
 export const NewKeyLimits = Type.Object(
-  { ...each(() => Type.Optional(orNull(Limit()))), max_parallel_requests: Type.Optional(orNull(MaxParallelRequests)) },
+  {
+    ...each(() => Type.Optional(orNull(Limit()))),
+    max_parallel_requests: Type.Optional(orNull(MaxParallelRequests)),
+    models: Type.Optional(orNull(KeyModelRates)),
+  },
   { title: 'NewApiKeyLimits' },
 )
 export type NewKeyLimits = Static<typeof NewKeyLimits>
 
 export function describeLimits(key_id: string, own: OwnLimits, common: KeyLimits): ApiKeyLimits {
-  const { requests_per_minute, tokens_per_minute, concurrent_streams, max_parallel_requests } = own
+  const { requests_per_minute, tokens_per_minute, concurrent_streams, max_parallel_requests, models } = own
   return {
     object: 'api_key.limits',
     key_id,
@@ -42,6 +48,7 @@ export function describeLimits(key_id: string, own: OwnLimits, common: KeyLimits
     tokens_per_minute,
     concurrent_streams,
     max_parallel_requests,
+    models: models ? [...models] : null,
     effective: { max_parallel_requests, ...keyLimits(common, own) },
   }
 }

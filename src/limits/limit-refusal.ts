@@ -9,6 +9,7 @@ export interface ReachedLimit {
   name: string
   limit: number
   amount: number
+  model?: string
 }
 
 export interface Reached {
@@ -18,8 +19,8 @@ export interface Reached {
 }
 
 export function limitRefusal(reached: ReachedLimit, { left, wait_s }: Reached): Refusal {
-  const { layer, name, limit, amount } = reached
-  const limit_words = `the ${layer} layer's limit ${name} (${limit})`
+  const { layer, name, limit, amount, model } = reached
+  const limit_words = `the ${layer} layer's limit ${name} (${limit})${model === undefined ? '' : ` of '${model}'`}`
   if (wait_s === undefined) return tooLarge(limit_words, reached)
   const headers = { 'retry-after': String(wait_s) }
   const again = `Retry after ${wait_s} s.`
@@ -33,7 +34,7 @@ export function limitRefusal(reached: ReachedLimit, { left, wait_s }: Reached): 
       headers,
       by: layer,
     })
-  const tokens = name === 'tokens_per_minute'
+  const tokens = name.endsWith('tokens_per_minute')
   const detail = tokens ? ` This request counts as ${amount} until it has ended, and ${left} are left.` : ''
   return new Refusal('rate_limited', `This would exceed ${limit_words}.${detail} ${again}`, {
     headers: { ...headers, ratelimit: rateLimit(policyName(reached), { left, more_in_s: wait_s }) },

@@ -2,6 +2,7 @@
 // one key that makes a hundred calls a second from one address is never refused, even if a whole minute's come at once.
 import { type Static, Type } from 'typebox'
 import type { Caller, OwnLimits } from '../core/caller.ts'
+import { OperatorModelRates } from './model-rates.ts'
 
 const closed = { additionalProperties: false, default: {} }
 
@@ -35,6 +36,7 @@ export const LimitsShape = Type.Object(
       },
       closed,
     ),
+    models: OperatorModelRates,
     shadow: Type.Array(Type.Enum(['edge', 'key', 'project']), {
       default: [],
       maxItems: 3,

@@ -67,6 +67,7 @@ const GatewayView = Type.Object(
         edge: LimitsShape.properties.edge,
         key: LimitsShape.properties.key,
         project: LimitsShape.properties.project,
+        models: LimitsShape.properties.models,
         shadow: LimitsShape.properties.shadow,
       },
       { description: 'What holds for every address, key and project. A key may have limits of its own.' },
@@ -111,7 +112,7 @@ export const gatewayRoutes: Routes<Needs> = async (app, needs) => {
 
 /** Field by field: what is added to the settings one day is not shown until somebody decides so. */
 function viewOf({ version, store, sign_up, gateway, limits }: Needs): GatewayView {
-  const { edge, key, project, shadow } = limits
+  const { edge, key, project, models, shadow } = limits
   return {
     object: 'gateway',
     version,
@@ -123,7 +124,7 @@ function viewOf({ version, store, sign_up, gateway, limits }: Needs): GatewayVie
     aliases: gateway.aliases.map(shownAlias),
     fees: { byok_micros: gateway.fees.byok_micros, byoc_micros: gateway.fees.byoc_micros },
     deadlines: { waiver_micros: gateway.deadlines.waiver_micros, waiver_pct: gateway.deadlines.waiver_pct },
-    limits: { edge, key, project, shadow },
+    limits: { edge, key, project, models, shadow },
     retention: {
       full_fidelity: gateway.full_fidelity,
       recordings_days: gateway.retention_days,

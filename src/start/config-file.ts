@@ -12,6 +12,7 @@ import { type Shares, SharesShape } from '../capacity/slot-share.ts'
 import { S3Shape } from '../contents/s3-settings.ts'
 import { parseCidr } from '../core/ip-address.ts'
 import { describeInvalid } from '../http/validation-messages.ts'
+import { wrongIn } from '../limits/model-rates.ts'
 import { type Limits, LimitsShape } from '../limits/policy.ts'
 import { type Quotas, QuotasShape } from '../limits/quota.ts'
 import { type OperatorAlias, OperatorAliasShape, operatorAlias } from '../models/operator-alias.ts'
@@ -217,6 +218,8 @@ function settingsOf(file: FileShape, wrong: Wrong, env: Env): FileSettings | und
   for (const [index, network] of (Array.isArray(networks?.allow) ? networks.allow : []).entries())
     if (!parseCidr(String(network)))
       wrong(`/networks/allow/${index}`, `'networks.allow[${index}]' must be like 10.0.0.0/8 or fd00::/8`)
+  const rates = Array.isArray(limits?.models) ? wrongIn(limits.models) : undefined
+  if (rates !== undefined) wrong('/limits/models', `limits: ${rates}`)
   const { endpoint } = file.artifacts?.s3 ?? {}
   if (typeof endpoint === 'string' && !/^https?:$/.test(URL.canParse(endpoint) ? new URL(endpoint).protocol : ''))
     wrong('/artifacts/s3/endpoint', "'artifacts.s3.endpoint' must be an http or https address")

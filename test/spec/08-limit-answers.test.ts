@@ -102,7 +102,13 @@ describe('T-62 what answers say', () => {
 describe('§8.1 limits of a key’s own', () => {
   const path = (id: string) => `${KEYS}/${id}/limits`
   const unbounded = { max_parallel_requests: null }
-  const none = { requests_per_minute: null, tokens_per_minute: null, concurrent_streams: null, ...unbounded }
+  const none = {
+    requests_per_minute: null,
+    tokens_per_minute: null,
+    concurrent_streams: null,
+    ...unbounded,
+    models: null,
+  }
   const common = { requests_per_minute: 50, tokens_per_minute: 1_000_000, concurrent_streams: 9 }
 
   test('§8.1 given, shown, left alone, cleared; and the key itself looks as ever', async () => {
