@@ -101,7 +101,7 @@ export async function noteFailed(
 /** R80: what its client was told, and in which headers. */
 function failedTrace(outcome: Outcome, reason: unknown): TraceFacts {
   const { stream, keyed, attempts } = outcome
-  const facts = { stream, keyed, fallback_used: attempts.length > 1 }
+  const facts = { stream, keyed, fallback_used: attempts.some(({ kind }) => kind === 'provider_failover') }
   if (!(reason instanceof Refusal)) return facts
   const { status, body, headers } = reason
   return { ...facts, refusal: { layer: kindOf(reason) ?? 'fault', status, headers, ...body.error } }

@@ -1,6 +1,8 @@
 // From a route to an answer (R47): per target a slot, a hold, a call, a verdict; and on failure, before any content
-// reached the client, the next target. Whatever was taken for an attempt that failed is given back here.
+// reached the client, the next target, or the same again (target-order.ts). Whatever was taken for an attempt that
+// failed is given back here.
 import { type OpenedStream, openStream } from '../answers/answer-stream.ts'
+import { type Retry, retryOf } from '../answers/retry-rule.ts'
 import { sseFrames } from '../answers/sse-frames.ts'
 import type { TokenCounts } from '../answers/token-counts.ts'
 import { wordsIn, wordsOf, wordsOfAnswer } from '../answers/upstream-reason.ts'
@@ -22,6 +24,7 @@ import type { Generation } from './generation.ts'
 import { holdFor } from './hold.ts'
 import { type MediaAnswered, mediaAnswer } from './media-answer.ts'
 import { providerFor } from './spoken-protocol.ts'
+import { paused, TargetOrder } from './target-order.ts'
 import { bodyFor, headersFor } from './upstream-request.ts'
 
 export type Answered =
@@ -51,6 +54,8 @@ interface Failure {
   reason: unknown
   /** No other target is asked. */
   is_final: boolean
+  /** The same one may be asked again. */
+  retry?: Retry | undefined
 }
 
 /** The first target that answers. What was taken for it is the generation's from then on. */
@@ -59,8 +64,10 @@ export async function firstAnswer(generation: Generation): Promise<Answered> {
   let last: Trial | undefined
   let reason: unknown
   let is_customers = true // whose business it is where nobody answers
-  for (const target of route.candidates) {
-    const trial = trialOf(generation, target)
+  const order = new TargetOrder(route.candidates)
+  for (let target = order.next(); target; target = order.next()) {
+    if (order.is_retry) await paused(order.pause_ms, stop)
+    const trial = trialOf(generation, target, order.is_retry)
     const tried = await tryTarget(trial)
     trial.attempt.times.ended_ms = generation.elapsedMs()
     request.traced?.attempted(trial.attempt)
@@ -73,6 +80,7 @@ export async function firstAnswer(generation: Generation): Promise<Answered> {
     is_customers &&= isCustomers(target)
     reason = stop.aborted ? tried.reason : (reason ?? tried.reason)
     if (tried.is_final) break
+    if (tried.retry) order.again(target, tried.retry, { now: path.clock.now(), deadline_at: call.deadline_at })
   }
   reason ??= new Refusal('unavailable', 'No target could take this call.')
   if (last) {
@@ -82,11 +90,11 @@ export async function firstAnswer(generation: Generation): Promise<Answered> {
   throw reason
 }
 
-function trialOf(generation: Generation, target: Target): Trial {
+function trialOf(generation: Generation, target: Target, is_retry: boolean): Trial {
   const n = generation.attempts.length + 1
   const attempt: Attempt = {
     n,
-    kind: n === 1 ? 'first' : 'provider_failover',
+    kind: n === 1 ? 'first' : is_retry ? 'retry' : 'provider_failover',
     target: target.id,
     provider: target.provider,
     model: target.model,
@@ -264,7 +272,8 @@ function failed({ generation, target, attempt }: Trial, verdict: Elsewhere, mess
   reason.about = { upstream_status: status, said: message, ...aboutOf(target) }
   // §11 retry_safety: only what was surely not executed is tried again.
   const is_cautious = generation.call.hints?.safety?.retry_safety === 'idempotent_generation_only'
-  return { kind: 'failure', reason, is_final: is_cautious && !surely_not_executed }
+  const retry = retryOf(verdict, generation.elapsedMs() - attempt.times.dialled_ms)
+  return { kind: 'failure', reason, is_final: is_cautious && !surely_not_executed, retry }
 }
 
 const abortedBy = (reason: unknown) => (reason instanceof Refusal ? reason.kind : 'client_left')

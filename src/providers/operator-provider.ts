@@ -130,6 +130,7 @@ export const OperatorProvider = Type.Object(
           unlisted_models: Type.Boolean(),
           byok: Type.Boolean(),
           list_models: Type.Boolean(),
+          retries: Type.Integer(),
           timeouts: Type.Object({ connect_ms: ms(), first_byte_ms: ms(), idle_ms: ms(), total_ms: ms() }),
           models_total: Type.Integer(),
           models: Type.Array(ShownModel, { description: `At most ${MODELS_SHOWN} of them, with what they cost.` }),
@@ -246,6 +247,7 @@ export function shownSettings(provider: ProviderSettings): NonNullable<OperatorP
   const { connect_ms, first_byte_ms, idle_ms, total_ms } = provider.timeouts
   return {
     ...{ protocol, base_url, region, max_concurrency, responses, unlisted_models, byok, list_models },
+    retries: provider.retries ?? 0,
     timeouts: { connect_ms, first_byte_ms, idle_ms, total_ms },
     models_total: provider.models.length,
     models: provider.models.slice(0, MODELS_SHOWN).map(shownModel),

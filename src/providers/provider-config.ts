@@ -88,6 +88,12 @@ export const ProviderShape = Type.Object(
       description: 'Whether customers’ credentials without an address of their own are sent to this base_url.',
     }),
     list_models: Type.Boolean({ default: false, description: 'Whether /v1/models also has what the upstream lists.' }),
+    retries: Type.Integer({
+      minimum: 0,
+      maximum: 3,
+      default: 0,
+      description: 'How often a call asks it again that it surely did not execute, such as one without a connection.',
+    }),
     timeouts: Type.Object(
       {
         connect_ms: Milliseconds(5_000, 'Until a connection stands.'),
@@ -125,6 +131,8 @@ export interface ProviderSettings {
   byok: boolean
   /** Clients are told of what the upstream lists. */
   list_models: boolean
+  /** How often a call asks it again that surely was not executed; absent where never. */
+  retries?: number
   timeouts: Timeouts & { connect_ms: number; total_ms: number }
   models: readonly ModelSettings[]
   /** It takes no new calls; those under way end (0343). */
@@ -176,6 +184,7 @@ export function providerSettings(shape: ProviderShape, wrong: Wrong, env: Env = 
     unlisted_models,
     byok,
     list_models,
+    ...(shape.retries > 0 && { retries: shape.retries }),
     timeouts: shape.timeouts,
     models: shape.models.map((model, index) => {
       const settings = modelSettings(model, (field, message) => wrong(`/models/${index}${field}`, message))

@@ -34,7 +34,7 @@ export const Cost = Type.Object({
 
 export const Attempt = Type.Object({
   n: Type.Integer({ minimum: 1 }),
-  kind: Type.Enum(['first', 'provider_failover']),
+  kind: Type.Enum(['first', 'provider_failover', 'retry']),
   target: Type.String(),
   status: orNull(Type.Integer({ description: "The upstream's status; null where none came." })),
   failure: orNull(Type.String({ description: 'Why it was given up; null where it answered.' })),
@@ -61,7 +61,7 @@ export interface NativeFacts {
 /** One call to one target; further fields are not told. */
 export interface AttemptFacts {
   n: number
-  kind: 'first' | 'provider_failover'
+  kind: 'first' | 'provider_failover' | 'retry'
   target: string
   status: number | undefined
   failure: string | undefined

@@ -46,6 +46,7 @@ test('§1 200 for a key that may only read: providers, models, prices, limits, r
       responses: false,
       unlisted_models: false,
       byok: false,
+      retries: 0,
       timeouts: { connect_ms: 5_000, first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 },
       models_total: 1,
       models: [

@@ -13,9 +13,9 @@ export function reachOf({ cluster_id, credential_id }: Target): Reach {
   return credential_id === undefined ? 'elsewhere' : 'credential'
 }
 
-/** R47, R73: the first choice, with nothing of the project's own passed over before it, is no fallback. */
+/** R47, R73: the first choice, also when asked again, with nothing of the project's own passed over, is none. */
 export const isFallback = ({ candidates, passed_over }: Route, { target, attempts }: Tried): boolean =>
-  target !== candidates[0] || attempts.length > 1 || passed_over.length > 0
+  target !== candidates[0] || passed_over.length > 0 || attempts.some(({ kind }) => kind === 'provider_failover')
 
 /** Where a call went in the end, and where it was tried. */
 interface Tried {

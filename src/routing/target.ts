@@ -28,6 +28,8 @@ export interface Dialling {
   /** Undefined: by the name of the model. */
   output_limit_field?: 'max_tokens' | 'max_completion_tokens' | undefined
   max_concurrency: number
+  /** How often a call asks it again that surely was not executed; absent where never. */
+  retries?: number | undefined
   timeouts: Timeouts & { connect_ms?: number; total_ms: number }
 }
 

@@ -114,6 +114,7 @@ function openaiFrom({ api_key = '', base_url = OPENAI }: Config['openai']): Prov
     unlisted_models: true, // whatever the upstream has may be asked for; unpriced, only by keys without a limit
     byok: false,
     list_models: !is_openai,
+    retries: 0,
     timeouts: { connect_ms: 5_000, first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 },
     models: booked.map(({ id }) => ({ id })),
   }

@@ -10,10 +10,13 @@ export type Ending = (typeof ENDINGS)[number]
 const tokens = () => Type.Integer({ minimum: 0 })
 const micros = () => Type.Integer({ minimum: 0 })
 
-/** One try at one target. More than one means that an earlier one failed before its first byte (R47). */
+/**
+ * One try at one target. More than one means that an earlier one failed before its first byte (R47). A `retry` is of a
+ * target that failed before.
+ */
 export interface UsageAttempt {
   n: number
-  kind: 'first' | 'provider_failover'
+  kind: 'first' | 'provider_failover' | 'retry'
   target: string
   provider: string
   model: string
@@ -38,7 +41,7 @@ export interface AttemptTimes {
 export const UsageAttempt = Type.Object(
   {
     n: Type.Integer(),
-    kind: Type.Enum(['first', 'provider_failover']),
+    kind: Type.Enum(['first', 'provider_failover', 'retry']),
     target: Type.String(),
     provider: Type.String(),
     model: Type.String(),

@@ -20,5 +20,10 @@ export function heldTimers() {
     async untilSet(ms: number, times: number): Promise<void> {
       await expect.poll(() => delays.filter((delay) => delay === ms).length).toBe(times)
     },
+    /** The same of timers whose time is between these. */
+    async untilSetWithin([least, most]: readonly [number, number], times: number): Promise<void> {
+      const within = () => delays.filter((delay) => Number(delay) >= least && Number(delay) <= most)
+      await expect.poll(() => within().length).toBeGreaterThanOrEqual(times)
+    },
   }
 }
