@@ -10,7 +10,8 @@ process.umask(0o077) // whatever a command writes is for its owner alone
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1))
 
 try {
-  await commandLine(complain).parseAsync()
+  const { argv } = process
+  await commandLine(complain).parseAsync(argv.length > 2 ? argv : [...argv, 'serve']) // so that `npx switchyard` serves
 } catch (error) {
   const { code, text } = endingFor(error)
   if (text !== undefined) complain(text)

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { buildSync } from 'esbuild'
 
 /** They have parts in machine code, which no file of ours can hold. */
-const APART = ['@photostructure/sqlite', '@node-rs/argon2', 'pg-native']
+export const APART = ['@photostructure/sqlite', '@node-rs/argon2', 'pg-native']
 
 /** Packages in the older form of modules ask for others by this. */
 const REQUIRE = `import { createRequire } from 'node:module';const require = createRequire(import.meta.url);`
