@@ -69,6 +69,7 @@ export default defineConfig({
             'test/deploy.test.ts',
             'test/helm.test.ts',
             'test/install.test.ts',
+            'test/release.test.ts',
           ],
           exclude: [...thorough, ...clustered],
         },
