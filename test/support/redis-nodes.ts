@@ -28,7 +28,8 @@ const all = async (nodes: readonly RedisServer[], work: (node: RedisServer) => P
 
 export async function redisNodes(): Promise<RedisNodes> {
   const binary = await need('Redis')
-  const nodes = await Promise.all(Array.from({ length: NODES }, () => startNode(binary)))
+  const nodes: RedisServer[] = []
+  for (let n = 0; n < NODES; n++) nodes.push(await startNode(binary)) // one after the other: each needs two free ports
   const cli = binary.replace(/-server$/, '-cli')
   await run(cli, ['--cluster', 'create', ...nodes.map(hostPort), '--cluster-yes'])
   await untilWhole(nodes)
@@ -92,9 +93,15 @@ export async function redisNodes(): Promise<RedisNodes> {
 
 export const tagOf = (prefix: string, home: string) => shardTags(prefix.slice(1, -1))[shardOf(home)] as string
 
-async function startNode(binary: string): Promise<RedisServer> {
+/** Another program may take a port that was free: then it is tried again with others. */
+async function startNode(binary: string, tries = 3): Promise<RedisServer> {
   const bus = ['--cluster-port', String(await freePort()), '--cluster-node-timeout', String(NODE_TIMEOUT_MS)]
-  return startRedis(binary, ['--cluster-enabled', 'yes', '--cluster-require-full-coverage', 'no', ...bus])
+  try {
+    return await startRedis(binary, ['--cluster-enabled', 'yes', '--cluster-require-full-coverage', 'no', ...bus])
+  } catch (error) {
+    if (tries === 1) throw error
+    return startNode(binary, tries - 1)
+  }
 }
 
 type Slots = Promise<[number, number, ...[string, number, ...unknown[]][]][]>
