@@ -85,8 +85,9 @@ async function payingKey(scene: Scene): Promise<{ paying: Key }> {
 }
 
 async function keyNamed(scene: Scene, id: string): Promise<{ spent_micros: number }> {
-  const { data } = JSON.parse((await scene.client.send({ path: '/v2/api-keys' })).body.toString())
-  return data.find((key: Key) => key.id === id)
+  const { status, body } = await scene.client.send({ path: '/v2/api-keys' })
+  if (status !== 200) throw new Error(`keys cannot be read: ${status} ${body}`)
+  return JSON.parse(body.toString()).data.find((key: Key) => key.id === id)
 }
 
 type Keys = Record<'busy' | 'late' | 'paying', Key>
