@@ -8,7 +8,7 @@ const LISTS: Readonly<Record<string, string>> = { traces: 'requests' }
 /** The page that another project has in place of this one: of a thing, the list that it stands in. */
 export function samePageElsewhere(pathname: string, search: string): string {
   const [page = '', ...below] = pathname.split('/').slice(1).filter(isPage)
-  if (page === '' || page === 'operator') return '/'
+  if (['', 'operator', 'providers'].includes(page)) return '/'
   const of_thing = below.length > 0 && page !== 'settings'
   const path = page === 'settings' ? [page, ...below] : [LISTS[page] ?? page]
   const query = of_thing ? '' : keptOf(search)
