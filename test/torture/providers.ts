@@ -27,6 +27,7 @@ export interface ProviderRun {
 const UPSTREAM = new URL('./paced-upstream.ts', import.meta.url)
 const STREAMED: Behaviour = { text: 'one word after the other', chunks: 10, pace: 60 }
 const LOOK_MS = 20
+const PAUSE_MS = 200 // after a stream that failed: a planted bug must not become a flood
 const ADDED = 'added'
 const PATH = `/v2/operator/providers/${ADDED}`
 const BODY = { model: 'both', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] }
@@ -99,11 +100,11 @@ async function underLoad(replicas: Replicas, addresses: readonly [string, string
   const learnt: Learnt[] = []
   const drained_ms: [number, number][] = []
   const operate = operatorOf(replicas, learnt, run)
-  await alias(replicas, operate, addresses[0])
+  await alias(replicas, operate, addresses[0], run)
   let isOver = false
-  const load = steadily(per_second, () => ask(replicas, answers, false))
+  const load = steadily(per_second, async () => void (await ask(replicas, answers, false)))
   const streaming = inLanes(streams, Array.from({ length: streams }), async () => {
-    while (!isOver) await ask(replicas, answers, true)
+    while (!isOver) if (!(await ask(replicas, answers, true))) await sleep(PAUSE_MS)
   })
   for (let n = 1; n <= cycles; n++) {
     drained_ms.push(await cycle(operate, addresses, run))
@@ -118,9 +119,10 @@ async function underLoad(replicas: Replicas, addresses: readonly [string, string
 type Operate = ReturnType<typeof operatorOf>
 
 /** Half of its calls go to the added provider, wherever that is; while it is not there, all go to the other. */
-async function alias({ scene }: Replicas, operate: Operate, base_url: string): Promise<void> {
+async function alias({ scene }: Replicas, operate: Operate, base_url: string, { plant }: ProviderRun): Promise<void> {
   await operate.add(base_url)
-  const targets = ['filed', ADDED].map((provider) => ({ provider, model: 'm', weight: 1 }))
+  const known = plant === 'deaf-to-providers' ? ['filed'] : ['filed', ADDED]
+  const targets = known.map((provider) => ({ provider, model: 'm', weight: 1 }))
   await sent(scene.clients[0] as Client, 'POST', '/v2/aliases', { name: 'both', targets })
   await operate.remove()
 }
@@ -198,7 +200,7 @@ async function sent<T>(one: Client, method: string, path: string, body?: object)
 }
 
 /** Each replica in turn, past the balancer: none of them is ever replaced here. */
-async function ask({ inTurn }: Replicas, answers: Answered[], is_stream: boolean): Promise<void> {
+async function ask({ inTurn }: Replicas, answers: Answered[], is_stream: boolean): Promise<boolean> {
   const asked_ms = performance.now()
   const body = JSON.stringify({ ...BODY, stream: is_stream })
   const outcome = await inTurn()
@@ -213,6 +215,7 @@ async function ask({ inTurn }: Replicas, answers: Answered[], is_stream: boolean
       (error: Error) => ({ by: 'nobody', failure: error.message }),
     )
   answers.push({ asked_ms, is_stream, ...outcome })
+  return outcome.failure === undefined
 }
 
 const told = ({ asked_ms, by, failure }: Answered) =>
