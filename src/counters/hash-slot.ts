@@ -38,5 +38,5 @@ export function shardTags(name: string): string[] {
 export function shardOf(home: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < home.length; at++) hash = Math.imul(hash ^ home.charCodeAt(at), 0x01000193)
-  return ((hash >>> 0) ^ (hash >>> 16)) % SHARDS
+  return ((hash ^ (hash >>> 16)) >>> 0) % SHARDS
 }
