@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { storeFile } from '../src/storage/data-folder.ts'
 import { buildOlder } from '../test/support/older-version.ts'
-import { FIXTURES, type Fixture, schemaOf } from '../test/support/upgrade-fixture.ts'
+import { FIXTURES, type Fixture } from '../test/support/upgrade-fixture.ts'
 import { live, upgradeUpstream } from '../test/support/upgrade-story.ts'
 import { ENGINES, openScene, type Scene } from '../test/torture/scene.ts'
 
@@ -55,12 +55,10 @@ function sqliteText({ data_dir }: Scene): string {
 
 /** Without what only the program that restores it understands, and without settings of the session. */
 function postgresText({ database_url = '' }: Scene): string {
-  const schema = schemaOf(database_url)
-  const args = ['--no-owner', '--no-privileges', '--inserts', '--no-comments', '--schema', schema, database_url]
+  const args = ['--no-owner', '--no-privileges', '--inserts', '--no-comments', '--schema', 'public', database_url]
   const text = execFileSync('pg_dump', args, { encoding: 'utf8', maxBuffer: 1 << 28 })
   return text
     .split('\n')
     .filter((line) => line !== '' && !/^(--|\\|SET |SELECT pg_catalog\.set_config|CREATE SCHEMA)/.test(line))
     .join('\n')
-    .replaceAll(schema, 'SCHEMA_OF_THE_STORE')
 }

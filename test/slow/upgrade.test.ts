@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { buildOlder, hasOlder } from '../support/older-version.ts'
-import { type Fixture, fixtureBytes, readFixture, restore } from '../support/upgrade-fixture.ts'
+import { emptied, type Fixture, fixtureBytes, readFixture, restore } from '../support/upgrade-fixture.ts'
 import { CALL_MICROS, caller, chat, heldIn, type Left, live, until, upgradeUpstream } from '../support/upgrade-story.ts'
 import { ENGINES, type Engine, openScene, type Scene } from '../torture/scene.ts'
 import { spawnServer } from '../torture/server-process.ts'
@@ -113,7 +113,7 @@ test.skipIf(!hasOlder())(
   async () => {
     const older = buildOlder()
     onTestFinished(older.remove)
-    const scene = await openUpgrade('postgres', 2)
+    const scene = await emptied(await openUpgrade('postgres', 2))
     const { folder, log_file, env, ports } = scene
     const launchOlder = () => spawnServer({ port: ports[0] as number, folder, log_file, env, built: older.built })
     const before = launchOlder()

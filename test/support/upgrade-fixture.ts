@@ -14,10 +14,11 @@ export interface Fixture {
 export const fixtureBytes = (engine: Engine) => readFileSync(new URL(`${engine}.json.gz`, FIXTURES))
 export const readFixture = (engine: Engine): Fixture => JSON.parse(gunzipSync(fixtureBytes(engine)).toString())
 
-export const schemaOf = (database_url: string) => /search_path(?:=|%3D)(\w+)/.exec(database_url)?.[1] ?? ''
+/** A test run's databases are copies of one that is migrated already; here it is the migration that is looked at. */
+export async function emptied(scene: Scene): Promise<Scene> {
+  if (scene.database_url) await scene.write('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+  return scene
+}
 
 /** Into a scene whose servers have not started. */
-export async function restore(scene: Scene, { sql }: Fixture): Promise<void> {
-  const { database_url } = scene
-  await scene.write(database_url ? sql.replaceAll('SCHEMA_OF_THE_STORE', schemaOf(database_url)) : sql)
-}
+export const restore = async (scene: Scene, { sql }: Fixture) => (await emptied(scene)).write(sql)
