@@ -282,12 +282,13 @@ test('0252 prices: the book as a file, and where a file differs from it', async 
   const { stdout } = await run('prices show')
   const file = join(place().folder, 'prices.yaml')
   writeFileSync(file, stdout)
-  expect(await run(`prices check ${file}`)).toEqual(done('160 models, 0 other than in the price book\n'))
+  const models = `${stdout.match(/^ *- id: /gm)?.length} models`
+  expect(await run(`prices check ${file}`)).toEqual(done(`${models}, 0 other than in the price book\n`))
   writeFileSync(file, stdout.replace('input_usd_per_million: 2.5', 'input_usd_per_million: 2.25'))
   expect(await run(`prices check ${file}`)).toMatchObject({
     code: 1,
     stdout: expect.stringMatching(/^\S+: input 2250000, in the book 2500000/),
-    stderr: expect.stringMatching(/^switchyard: 160 models, 1 other than in the price book\n$/),
+    stderr: `switchyard: ${models}, 1 other than in the price book\n`,
   })
   writeFileSync(file, 'models: 1')
   expect(await run(`prices check ${file}`)).toMatchObject({ code: 2, stderr: expect.stringContaining("'models'") })

@@ -34,7 +34,7 @@ test.each([
   ['usage --group-by week', '.*It must be one or more of day, model, .*'],
   ['usage --from yesterday', '.*It must be a time such as .*'],
   ['usage --csv --json', ".*'--csv' cannot be used with option '--json'"],
-  ['limits set key_1', 'give --requests, --tokens or --streams, or --clear'],
+  ['limits set key_1', 'give --requests, --tokens, --streams, --parallel or --model-rate, or --clear'],
   ['limits set key_1 --clear --tokens 5', ".*'--clear' cannot be used with option '--tokens <count>'"],
   ['credential add --provider openai --name x --secret sk-pasted', "unknown option '--secret'.*"],
   ['restore nowhere', '.*There is no such file.'],

@@ -1,6 +1,6 @@
 // Runs the compiled command again and again in one process: `node command-host.mjs <program>`. Each run has arguments,
 // settings, a folder and streams of its own, and its entry is loaded anew; only what the entry loads stays loaded. To
-// start a process and to load everything takes most commands ten times as long as what they do.
+// start a process and to load everything takes most commands longer than what they do.
 import { Readable, Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 

@@ -47,7 +47,7 @@ export async function ownPostgresServer(
   return startCluster(bin, { kept_in })
 }
 
-/** For one that nobody kills: what makes sure that it would keep everything takes a third of its time. */
+/** For one that nobody kills: it need not keep anything through a crash. */
 const CARELESS = [
   ...['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'wal_level=minimal', 'max_wal_senders=0'],
   ...['autovacuum=off', 'checkpoint_timeout=1h', 'max_wal_size=2GB'],
