@@ -11,7 +11,9 @@ import {
   hasPassed,
   isOpen,
   mayProbe,
+  noteFailedProbe,
   noteFailure,
+  noteGoodProbe,
   noteProbe,
   OPEN_MS,
 } from './common-circuit.ts'
@@ -40,6 +42,8 @@ export interface Breakers {
   succeeded(target_id: string, asker: Asker): void
   /** `failure` as the verdict names it: that of a connection says something to everyone. */
   failed(target_id: string, asker: Asker, failure: string): void
+  /** What a probe outside of calls found: it concerns everyone. */
+  probed(target_id: string, is_there: boolean): void
   /** Why such calls leave it alone, and for how long still; undefined where they do not. */
   leftAlone(target_id: string, asker: Asker): { reason: string; wait_ms: number } | undefined
   /** Targets that a project's calls leave alone now, or that wait for the one call that finds out. */
@@ -176,6 +180,19 @@ export function breakers(clock: Clock, onTurn: (turned: Turned) => void = () => 
         onTurn({ target: target_id, left_by: 'everyone', project_id, is_open: true })
       else if (was_open && common.opened_at === undefined)
         onTurn({ target: target_id, left_by: 'everyone', project_id, is_open: false })
+    },
+
+    probed(target_id, is_there) {
+      const now = clock.now()
+      const turned = (is_open: boolean) => onTurn({ target: target_id, left_by: 'everyone', project_id: '', is_open })
+      if (!is_there) {
+        if (noteFailedProbe(troubleOf(target_id).common, now)) turned(true)
+        return
+      }
+      const trouble = troubles.get(target_id)
+      if (!trouble) return
+      if (noteGoodProbe(trouble.common, now)) turned(false)
+      if (trouble.own.size === 0 && trouble.common.opened_at === undefined) troubles.delete(target_id)
     },
 
     leftAlone(target_id, asker) {

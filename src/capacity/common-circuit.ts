@@ -15,6 +15,8 @@ export interface CommonCircuit {
   failures: number
   connections: number
   readonly by_project: Map<string, number>
+  /** Probes outside of calls that failed, in a row. */
+  failed_probes: number
   /** Once it was open for long enough, one call of each project finds out: nobody keeps others from it. */
   readonly probes: Map<string, number>
 }
@@ -25,6 +27,7 @@ export const closedCircuit = (): CommonCircuit => ({
   failures: 0,
   connections: 0,
   by_project: new Map(),
+  failed_probes: 0,
   probes: new Map(),
 })
 
@@ -56,6 +59,35 @@ export function noteFailure(circuit: CommonCircuit, project_id: string, is_conne
   circuit.opened_by = by
   startAnew(circuit)
   return true
+}
+
+/** Of a target that is asked outside of calls whether it is there: once is chance, twice is a sign. */
+const FAILED_PROBES = 2
+
+/** True where this opened it. While it is open, no call has to find out. */
+export function noteFailedProbe(circuit: CommonCircuit, now: number): boolean {
+  const was_open = circuit.opened_at !== undefined
+  if (++circuit.failed_probes < FAILED_PROBES && !was_open) return false
+  circuit.opened_at = now
+  if (!was_open) circuit.opened_by = 'connections'
+  startAnew(circuit)
+  return !was_open
+}
+
+/**
+ * It is there. True where that closed it: what was left alone for want of a connection has one. That it answers calls
+ * again is for the next of them to find out, and need not wait.
+ */
+export function noteGoodProbe(circuit: CommonCircuit, now: number): boolean {
+  circuit.failed_probes = 0
+  circuit.connections = 0
+  if (circuit.opened_at === undefined) return false
+  if (circuit.opened_by === 'connections') {
+    close(circuit)
+    return true
+  }
+  if (isOpen(circuit, now)) circuit.opened_at = now - OPEN_MS
+  return false
 }
 
 type Proof = CommonCircuit['opened_by'] | undefined

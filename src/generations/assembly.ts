@@ -34,6 +34,7 @@ import type { Gateway } from '../routing/gateway.ts'
 import { listedModels } from '../routing/listed-models.ts'
 import { neighbours as neighboursOf } from '../routing/neighbours-store.ts'
 import { placement } from '../routing/placement.ts'
+import { providerProbes } from '../routing/provider-probes.ts'
 import { managedId } from '../routing/provider-targets.ts'
 import { routingSnapshots } from '../routing/routing-snapshot.ts'
 import { type Exchange, sharedBelief } from '../routing/shared-belief.ts'
@@ -127,6 +128,15 @@ export function inferencePath(parts: PathParts) {
     parts.onCircuit?.(turned)
   })
   metrics.watchCircuits(health.count)
+  const probes = providerProbes({
+    clock,
+    providers: () => gateway.providers,
+    ask: dials.tryProvider,
+    found(target_id, provider, is_there) {
+      metrics.providerProbes.inc({ provider, outcome: is_there ? 'there' : 'not_there' })
+      health.probed(target_id, is_there)
+    },
+  })
   const counts = metrics.generations
   counts.listed((provider, model) => isListed(gateway, provider, model))
   metrics.targets.watch(() => targetStates(gateway, slots, health))
@@ -193,6 +203,7 @@ export function inferencePath(parts: PathParts) {
     /** Responses that nobody waits for. */
     jobs,
     usageOf: ({ project_id }: Pick<Caller, 'project_id'>, trace_id: string) => usageOn(db).find(project_id, trace_id),
+    probes,
     /** Targets that this process leaves alone, because they failed. */
     leftAlone: health.notClosed,
     /** R73: which calls left a project's own capacity. */

@@ -131,6 +131,7 @@ export const OperatorProvider = Type.Object(
           byok: Type.Boolean(),
           list_models: Type.Boolean(),
           retries: Type.Integer(),
+          probe_every_s: Type.Optional(Type.Integer()),
           timeouts: Type.Object({ connect_ms: ms(), first_byte_ms: ms(), idle_ms: ms(), total_ms: ms() }),
           models_total: Type.Integer(),
           models: Type.Array(ShownModel, { description: `At most ${MODELS_SHOWN} of them, with what they cost.` }),
@@ -248,6 +249,7 @@ export function shownSettings(provider: ProviderSettings): NonNullable<OperatorP
   return {
     ...{ protocol, base_url, region, max_concurrency, responses, unlisted_models, byok, list_models },
     retries: provider.retries ?? 0,
+    ...(provider.probe_every_s !== undefined && { probe_every_s: provider.probe_every_s }),
     timeouts: { connect_ms, first_byte_ms, idle_ms, total_ms },
     models_total: provider.models.length,
     models: provider.models.slice(0, MODELS_SHOWN).map(shownModel),

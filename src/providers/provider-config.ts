@@ -94,6 +94,13 @@ export const ProviderShape = Type.Object(
       default: 0,
       description: 'How often a call asks it again that it surely did not execute, such as one without a connection.',
     }),
+    probe_every_s: Type.Optional(
+      Type.Integer({
+        minimum: 5,
+        maximum: 3_600,
+        description: 'Each process asks it so often, outside of calls, whether it is there. Left out: never.',
+      }),
+    ),
     timeouts: Type.Object(
       {
         connect_ms: Milliseconds(5_000, 'Until a connection stands.'),
@@ -133,6 +140,8 @@ export interface ProviderSettings {
   list_models: boolean
   /** How often a call asks it again that surely was not executed; absent where never. */
   retries?: number
+  /** 0360: how often it is asked, outside of calls, whether it is there; absent where never. */
+  probe_every_s?: number
   timeouts: Timeouts & { connect_ms: number; total_ms: number }
   models: readonly ModelSettings[]
   /** It takes no new calls; those under way end (0343). */
@@ -185,6 +194,7 @@ export function providerSettings(shape: ProviderShape, wrong: Wrong, env: Env = 
     byok,
     list_models,
     ...(shape.retries > 0 && { retries: shape.retries }),
+    ...(shape.probe_every_s !== undefined && { probe_every_s: shape.probe_every_s }),
     timeouts: shape.timeouts,
     models: shape.models.map((model, index) => {
       const settings = modelSettings(model, (field, message) => wrong(`/models/${index}${field}`, message))

@@ -109,7 +109,7 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
     /** 0343: what a provider of the operator's answers to the cheapest question there is. */
     tryProvider({ base_url, protocol, platform, api_key, models }: ProviderSettings): Promise<ModelList> {
       const model = models[0]?.upstream_id
-      return ask({ base_url, protocol, platform, customer_address: false, model }, api_key || undefined)
+      return ask({ base_url, protocol, platform, customer_address: false, model }, api_key || undefined, true)
     },
 
     /** R73: at the address that its calls go to. What has no list of models takes the credential all the same. */

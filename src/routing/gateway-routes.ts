@@ -31,6 +31,9 @@ const GatewayProvider = Type.Object({
   byok: Type.Boolean({ description: 'Credentials of projects that give no address of their own come here.' }),
   is_draining: Type.Optional(Type.Literal(true, { description: 'It takes no new calls.' })),
   retries: Type.Integer({ description: 'How often a call asks it again that it surely did not execute.' }),
+  probe_every_s: Type.Optional(
+    Type.Integer({ description: 'How often it is asked, outside of calls, whether it is there.' }),
+  ),
   timeouts: Type.Object({ connect_ms: ms(), first_byte_ms: ms(), idle_ms: ms(), total_ms: ms() }),
   models_total: Type.Integer(),
   models: Type.Array(ShownModel, { description: `At most ${MODELS_MAX} of them.` }),
@@ -149,6 +152,7 @@ function shownProvider(provider: ProviderSettings): GatewayView['providers'][num
     byok,
     ...(provider.is_draining && { is_draining: true as const }),
     retries: provider.retries ?? 0,
+    ...(provider.probe_every_s !== undefined && { probe_every_s: provider.probe_every_s }),
     timeouts: { connect_ms, first_byte_ms, idle_ms, total_ms },
     models_total: models.length,
     models: models.slice(0, MODELS_MAX).map(shownModel),

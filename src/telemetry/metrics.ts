@@ -64,6 +64,12 @@ export function metrics(clock: Clock = systemClock) {
       labelNames: ['left_by'] as const,
       registers,
     }),
+    providerProbes: new Counter({
+      name: 'switchyard_provider_probes_total',
+      help: 'Questions to providers, outside of calls, whether they are there, and what was found.',
+      labelNames: ['provider', 'outcome'] as const,
+      registers,
+    }),
     circuitsOpen: new Gauge({
       name: 'switchyard_circuits_open',
       help: 'Targets that are left alone now, or wait for the one call that finds out, by whom.',

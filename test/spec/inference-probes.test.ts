@@ -17,7 +17,7 @@ withScene(
     test('0360 a provider that is away is left alone before any call finds out; the first probe that finds it ends that', async () => {
       const stage = await scene().stage()
       const left = () => scene().inference.leftAlone(stage.project.id)
-      const call = () => stage.ask('/v1/chat/completions', { body: { model: MODEL, messages: [] } })
+      const call = () => stage.chat({ model: MODEL })
       await probe() // from here on its time is known
       stage.one.behave({ instead: 'reset' })
       await probe()
