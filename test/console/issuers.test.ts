@@ -55,7 +55,7 @@ withConsole((scene) => {
     await page.getByRole('link', { name: 'Continue with Corp SSO' }).click()
     await passThrough(page, 'grace')
     await page.getByRole('heading', { name: 'Settings: Your account' }).waitFor()
-    expect(new URL(page.url()).pathname).toBe('/console/settings/account')
+    expect(new URL(page.url()).pathname).toMatch(/^\/console\/prj_\w+\/settings\/account$/)
     await page.getByRole('definition').getByText('grace@corp.example').waitFor()
     expect(faults(visit)).toEqual([])
 

@@ -159,7 +159,8 @@ withConsole((scene) => {
     const { visit, page } = await opened()
     await page.route('**/auth/me', async (route) => {
       const told = await (await route.fetch()).json()
-      await route.fulfill({ json: { ...told, project: { ...told.project, role: 'viewer' } } })
+      const projects = told.projects.map((project: object) => ({ ...project, role: 'viewer' }))
+      await route.fulfill({ json: { ...told, projects } })
     })
     await page.reload()
     await page.getByText('You are a viewer here').waitFor()
