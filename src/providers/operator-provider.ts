@@ -219,6 +219,8 @@ export function workedOut(entered: Entered): WorkedOut {
   const settings = providerSettings(filled, (_field, message) => void problems.push(`${message}.`))
   if (filled.protocol === 'vertex' && filled.service_account === undefined)
     problems.push('service_account is required: what the machine itself holds is for switchyard.yaml.')
+  if (filled.aws_identity !== undefined)
+    problems.push('aws_identity cannot be entered here: what the machine itself holds is for switchyard.yaml.')
   return problems.length > 0 ? { problems: [...new Set(problems)] } : { settings }
 }
 

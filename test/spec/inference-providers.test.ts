@@ -6,6 +6,7 @@ import { gate } from '../support/wire.ts'
 
 const PATH = '/v2/operator/providers'
 const SECRET = 'sk-a-secret-of-the-operators-WXYZ'
+const BEDROCK = { protocol: 'bedrock', api_key: undefined, base_url: undefined, region: 'us-east-1' }
 const model = (id: string, more: object = {}) => ({ id, ...PRICES, max_output_tokens: 100, ...more })
 
 withScene(
@@ -49,7 +50,8 @@ withScene(
         [{ models: [model('x'), model('x')] }, /'x' is there twice/],
         [{ timeouts: { connect_ms: 10, total_ms: 5 } }, /timeouts\.connect_ms must not exceed/],
         [{ api_key: 'two words' }, /api_key must be visible ASCII/],
-        [{ protocol: 'bedrock', api_key: undefined, base_url: undefined, region: 'us-east-1' }, /access_key_id/],
+        [BEDROCK, /access_key_id/],
+        [{ ...BEDROCK, aws_identity: 'instance' }, /aws_identity cannot be entered here/],
         [{ protocol: 'vertex', api_key: undefined, base_url: undefined, region: 'us-east5' }, /service_account/],
         [{ id: 'Not An Id' }, /'id'/],
       ]
