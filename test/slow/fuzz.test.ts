@@ -81,6 +81,7 @@ test.each<[string, string, (tampering: Tampering) => void]>([
           parent_cidrs: null,
           parent_id: null,
           allowed_clusters: null,
+          model_rates: null,
           parent_clusters: null,
         }
         return [{ key_id: 'key_x', project_id: 'prj_x', scopes: 'admin', verified_at: 'now', ...unbound }]

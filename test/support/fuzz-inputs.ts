@@ -202,6 +202,7 @@ const CHANGES: Record<Kind, Change> = {
       operation.params.map((name) => [name, dice.pick([hostile, 'unknown', '%zz', '%', '%c3%28', `byc_${hostile}`])]),
     )
     const refused = isOperators({ method: operation.method, route: operation.path }) ? [403] : [] // R79: whatever it names
-    return { ids, url: addressOf(operation, ids), expected: [400, 404, 405, 413, ...refused] }
+    const limited = operation.isPublic ? [429] : [] // §8: who has no key is counted by address
+    return { ids, url: addressOf(operation, ids), expected: [400, 404, 405, 413, ...refused, ...limited] }
   },
 }

@@ -82,6 +82,8 @@ function validObject({ properties = {}, required = [] }: Schema, dice: Dice): Re
   const value = Object.fromEntries(chosen.map(([name, schema]) => [name, validValue(schema, dice, name)]))
   const { min_replicas: low, max_replicas: high } = value
   if (typeof low === 'number' && typeof high === 'number') value.min_replicas = Math.min(low, high)
+  // 0346: a rate of a model says at least one of the two.
+  if (properties.model && properties.tokens_per_minute) value.requests_per_minute ??= 1
   return value
 }
 

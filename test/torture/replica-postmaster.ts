@@ -20,7 +20,7 @@ export interface Postmaster {
 
 const TRAFFIC_MS = [100, 700] as const // from the first answer to the kill
 const AWAY_MS = [0, 600] as const // from the kill to the start
-const HANG_MS = 5_000
+const HANG_MS = 10_000 // a busy machine takes a while; what hangs does so for longer
 const RETRY_MS = 20
 const GIVE_UP_MS = 60_000
 
@@ -59,7 +59,7 @@ export async function postmaster(run: Postmaster): Promise<Report> {
         checks: [
           ...verdictChecks({ ...verdict, server_errors: expected }),
           {
-            name: 'requests that hung over 5 s',
+            name: 'requests that hung over 10 s',
             found: took.filter((ms) => ms > HANG_MS).map((ms) => `${Math.round(ms)} ms`),
           },
           {
