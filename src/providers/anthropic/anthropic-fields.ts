@@ -2,30 +2,9 @@
 // and told in `Agent-Ignored-Fields` because only the quality of an answer hangs on it, or refused by name because the
 // answer would be another one. A field that is not here goes along: the upstream refuses what it does not know.
 // The tables of docs/MESSAGES.md are made of this.
-
-export type ChatFate = 'kept' | 'translated' | 'left out, and told' | 'left out' | 'refused'
-
-export interface ChatField {
-  fate: ChatFate
-  how: string
-  /** What says the same as leaving it out. */
-  idle?: (value: unknown) => boolean
-}
+import { type ChatField, leftOut, ONLY_CHAT_HAS, refused, told, translated } from '../chat-field.ts'
 
 const kept = (how = 'As it is.'): ChatField => ({ fate: 'kept', how })
-const translated = (how: string): ChatField => ({ fate: 'translated', how })
-const leftOut = (how: string): ChatField => ({ fate: 'left out', how })
-const told = (how: string, idle?: ChatField['idle']): ChatField => ({
-  fate: 'left out, and told',
-  how,
-  ...(idle && { idle }),
-})
-const refused = (how: string, idle?: ChatField['idle']): ChatField => ({ fate: 'refused', how, ...(idle && { idle }) })
-
-const isZero = (value: unknown) => value === 0
-const isFalse = (value: unknown) => value === false
-const isEmpty = (value: unknown) => typeof value === 'object' && value !== null && Object.keys(value).length === 0
-const isText = (value: unknown) => Array.isArray(value) && value.every((one) => one === 'text')
 
 export const CHAT_FIELDS: Readonly<Record<string, ChatField>> = {
   model: translated('The name that the target knows.'),
@@ -53,19 +32,7 @@ export const CHAT_FIELDS: Readonly<Record<string, ChatField>> = {
   prompt_cache_key: leftOut('It chooses the target here, which keeps the cache.'),
   prompt_cache_retention: told('Say how long by `cache_control`.'),
   prompt_cache_options: told('Say how by `cache_control`.'),
-  seed: told('It has no seed.'),
-  frequency_penalty: told('It has no penalties.', isZero),
-  presence_penalty: told('It has no penalties.', isZero),
-  verbosity: told('Say it in the prompt.'),
-  store: told('Nothing is stored there.', isFalse),
-  metadata: told('Nothing is stored there.', isEmpty),
-  prediction: told('It predicts nothing.'),
-  moderation: told('It has no such check.'),
-  logprobs: refused('It tells none.', isFalse),
-  top_logprobs: refused('It tells none.', isZero),
-  logit_bias: refused('Its tokens are its own.', isEmpty),
-  modalities: refused('It answers with text.', isText),
-  audio: refused('It answers with text.'),
+  ...ONLY_CHAT_HAS,
   web_search_options: refused('It searches by a tool of Messages.'),
   functions: refused('Use `tools`.'),
   function_call: refused('Use `tool_choice`.'),

@@ -1,6 +1,7 @@
 // From a chat completion request to a Messages request. What Messages has no word for is refused where the answer would
 // be another one, and told where only its quality hangs on it (anthropic-fields.ts): nothing is dropped in silence.
-import { CHAT_FIELDS, type ChatField } from './anthropic-fields.ts'
+import type { ChatField } from '../chat-field.ts'
+import { CHAT_FIELDS } from './anthropic-fields.ts'
 import { toTurns, Untranslatable } from './anthropic-turns.ts'
 
 type Chat = Readonly<Record<string, unknown>>

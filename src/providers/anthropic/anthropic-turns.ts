@@ -2,7 +2,8 @@
 // together.
 import { BUDGETS } from '../../core/foreign.ts'
 import { partsIn } from '../../core/json-survey.ts'
-import { CHAT_MESSAGE_FIELDS, type ChatField } from './anthropic-fields.ts'
+import type { ChatField } from '../chat-field.ts'
+import { CHAT_MESSAGE_FIELDS } from './anthropic-fields.ts'
 import type { Block, ImageSource, Turn } from './anthropic-messages.ts'
 
 /** The request asks for something that cannot be said in the Messages protocol. The text is for the caller. */

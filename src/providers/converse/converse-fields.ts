@@ -1,18 +1,7 @@
 // What becomes of each field of a chat request on a model that is asked by Bedrock's Converse (0348): said in its
 // words, left out and told in `Agent-Ignored-Fields` because only the quality of an answer hangs on it, or refused by
 // name because the answer, or its price, would be another one. The tables of docs/MESSAGES.md are made of this.
-import type { ChatField } from '../anthropic/anthropic-fields.ts'
-
-type Idle = NonNullable<ChatField['idle']>
-
-const translated = (how: string): ChatField => ({ fate: 'translated', how })
-const told = (how: string, idle?: Idle): ChatField => ({ fate: 'left out, and told', how, ...(idle && { idle }) })
-const refused = (how: string, idle?: Idle): ChatField => ({ fate: 'refused', how, ...(idle && { idle }) })
-
-const isZero = (value: unknown) => value === 0
-const isFalse = (value: unknown) => value === false
-const isEmpty = (value: unknown) => typeof value === 'object' && value !== null && Object.keys(value).length === 0
-const isText = (value: unknown) => Array.isArray(value) && value.every((one) => one === 'text')
+import { type ChatField, leftOut, ONLY_CHAT_HAS, refused, told, translated } from '../chat-field.ts'
 
 const OWN_PRICE = 'It has a price of its own there, which is not known here.'
 const OWN_FIELD = 'It is said by the fields of chat.'
@@ -37,24 +26,12 @@ export const CONVERSE_FIELDS: Readonly<Record<string, ChatField>> = {
   service_tier: translated('`serviceTier.type`: `default`, `flex`, `priority`; `auto` is what it is anyway.'),
   cache_control: translated('A `cachePoint` behind the last message; those of parts and tools behind these.'),
   additionalModelRequestFields: translated('As it is, but for fields that set a length.'),
-  prompt_cache_key: { fate: 'left out', how: 'It chooses the target here, which keeps the cache.' },
+  prompt_cache_key: leftOut('It chooses the target here, which keeps the cache.'),
   prompt_cache_retention: told('Say how long by `cache_control`.'),
   prompt_cache_options: told('Say how by `cache_control`.'),
   user: told('It knows no users.'),
   safety_identifier: told('It knows no users.'),
-  seed: told('It has no seed.'),
-  frequency_penalty: told('It has no penalties.', isZero),
-  presence_penalty: told('It has no penalties.', isZero),
-  verbosity: told('Say it in the prompt.'),
-  store: told('Nothing is stored there.', isFalse),
-  metadata: told('Nothing is stored there.', isEmpty),
-  prediction: told('It predicts nothing.'),
-  moderation: told('It has no such check.'),
-  logprobs: refused('It tells none.', isFalse),
-  top_logprobs: refused('It tells none.', isZero),
-  logit_bias: refused('Its tokens are its own.', isEmpty),
-  modalities: refused('It answers with text.', isText),
-  audio: refused('It answers with text.'),
+  ...ONLY_CHAT_HAS,
   web_search_options: refused('It searches nothing.'),
   functions: refused('Use `tools`.'),
   function_call: refused('Use `tool_choice`.'),
