@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import type { Price } from './price.ts'
-import { PRICE_BOOK, PRICES_AS_OF } from './price-book.ts'
+import { BUILT_IN, PRICES_AS_OF } from './price-book.ts'
 import { UNIT_GROUPS } from './unit-price-rows.ts'
 
 test('R53 the book is dated, and every model in it has a whole price and a length', () => {
   expect(PRICES_AS_OF).toMatch(/^\d{4}-\d\d-\d\d$/)
-  expect(PRICE_BOOK.size).toBeGreaterThan(120)
-  for (const [id, { price: listed, provider, max_output_tokens, source, as_of, ...model }] of PRICE_BOOK) {
+  expect(BUILT_IN.size).toBeGreaterThan(120)
+  for (const [id, { price: listed, provider, max_output_tokens, source, as_of, ...model }] of BUILT_IN) {
     const { long, units, ...price }: Price = listed
     expect([source, as_of]).toEqual([expect.stringMatching(/^https:\/\//), expect.stringMatching(/^2026-\d\d-\d\d$/)])
     for (const part of Object.values(units ?? {}))
@@ -48,7 +48,7 @@ test.each([
     },
   ],
 ])('R42 %s as it is listed', (id, price) => {
-  expect(PRICE_BOOK.get(id)?.price).toEqual(price)
+  expect(BUILT_IN.get(id)?.price).toEqual(price)
 })
 
 test('0252 a price of units was read at its vendor, or its source says that it was not', () => {

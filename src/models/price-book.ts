@@ -1,5 +1,5 @@
 // The price book: what models are listed at, by id. Built in from price-rows.ts; an operator's price file replaces rows
-// of it and adds others (prices-file.ts).
+// of it and adds others (prices-file.ts). Whoever looks a price up is handed the book, with the rest of the settings.
 import { type LongPrice, type Price, pricePerMillion } from './price.ts'
 import { PRICE_GROUPS, type PriceExtras, type PriceGroup, type PriceRow, type UnitDollars } from './price-rows.ts'
 import type { UnitPrices } from './unit-price.ts'
@@ -24,17 +24,14 @@ const booked = BOOKED_GROUPS.flatMap(({ provider, source, as_of, rows }) =>
 /** The day of the newest row that is built in. */
 export const PRICES_AS_OF = booked.reduce((latest, { as_of }) => (as_of > latest ? as_of : latest), '')
 
-export const BUILT_IN: ReadonlyMap<string, BookedModel> = new Map(booked.map((model) => [model.id, model]))
+/** By the model's id. */
+export type PriceBook = ReadonlyMap<string, BookedModel>
 
-const book = new Map<string, BookedModel>(BUILT_IN)
+export const BUILT_IN: PriceBook = new Map(booked.map((model) => [model.id, model]))
 
-export const PRICE_BOOK: ReadonlyMap<string, BookedModel> = book
-
-/** What the operator's file says goes before what is built in; what it said before is forgotten. */
-export function usePrices(models: readonly BookedModel[]): void {
-  book.clear()
-  for (const model of [...BUILT_IN.values(), ...models]) book.set(model.id, model)
-}
+/** What the operator's file says goes before what is built in. */
+export const withPrices = (models: readonly BookedModel[]): PriceBook =>
+  new Map([...BUILT_IN.values(), ...models].map((model) => [model.id, model]))
 
 function priceOf(row: PriceRow): Price {
   const [id, input, cached, write, output, , extras] = row

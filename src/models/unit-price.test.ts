@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { costOf, type Price, unitsCost, worstCase } from './price.ts'
-import { PRICE_BOOK } from './price-book.ts'
+import { BUILT_IN } from './price-book.ts'
 import type { Units } from './unit-price.ts'
 
-const booked = (id: string) => PRICE_BOOK.get(id)?.price as Price
+const booked = (id: string) => BUILT_IN.get(id)?.price as Price
 const NO_TOKENS = { input: 0, cached: 0, written: 0, output: 0 }
 const cost = (id: string, units: Units, tokens: object = {}) =>
   costOf(booked(id), { ...NO_TOKENS, ...tokens, units }).actual_micros
@@ -27,7 +27,7 @@ test.each([
 })
 
 test('R43 what is held before covers what is charged after, whatever the units are', () => {
-  const ids = [...PRICE_BOOK.values()].filter(({ price }) => price.units).map(({ id }) => id)
+  const ids = [...BUILT_IN.values()].filter(({ price }) => price.units).map(({ id }) => id)
   const amount = fc.nat(1_000_000)
   const counted = { images: amount, characters: amount, audio_ms: amount, searches: amount }
   fc.assert(

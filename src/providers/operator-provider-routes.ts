@@ -197,7 +197,7 @@ export const operatorProviderRoutes: Routes<OperatorProviderNeeds> = async (app,
   )
 
   await app.register(providerVersionRoutes, { storeOn, deedsOn, doing, told })
-  await app.register(providerTestRoutes, { ...needs, storeOn, inFile })
+  await app.register(providerTestRoutes, { ...needs, storeOn, inFile, prices: file.prices })
 }
 
 const TURNS = [

@@ -6,6 +6,7 @@ import { Refusal } from '../core/refusal.ts'
 import { time } from '../core/shapes.ts'
 import { PROTOCOLS } from '../credentials/platform.ts'
 import { describeInvalid } from '../http/validation-messages.ts'
+import type { PriceBook } from '../models/price-book.ts'
 import { ShownModel, shownModel } from '../models/shown-model.ts'
 import { type ProviderSettings, ProviderShape, providerSettings } from './provider-config.ts'
 
@@ -209,14 +210,14 @@ export type WorkedOut = { settings: ProviderSettings; problems?: undefined } | {
  * As the file's entries are. What the machine itself holds, such as AWS's keys in its environment, is for the file
  * alone: who may add a provider over the API could otherwise have it sent to any address.
  */
-export function workedOut(entered: Entered): WorkedOut {
+export function workedOut(entered: Entered, prices: PriceBook): WorkedOut {
   const filled = Default(ProviderShape, structuredClone(entered))
   if (!Check(ProviderShape, filled)) {
     const findings = [...Errors(ProviderShape, filled)].filter(({ keyword }) => keyword !== 'additionalProperties')
     return { problems: [...new Set(findings.map((one) => describeInvalid([one])))] }
   }
   const problems: string[] = []
-  const settings = providerSettings(filled, (_field, message) => void problems.push(`${message}.`))
+  const settings = providerSettings(filled, (_field, message) => void problems.push(`${message}.`), { prices })
   if (filled.protocol === 'vertex' && filled.service_account === undefined)
     problems.push('service_account is required: what the machine itself holds is for switchyard.yaml.')
   if (filled.aws_identity !== undefined)
@@ -225,8 +226,8 @@ export function workedOut(entered: Entered): WorkedOut {
 }
 
 /** Or a refusal that names all that is wrong. */
-export function usable(entered: Entered): ProviderSettings {
-  const out = workedOut(entered)
+export function usable(entered: Entered, prices: PriceBook): ProviderSettings {
+  const out = workedOut(entered, prices)
   if (out.problems) throw new Refusal('invalid_request', out.problems.join(' '))
   return out.settings
 }

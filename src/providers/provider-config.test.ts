@@ -1,7 +1,7 @@
 // One provider of switchyard.yaml: defaults, prices, and what is told about mistakes.
 import { Check, Default } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
-import { PRICE_BOOK } from '../models/price-book.ts'
+import { BUILT_IN } from '../models/price-book.ts'
 import { ProviderShape, providerSettings } from './provider-config.ts'
 
 const priced = { id: 'm', input_usd_per_million: 0.15, output_usd_per_million: 0.6, max_output_tokens: 16_384 }
@@ -74,7 +74,7 @@ describe('R42 prices are exact micro-USD per million tokens', () => {
 
   test('from the price book, where none is stated', () => {
     const [model] = settings({ models: [{ id: 'gpt-4o-mini' }] }).models
-    const booked = PRICE_BOOK.get('gpt-4o-mini')
+    const booked = BUILT_IN.get('gpt-4o-mini')
     expect([model?.price, model?.max_output_tokens]).toEqual([booked?.price, booked?.max_output_tokens])
   })
 })
@@ -128,7 +128,7 @@ describe('0300 platforms', () => {
     const shape = filled({ id: 'p', models, ...entry })
     if (!Check(ProviderShape, shape)) throw new Error('not of the shape')
     return {
-      settings: providerSettings(shape, (field, message) => void wrong.push(`${field}: ${message}`), env),
+      settings: providerSettings(shape, (field, message) => void wrong.push(`${field}: ${message}`), { env }),
       wrong,
     }
   }

@@ -1,19 +1,9 @@
 // One entry of `providers:` in switchyard.yaml: its shape, and what it means once defaults and prices are worked out.
 import { type Static, Type } from 'typebox'
 import { type Platform, PROTOCOLS, type Protocol } from '../credentials/platform.ts'
-import { type Price, pricePerMillion } from '../models/price.ts'
-import { PRICE_BOOK, unitPrices } from '../models/price-book.ts'
-import type { UnitPrices } from '../models/unit-price.ts'
-import { unitDollarsOf, unitFields } from '../models/unit-price-shape.ts'
-import {
-  type Env,
-  hasResponses,
-  nameAt,
-  PlatformFields,
-  platformSettings,
-  SPOKEN,
-  type Spoken,
-} from './platform-settings.ts'
+import { BUILT_IN, type PriceBook } from '../models/price-book.ts'
+import { type ModelSettings, ModelShape, modelSettings, type Wrong } from './model-config.ts'
+import { type Env, hasResponses, nameAt, PlatformFields, platformSettings } from './platform-settings.ts'
 import type { Timeouts } from './provider.ts'
 
 const closed = { additionalProperties: false }
@@ -21,41 +11,6 @@ const DAY_MS = 86_400_000
 
 const Milliseconds = (fallback: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: DAY_MS, default: fallback, description })
-const Tokens = (minimum: number, description: string) =>
-  Type.Optional(Type.Integer({ minimum, maximum: 100_000_000, description }))
-const UsdPerMillion = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }))
-
-const ModelShape = Type.Object(
-  {
-    id: Type.String({ minLength: 1, maxLength: 256, description: 'What clients call it.' }),
-    upstream_id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, description: 'What the upstream calls it.' }),
-    ),
-    input_usd_per_million: UsdPerMillion('List price; may be left out for a model of the price book.'),
-    cached_input_usd_per_million: UsdPerMillion('Input that the provider had cached. Default: as input.'),
-    cache_write_usd_per_million: UsdPerMillion('Input that the provider writes into its cache. Default: as input.'),
-    cache_write_1h_usd_per_million: UsdPerMillion(
-      'The same for an hour. Default: keys with a limit cannot ask for it.',
-    ),
-    web_search_usd_per_thousand: UsdPerMillion(
-      'A thousand searches that the provider runs. Default: keys with a limit cannot ask for them.',
-    ),
-    output_usd_per_million: UsdPerMillion('List price; may be left out for a model of the price book.'),
-    ...unitFields,
-    max_output_tokens: Tokens(0, 'The most it can say in one answer; what a budget is held for.'),
-    context_length: Tokens(1, 'Prompt and answer together.'),
-    speaks: Type.Optional(
-      Type.Enum([...SPOKEN], {
-        description:
-          'Of Bedrock and Vertex: by which protocol it is asked. Default: messages where it is a Claude; else chat; ' +
-          'on Bedrock converse, but for models of OpenAI.',
-      }),
-    ),
-  },
-  closed,
-)
-type ModelShape = Static<typeof ModelShape>
-
 export const ProviderShape = Type.Object(
   {
     id: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,63}$', description: 'Shown as Agent-Resolved-Provider.' }),
@@ -148,22 +103,17 @@ export interface ProviderSettings {
   is_draining?: boolean
 }
 
-export interface ModelSettings {
-  id: string
-  upstream_id: string
-  /** Undefined where nobody has said what it costs. */
-  price: Price | undefined
-  max_output_tokens: number
-  context_length?: number
-  /** Of a platform that has several. */
-  speaks?: Spoken
+/** What an entry may refer to without saying it. */
+export interface Surroundings {
+  /** Without it there is none. */
+  env?: Env
+  /** Without it, what is built in. */
+  prices?: PriceBook
 }
 
-/** Hears what is wrong with a field, which is named as a JSON pointer below the provider. */
-export type Wrong = (field: string, message: string) => void
-
 /** What is wrong is told, all of it; the result is of use only where nothing was. */
-export function providerSettings(shape: ProviderShape, wrong: Wrong, env: Env = {}): ProviderSettings {
+export function providerSettings(shape: ProviderShape, wrong: Wrong, around: Surroundings = {}): ProviderSettings {
+  const { env = {}, prices = BUILT_IN } = around
   const { id, protocol, region, max_concurrency, output_limit_field, unlisted_models, byok, list_models } = shape
   const entered = platformSettings(shape, wrong, env)
   const base_url = entered?.base_url ?? shape.base_url
@@ -197,7 +147,8 @@ export function providerSettings(shape: ProviderShape, wrong: Wrong, env: Env = 
     ...(shape.probe_every_s !== undefined && { probe_every_s: shape.probe_every_s }),
     timeouts: shape.timeouts,
     models: shape.models.map((model, index) => {
-      const settings = modelSettings(model, (field, message) => wrong(`/models/${index}${field}`, message))
+      const at = (field: string, message: string) => wrong(`/models/${index}${field}`, message)
+      const settings = modelSettings(model, prices.get(model.id), at)
       return { ...settings, upstream_id: nameAt(protocol, settings) }
     }),
   }
@@ -224,75 +175,4 @@ function checkTimeouts(timeouts: ProviderSettings['timeouts'], wrong: Wrong): vo
   for (const name of ['connect_ms', 'first_byte_ms', 'idle_ms'] as const)
     if (timeouts[name] > timeouts.total_ms)
       wrong(`/timeouts/${name}`, `timeouts.${name} must not exceed timeouts.total_ms`)
-}
-
-function modelSettings(model: ModelShape, wrong: Wrong): ModelSettings {
-  const { id, upstream_id = id, context_length } = model
-  const none = unitDollarsOf(model) ? 0 : undefined // images and sound have no length in tokens of text
-  const max_output_tokens = model.max_output_tokens ?? PRICE_BOOK.get(id)?.max_output_tokens ?? none
-  if (max_output_tokens === undefined) wrong('', `models: '${id}' needs max_output_tokens`)
-  const price = priceOf(model, wrong)
-  return {
-    id,
-    upstream_id,
-    price,
-    max_output_tokens: max_output_tokens ?? 0,
-    ...(context_length !== undefined && { context_length }),
-    ...(model.speaks !== undefined && { speaks: model.speaks }),
-  }
-}
-
-/** Micro-USD for one of them. */
-function searchPrice(usd_per_thousand: number, id: string, wrong: Wrong): number {
-  try {
-    return Math.ceil(pricePerMillion(usd_per_thousand, `models: '${id}': web_search_usd_per_thousand`) / 1_000)
-  } catch (error) {
-    wrong('/web_search_usd_per_thousand', (error as Error).message)
-    return 0
-  }
-}
-
-function unitsOf(model: ModelShape, wrong: Wrong): UnitPrices | undefined {
-  const usd = unitDollarsOf(model)
-  try {
-    return usd && unitPrices(usd, (one) => pricePerMillion(one, `models: '${model.id}': each price`))
-  } catch (error) {
-    wrong('', (error as Error).message)
-    return undefined
-  }
-}
-
-/** Stated wholly, or taken from the price book wholly: half a price is a mistake. One of units needs none of tokens. */
-function priceOf(model: ModelShape, wrong: Wrong): Price | undefined {
-  const { id } = model
-  const units = unitsOf(model, wrong)
-  const none = units ? 0 : undefined
-  const { input_usd_per_million: input = none, output_usd_per_million: output = none } = model
-  const { cached_input_usd_per_million: cached, cache_write_usd_per_million: write } = model
-  const { cache_write_1h_usd_per_million: hour, web_search_usd_per_thousand: searches } = model
-  if (input !== undefined && output !== undefined) {
-    const price = (usd: number, field: string) => {
-      try {
-        return pricePerMillion(usd, `models: '${id}': ${field}_usd_per_million`)
-      } catch (error) {
-        wrong(`/${field}_usd_per_million`, (error as Error).message)
-        return 0
-      }
-    }
-    const input_price = price(input, 'input')
-    return {
-      input: input_price,
-      cached_input: cached === undefined ? input_price : price(cached, 'cached_input'),
-      cache_write: write === undefined ? input_price : price(write, 'cache_write'),
-      output: price(output, 'output'),
-      ...(hour !== undefined && { cache_write_1h: price(hour, 'cache_write_1h') }),
-      ...(searches !== undefined && { web_search: searchPrice(searches, id, wrong) }),
-      ...(units && { units }),
-    }
-  }
-  const booked = PRICE_BOOK.get(id)
-  if (booked && [input, output, cached, write, hour, searches].every((stated) => stated === undefined))
-    return booked.price
-  wrong('', `models: '${id}' needs input_usd_per_million and output_usd_per_million`)
-  return undefined
 }

@@ -1,6 +1,7 @@
 // 0343: what may be done to a provider over the API, and when it is refused. Each is one transaction, which its caller
 // has opened; whatever changes begins with the revision, so two of them never run at once.
 import { Refusal } from '../core/refusal.ts'
+import type { PriceBook } from '../models/price-book.ts'
 import {
   apart,
   type ChangeKind,
@@ -27,6 +28,8 @@ export interface FileProviders {
   count(): number
   /** What stands there, in words. */
   place(): string
+  /** With what the price file says, which it names. */
+  prices(): PriceBook
 }
 
 /** All of it, secrets included. */
@@ -56,7 +59,7 @@ export function providerDeeds(store: OperatorProviderStore, file: FileProviders)
     const stored = await present(id, doing)
     const before = wholeOf(stored)
     const after = altered(before)
-    usable(after)
+    usable(after, file.prices())
     const fields = fieldsChanged(before, after)
     const unchanged = fields.length === 0 && change === 'changed'
     if (unchanged) return stored
@@ -71,7 +74,7 @@ export function providerDeeds(store: OperatorProviderStore, file: FileProviders)
   return {
     async add(entered: Entered, doing: Doing): Promise<StoredProvider> {
       const { id } = entered
-      usable(entered)
+      usable(entered, file.prices())
       assertNotInFile(id)
       const revision = await store.beginChange()
       const all = await store.list()

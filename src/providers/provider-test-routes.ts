@@ -2,6 +2,7 @@
 import { Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import type { Routes } from '../http/routes.ts'
+import type { PriceBook } from '../models/price-book.ts'
 import type { Db } from '../storage/db.ts'
 import { NewProvider, usable } from './operator-provider.ts'
 import type { OperatorProviderStore } from './operator-provider-store.ts'
@@ -18,10 +19,11 @@ interface Needs {
   tryProvider: TryProvider
   storeOn(db: Db): OperatorProviderStore
   inFile(id: string): ProviderSettings | undefined
+  prices(): PriceBook
 }
 
 /** The provider is asked while no transaction is open. */
-export const providerTestRoutes: Routes<Needs> = async (app, { clock, tryProvider, storeOn, inFile }) => {
+export const providerTestRoutes: Routes<Needs> = async (app, { clock, tryProvider, storeOn, inFile, prices }) => {
   const outside = { ...config, idempotency: 'outside' } as const
 
   app.post(
@@ -36,7 +38,7 @@ export const providerTestRoutes: Routes<Needs> = async (app, { clock, tryProvide
         response: { 200: ProviderTest },
       },
     },
-    async ({ body }) => tested(usable(body), tryProvider, clock),
+    async ({ body }) => tested(usable(body, prices()), tryProvider, clock),
   )
 
   app.post(
@@ -56,7 +58,7 @@ export const providerTestRoutes: Routes<Needs> = async (app, { clock, tryProvide
       if (provider) return tested(provider, tryProvider, clock)
       const stored = await storeOn(db).find(id)
       if (!stored) throw unknownProvider(id)
-      return tested(usable(wholeOf(stored)), tryProvider, clock)
+      return tested(usable(wholeOf(stored), prices()), tryProvider, clock)
     },
   )
 }

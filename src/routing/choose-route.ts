@@ -159,7 +159,7 @@ function ofProvider(id: string, model: string, gateway: Gateway): Candidate {
   if (stand_in) return elsewhere(stand_in, model)
   const settings = gateway.providers.find((one) => one.id === id)
   if (!settings) return gone('elsewhere', `provider:${id}`, model, 'there is no such provider any more')
-  const entry = modelAt(settings, model)
+  const entry = modelAt(settings, model, gateway.prices)
   if (!entry) return gone('elsewhere', `provider:${id}`, model, `it does not list '${model}' any more`)
   return elsewhere(managedTarget(settings, entry), model)
 }

@@ -2,12 +2,14 @@
 import type { WaiverTerms } from '../budgets/waiver.ts'
 import type { Protocol } from '../credentials/platform.ts'
 import type { OperatorAlias } from '../models/operator-alias.ts'
-import { type BookedModel, PRICE_BOOK } from '../models/price-book.ts'
+import type { PriceBook } from '../models/price-book.ts'
 import type { ProviderSettings } from '../providers/provider-config.ts'
 
 export interface Gateway {
   /** Listed order is the order of preference for a model. */
   providers: readonly ProviderSettings[]
+  /** What a model is listed at where its provider does not say. */
+  prices: PriceBook
   /** R83: for all projects; a project's own of the same name wins. */
   aliases: readonly OperatorAlias[]
   /** R42: what a generation costs on paths that the customer pays for. */
@@ -47,5 +49,3 @@ export const knownProvider = (id: string): KnownProvider | undefined =>
   Object.hasOwn(KNOWN_PROVIDERS, id) ? KNOWN_PROVIDERS[id] : undefined
 
 export const isConfigured = ({ providers }: Gateway) => providers.length > 0
-
-export const bookedModels = (): readonly BookedModel[] => [...PRICE_BOOK.values()]

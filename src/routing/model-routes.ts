@@ -8,7 +8,7 @@ import { mayNameModel, unknownModel } from '../keys/key-terms.ts'
 import { PRICES_AS_OF } from '../models/price-book.ts'
 import type { ProviderSettings } from '../providers/provider-config.ts'
 import type { Snapshot } from './choose-route.ts'
-import { bookedModels, isConfigured } from './gateway.ts'
+import { isConfigured } from './gateway.ts'
 import type { Snapshots } from './routing-snapshot.ts'
 
 export const Model = Type.Object(
@@ -87,7 +87,7 @@ function modelsOf({ aliases, clusters, credentials, gateway }: Snapshot, listed:
     for (const id of Object.keys(settings?.models ?? {})) claim(id, provider)
   for (const provider of gateway.providers) for (const { id } of provider.models) claim(id, provider.id)
   for (const [provider, models] of listed) for (const id of models) claim(id, provider)
-  if (!isConfigured(gateway)) for (const { id, provider } of bookedModels()) claim(id, provider)
+  if (!isConfigured(gateway)) for (const { id, provider } of gateway.prices.values()) claim(id, provider)
   return [...owners]
     .filter(([id]) => mayNameModel(allowed_models, id, aliases.has(id)))
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -1,8 +1,9 @@
 // Providers as places to go (R40): with the project's own credential, under its subscription, or managed.
-import { PRICE_BOOK } from '../models/price-book.ts'
+import type { PriceBook } from '../models/price-book.ts'
 import { isReasoningName } from '../models/reasoning-names.ts'
+import type { ModelSettings } from '../providers/model-config.ts'
 import { hasResponses, nameAt, protocolOf, spokenAt } from '../providers/platform-settings.ts'
-import type { ModelSettings, ProviderSettings } from '../providers/provider-config.ts'
+import type { ProviderSettings } from '../providers/provider-config.ts'
 import type { Subscription } from '../subscriptions/subscription.ts'
 import { type CredentialAddress, type CredentialFacts, credentialAddress, namedBy } from './credential-address.ts'
 import { type Gateway, isConfigured } from './gateway.ts'
@@ -13,13 +14,13 @@ const DEFAULT_CONCURRENCY = 200
 const TIMEOUTS = { first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 }
 
 /** The provider's entry for a model; for one that takes unlisted models, an entry without a price. */
-export function modelAt(provider: ProviderSettings, model: string): ModelSettings | undefined {
+export function modelAt(provider: ProviderSettings, model: string, prices: PriceBook): ModelSettings | undefined {
   const listed = provider.models.find((one) => one.id === model)
-  return listed ?? (provider.unlisted_models ? unlisted(model) : undefined)
+  return listed ?? (provider.unlisted_models ? unlisted(model, prices) : undefined)
 }
 
-function unlisted(model: string): ModelSettings {
-  const booked = PRICE_BOOK.get(model)
+function unlisted(model: string, prices: PriceBook): ModelSettings {
+  const booked = prices.get(model)
   const max_output_tokens = booked?.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS
   return { id: model, upstream_id: model, price: booked?.price, max_output_tokens }
 }
@@ -73,12 +74,12 @@ const limitField = (
 ) => output_limit_field ?? (protocol === 'azure' && isReasoningName(id) ? 'max_completion_tokens' : undefined)
 
 /** R83: those that list the model, in their order; then those that take any. */
-export function managedTargets({ providers }: Gateway, model: string): Target[] {
+export function managedTargets({ providers, prices }: Gateway, model: string): Target[] {
   const [listing, taking]: [Target[], Target[]] = [[], []]
   for (const provider of providers) {
     const listed = provider.models.find((one) => one.id === model)
     if (listed) listing.push(managedTarget(provider, listed))
-    else if (provider.unlisted_models) taking.push(managedTarget(provider, unlisted(model)))
+    else if (provider.unlisted_models) taking.push(managedTarget(provider, unlisted(model, prices)))
   }
   return taking.length > 0 ? [...listing, ...taking] : listing
 }
@@ -101,8 +102,8 @@ export function credentialServes(credential: CredentialFacts, gateway: Gateway, 
   const address = credentialAddress(credential, gateway)
   // Without an address nothing can be served, but what would be is told, and not silently sent elsewhere.
   const configured = address ? address.configured : gateway.providers.find(({ id }) => id === credential.provider)
-  if (configured) return modelAt(configured, model) !== undefined
-  return PRICE_BOOK.get(model)?.provider === credential.provider
+  if (configured) return modelAt(configured, model, gateway.prices) !== undefined
+  return gateway.prices.get(model)?.provider === credential.provider
 }
 
 /** Undefined where nobody knows the provider's address. */
@@ -110,7 +111,7 @@ export function credentialTarget(credential: CredentialFacts, gateway: Gateway, 
   const address = credentialAddress(credential, gateway)
   if (!address) return undefined
   const { configured, base_url, protocol, platform, customer_address, region } = address
-  const entry = configured && modelAt(configured, model)
+  const entry = configured && modelAt(configured, model, gateway.prices)
   const named = {
     id: model,
     upstream_id: namedBy(credential, model) ?? entry?.upstream_id ?? model,
@@ -124,7 +125,7 @@ export function credentialTarget(credential: CredentialFacts, gateway: Gateway, 
     model: nameAt(protocol, named),
     region,
     pricing: { kind: 'fee', micros: gateway.fees.byok_micros },
-    max_output_tokens: entry?.max_output_tokens ?? PRICE_BOOK.get(model)?.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS,
+    max_output_tokens: entry?.max_output_tokens ?? bookedOutput(gateway, model),
     cluster_id: undefined,
     credential_id: credential.id,
     refusals: credential.refusals,
@@ -148,6 +149,9 @@ export function credentialTarget(credential: CredentialFacts, gateway: Gateway, 
   }
 }
 
+const bookedOutput = ({ prices }: Gateway, model: string) =>
+  prices.get(model)?.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS
+
 /** Of Azure, by the version that the credential says itself, where it does. */
 function ownResponses({ provider, settings }: CredentialFacts, { configured, protocol, platform }: CredentialAddress) {
   const told = settings?.api_version === undefined ? configured?.responses : undefined
@@ -165,7 +169,7 @@ export function placeholderTargets(gateway: Gateway, model: string): Target[] {
       model,
       region: 'local',
       pricing: { kind: 'fee', micros: 0 },
-      max_output_tokens: PRICE_BOOK.get(model)?.max_output_tokens ?? DEFAULT_OUTPUT_TOKENS,
+      max_output_tokens: bookedOutput(gateway, model),
       cluster_id: undefined,
       credential_id: undefined,
       subscription: undefined,

@@ -1,7 +1,7 @@
 // What other rooms ask of the operator's settings: which providers there are, where they are, and what they serve.
 import type { AliasTarget, ProviderProblem } from '../models/alias.ts'
 import { type Addressed, credentialAddress, wrongTerm } from './credential-address.ts'
-import { bookedModels, type Gateway, isConfigured, knownProvider } from './gateway.ts'
+import { type Gateway, isConfigured, knownProvider } from './gateway.ts'
 import { modelAt } from './provider-targets.ts'
 
 const NAMED_MAX = 20
@@ -10,7 +10,7 @@ export type ServedPlaces = ReturnType<typeof servedPlaces>
 
 export function servedPlaces(gateway: Gateway) {
   /** R53: without a gateway the placeholder stands in for whatever is known. */
-  const stand_ins = [...new Set(bookedModels().map(({ provider }) => provider))].sort()
+  const standIns = () => [...new Set([...gateway.prices.values()].map(({ provider }) => provider))].sort()
 
   return {
     /** Of the providers; of the placeholder where there are none. */
@@ -25,12 +25,14 @@ export function servedPlaces(gateway: Gateway) {
 
     /** What is wrong with a target that names a provider, if anything is. */
     providerProblem({ provider = '', model }: AliasTarget): ProviderProblem | undefined {
-      if (!isConfigured(gateway))
+      if (!isConfigured(gateway)) {
+        const stand_ins = standIns()
         return stand_ins.includes(provider) || knownProvider(provider) ? undefined : unknown(stand_ins)
+      }
       const { providers } = gateway // they may be others since (R83)
       const settings = providers.find(({ id }) => id === provider)
       if (!settings) return unknown(providers.map(({ id }) => id))
-      if (modelAt(settings, model)) return undefined
+      if (modelAt(settings, model, gateway.prices)) return undefined
       return { field: 'model', must: `must be a model that '${provider}' lists: ${named(settings.models)}` }
     },
   }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { PRICE_BOOK } from '../models/price-book.ts'
+import { BUILT_IN } from '../models/price-book.ts'
 import { SettingError } from './config.ts'
 import { noConfigFile, parseConfig, readConfigFile } from './config-file.ts'
 
@@ -133,9 +133,7 @@ test('§2 a provider’s defaults; a model of the price book needs no more than 
     byok: false,
     list_models: false,
     timeouts: { connect_ms: 5_000, first_byte_ms: 300_000, idle_ms: 60_000, total_ms: 900_000 },
-    models: [
-      { id: 'gpt-4o', upstream_id: 'gpt-4o', price: PRICE_BOOK.get('gpt-4o')?.price, max_output_tokens: 16_384 },
-    ],
+    models: [{ id: 'gpt-4o', upstream_id: 'gpt-4o', price: BUILT_IN.get('gpt-4o')?.price, max_output_tokens: 16_384 }],
   })
 })
 

@@ -16,8 +16,13 @@ import { wrongIn } from '../limits/model-rates.ts'
 import { type Limits, LimitsShape } from '../limits/policy.ts'
 import { type Quotas, QuotasShape } from '../limits/quota.ts'
 import { type OperatorAlias, OperatorAliasShape, operatorAlias } from '../models/operator-alias.ts'
-import { type BookedModel, PRICE_BOOK, usePrices } from '../models/price-book.ts'
-import { type ProviderSettings, ProviderShape, providerSettings } from '../providers/provider-config.ts'
+import { BUILT_IN, type PriceBook, withPrices } from '../models/price-book.ts'
+import {
+  type ProviderSettings,
+  ProviderShape,
+  providerSettings,
+  type Surroundings,
+} from '../providers/provider-config.ts'
 import { DAYS } from '../recordings/recording.ts'
 import { type TracingFile, TracingShape } from '../telemetry/tracing-settings.ts'
 import { SettingError, secretOf } from './config.ts'
@@ -73,6 +78,8 @@ type FileShape = Static<typeof FileShape>
 export interface FileSettings {
   /** Listed order is the order of preference for a model. */
   providers: readonly ProviderSettings[]
+  /** What is built in, and what the price file says. */
+  prices: PriceBook
   /** R83: for all projects. */
   aliases: readonly OperatorAlias[]
   limits: Limits
@@ -102,29 +109,22 @@ export interface FileSettings {
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** With the price file that it names, which models of the price book are looked up in. A bad file changes nothing. */
+/** With the price file that it names, which models of the price book are looked up in. */
 export function readConfigFile(path: string, env: Env): FileSettings {
   const text = readFileSync(path, 'utf8')
-  const before = [...PRICE_BOOK.values()]
-  usePrices(pricesNamedIn(text, path))
-  try {
-    return parseConfig(text, path, env)
-  } catch (error) {
-    usePrices(before)
-    throw error
-  }
+  return parseConfig(text, path, env, pricesNamedIn(text, path))
 }
 
-function pricesNamedIn(text: string, path: string): BookedModel[] {
+function pricesNamedIn(text: string, path: string): PriceBook {
   const document = parseDocument(text)
   const { prices_file } = (document.errors.length > 0 ? {} : (document.toJS() ?? {})) as { prices_file?: unknown }
-  return typeof prices_file === 'string' ? readPricesFile(resolve(dirname(path), prices_file)) : []
+  return typeof prices_file === 'string' ? withPrices(readPricesFile(resolve(dirname(path), prices_file))) : BUILT_IN
 }
 
 /** What stands without a file: every default, and no provider. */
 export const noConfigFile = (): FileSettings => parseConfig('{}', 'the defaults', {})
 
-export function parseConfig(text: string, path: string, env: Env): FileSettings {
+export function parseConfig(text: string, path: string, env: Env, prices = BUILT_IN): FileSettings {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const problems: Problem[] = []
@@ -144,7 +144,7 @@ export function parseConfig(text: string, path: string, env: Env): FileSettings 
   })
   const filled = Default(FileShape, values) as FileShape
   for (const finding of findingsOf(filled)) wrong(finding.instancePath, describeInvalid([finding]).slice(0, -1))
-  const settings = settingsOf(filled, wrong, env)
+  const settings = settingsOf(filled, wrong, { env, prices })
   refuseWith(problems, path)
   return settings as FileSettings
 }
@@ -202,7 +202,7 @@ function substituted(value: unknown, pointer: string, variable: (pointer: string
 type Wrong = (pointer: string, message: string) => void
 
 /** What no shape can say. Parts whose shape is wrong are left out; of them something has been told already. */
-function settingsOf(file: FileShape, wrong: Wrong, env: Env): FileSettings | undefined {
+function settingsOf(file: FileShape, wrong: Wrong, around: Required<Surroundings>): FileSettings | undefined {
   const { limits, fees, deadlines, retention, streams, networks } = file
   const providers = Array.isArray(file.providers) ? file.providers : []
   for (const [index, provider] of providers.entries())
@@ -213,7 +213,7 @@ function settingsOf(file: FileShape, wrong: Wrong, env: Env): FileSettings | und
     if (!Check(ProviderShape, known)) return []
     const at = (field: string, message: string) =>
       wrong(`/providers/${index}${field}`, `providers[${index}]: ${message}`)
-    return providerSettings(known, at, env)
+    return providerSettings(known, at, around)
   })
   for (const [index, network] of (Array.isArray(networks?.allow) ? networks.allow : []).entries())
     if (!parseCidr(String(network)))
@@ -230,6 +230,7 @@ function settingsOf(file: FileShape, wrong: Wrong, env: Env): FileSettings | und
   if (!Check(FileShape, file)) return undefined
   return {
     providers: settings,
+    prices: around.prices,
     aliases: aliasesOf(file, settings, wrong),
     limits,
     quotas: file.quotas,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { PRICE_BOOK } from '../models/price-book.ts'
+import { BUILT_IN } from '../models/price-book.ts'
 import { readConfig } from './config.ts'
 import { gatewaySettings, noGateway, signUpMode } from './gateway-settings.ts'
 
@@ -37,8 +37,8 @@ test('§2 OPENAI_API_KEY alone makes a live gateway: the book’s prices, and wh
     },
   ])
   const listed = gateway.providers[0]?.models ?? []
-  expect(listed.find(({ id }) => id === 'gpt-4o-mini')?.price).toEqual(PRICE_BOOK.get('gpt-4o-mini')?.price)
-  expect(listed.every(({ id }) => PRICE_BOOK.get(id)?.provider === 'openai')).toBe(true)
+  expect(listed.find(({ id }) => id === 'gpt-4o-mini')?.price).toEqual(BUILT_IN.get('gpt-4o-mini')?.price)
+  expect(listed.every(({ id }) => BUILT_IN.get(id)?.provider === 'openai')).toBe(true)
 })
 
 test('§2 OPENAI_BASE_URL sends it elsewhere, where a Responses API is not taken for granted', () => {

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { SignUpMode } from '../accounts/account.ts'
 import type { SignInSettings } from '../accounts/sign-in-settings.ts'
 import type { Cidr } from '../core/ip-address.ts'
-import { PRICE_BOOK } from '../models/price-book.ts'
+import type { PriceBook } from '../models/price-book.ts'
 import type { AddressPolicy } from '../providers/address-policy.ts'
 import type { ProxySettings } from '../providers/outbound-proxy.ts'
 import { type ProviderSettings, providerSettings } from '../providers/provider-config.ts'
@@ -40,6 +40,7 @@ export function gatewaySettings(config: Config): GatewaySettings {
   const file = config.config_file ? readConfigFile(config.config_file, config.variables) : noConfigFile()
   const {
     providers,
+    prices,
     aliases,
     fees,
     full_fidelity,
@@ -57,8 +58,8 @@ export function gatewaySettings(config: Config): GatewaySettings {
   const fromEnv = !config.config_file && (config.openai.api_key || config.openai.base_url)
   return {
     gateway: {
-      providers: fromEnv ? [openaiFrom(config.openai)] : providers,
-      ...{ aliases, fees, full_fidelity, retention_days, deadlines },
+      providers: fromEnv ? [openaiFrom(config.openai, prices)] : providers,
+      ...{ prices, aliases, fees, full_fidelity, retention_days, deadlines },
     },
     policy: { allow_private: isLocalOnly(config), allow_cidrs },
     limits,
@@ -76,9 +77,9 @@ export function gatewaySettings(config: Config): GatewaySettings {
 
 /** No provider and no private network: what a service is built with that nobody configured. */
 export function noGateway(): GatewaySettings {
-  const { fees, full_fidelity, retention_days, deadlines, ...rest } = noConfigFile()
+  const { prices, fees, full_fidelity, retention_days, deadlines, ...rest } = noConfigFile()
   const { limits, quotas, shares, streams, artifacts, sign_in } = rest
-  const gateway = { providers: [], aliases: [], fees, full_fidelity, retention_days, deadlines }
+  const gateway = { providers: [], prices, aliases: [], fees, full_fidelity, retention_days, deadlines }
   const policy = { allow_private: false, allow_cidrs: [] }
   return { gateway, policy, limits, quotas, shares, streams, artifacts, sign_in }
 }
@@ -101,9 +102,9 @@ function isLoopback(host: string): boolean {
 const OPENAI = 'https://api.openai.com/v1'
 
 /** OpenAI itself with the models that have a price here, or another server with what it lists. */
-function openaiFrom({ api_key = '', base_url = OPENAI }: Config['openai']): ProviderSettings {
+function openaiFrom({ api_key = '', base_url = OPENAI }: Config['openai'], prices: PriceBook): ProviderSettings {
   const is_openai = URL.canParse(base_url) && new URL(base_url).hostname === new URL(OPENAI).hostname
-  const booked = is_openai ? [...PRICE_BOOK.values()].filter((model) => model.provider === 'openai') : []
+  const booked = is_openai ? [...prices.values()].filter((model) => model.provider === 'openai') : []
   const shape = {
     id: 'openai',
     protocol: 'openai' as const,

@@ -3,6 +3,7 @@
 // calls that begin afterwards go by the new ones, calls under way end with the old.
 import type { FastifyBaseLogger } from 'fastify'
 import type { Sealing } from '../core/sealing.ts'
+import type { PriceBook } from '../models/price-book.ts'
 import {
   hintsOf,
   type OperatorProvider,
@@ -70,10 +71,10 @@ export async function liveProviders({ db, seals, settings, logger }: Needs) {
   }
 
   /** The same object for the same version: whoever remembers how to dial it need not begin anew. */
-  function liveOf(stored: StoredProvider, before: Live | undefined): Live {
+  function liveOf(stored: StoredProvider, before: Live | undefined, prices = gateway.prices): Live {
     const { id, version, status } = stored
     if (before?.stored.version === version && !before.out.problems) return before
-    const out = workedOut(wholeOf(stored))
+    const out = workedOut(wholeOf(stored), prices)
     if (!out.problems) {
       if (status === 'draining') out.settings.is_draining = true
       return { stored, out }
@@ -94,6 +95,7 @@ export async function liveProviders({ db, seals, settings, logger }: Needs) {
     count: () => file.length,
     source: () => source,
     place: () => (source === 'file' ? 'switchyard.yaml' : 'the environment'),
+    prices: () => gateway.prices,
   }
 
   await look()
@@ -109,30 +111,30 @@ export async function liveProviders({ db, seals, settings, logger }: Needs) {
     withFile(next: GatewaySettings): GatewaySettings {
       file = next.gateway.providers
       source = next.providers_from ?? 'file'
-      live = new Map([...live].map(([id, one]) => [id, repriced(one)]))
+      live = new Map([...live].map(([id, one]) => [id, repriced(one, next.gateway.prices)]))
       return { ...next, gateway: { ...next.gateway, providers: composed() } }
     },
 
     /** What the routes of /v2/operator/providers need. */
     offered: ({ runningAt, tryProvider }: Reached) => ({
       ...{ seals, file: inFile, runningAt, tryProvider },
-      shown: (stored: StoredProvider) => shown(stored, runningAt(stored.id)),
+      shown: (stored: StoredProvider) => shown(stored, gateway.prices, runningAt(stored.id)),
       /** Where it fails, the change is stored all the same, and is found at the next look. */
       learn: () => lookAgain().catch((err) => logger.warn({ err }, 'changed providers are taken over a little later')),
     }),
   }
 
   /** One that the new price file makes unusable goes on as it was, and says so. */
-  function repriced(before: Live): Live {
-    const fresh = liveOf(before.stored, undefined)
+  function repriced(before: Live, prices: PriceBook): Live {
+    const fresh = liveOf(before.stored, undefined, prices)
     return fresh.out.problems ? before : fresh
   }
 }
 
 /** One of the store's as answers tell it. */
-function shown(stored: StoredProvider, running: number): OperatorProvider {
+function shown(stored: StoredProvider, prices: PriceBook, running: number): OperatorProvider {
   const { id, version, status, entered, secrets, created_at, updated_at, updated_by } = stored
-  const out = workedOut(wholeOf(stored))
+  const out = workedOut(wholeOf(stored), prices)
   return {
     id,
     object: 'provider',

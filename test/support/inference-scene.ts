@@ -137,11 +137,11 @@ const LIMITS = {
 
 export function settingsFrom(config: object): GatewaySettings {
   const file = parseConfig(JSON.stringify({ limits: LIMITS, ...config }), 'the scene', {})
-  const { providers, aliases, fees, full_fidelity, retention_days, deadlines, limits, quotas, streams } = file
+  const { providers, prices, aliases, fees, full_fidelity, retention_days, deadlines, limits, quotas, streams } = file
   const policy = { allow_private: true, allow_cidrs: [] }
   return {
     ...noGateway(),
-    gateway: { providers, aliases, fees, full_fidelity, retention_days, deadlines },
+    gateway: { providers, prices, aliases, fees, full_fidelity, retention_days, deadlines },
     policy,
     limits,
     quotas,
