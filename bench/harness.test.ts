@@ -7,6 +7,7 @@ import { messageReader } from './http1-message.ts'
 import { runLoad } from './load-loops.ts'
 import { type Contender, type Round, summarize } from './measure.ts'
 import { growthOf } from './soak.ts'
+import { leastStolen, undisturbed } from './undisturbed.ts'
 import { isSteady } from './warm-up.ts'
 
 const SIZED = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello'
@@ -157,4 +158,15 @@ test('an open loop tells of everything that waited behind a stall', async () => 
   expect([requests, failures]).toEqual([200, 0])
   // Four in five were due during the stall. A loop that waits for answers would have sent one of them, and call it rare.
   expect(p50_ms).toBeGreaterThan(STALL_MS / 4)
+})
+
+test('what the host disturbed is tried again, five times at the most, and the least disturbed try counts', async () => {
+  let tries = 0
+  const count = async () => ++tries
+  expect(await undisturbed(1, count)).toMatchObject({ value: 1, set_aside: [] })
+  const always = await undisturbed(-1, count) // nothing is as quiet as this
+  expect(tries).toBe(6)
+  expect(always.set_aside).toHaveLength(4)
+  const tried = [0.3, 0.1, 0.2].map((stolen, value) => ({ value, stolen }))
+  expect(leastStolen(tried)).toEqual({ value: 1, stolen: 0.1, set_aside: [tried[0], tried[2]] })
 })

@@ -1,6 +1,7 @@
 // R12, R70 to R80: a hostile tenant gains nothing and disturbs nobody. A victim makes its calls while an attacker runs
 // every attack that is known, one after the other and then all together; each is judged beside a quiet run before it.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { undisturbed } from '../../bench/undisturbed.ts'
 import { ATTACK_NAMES, ATTACKS, type AttackName } from './attacks/all-attacks.ts'
 import type { Order, Outcome } from './hostile-attacker.ts'
 import {
@@ -24,7 +25,7 @@ import {
   seed as seedFor,
   unrolled,
 } from './hostile-stage.ts'
-import { longestTurnMs, peakMemoryMb, processorTime, resetPeakMemory, stolenMs } from './machine-figures.ts'
+import { longestTurnMs, peakMemoryMb, processorTime, resetPeakMemory } from './machine-figures.ts'
 import { type Report, report } from './report.ts'
 import type { Engine } from './scene.ts'
 
@@ -48,6 +49,7 @@ export const ROUNDS: readonly Round[] = [...ATTACK_NAMES, TOGETHER]
 const TAIL_MS = 2_000 // the victim goes on for so long after the attack has ended
 const WARM_UP_MS = 4_000
 const CALM_MS = 1_000
+const STOLEN_MAX = 0.02 // above it a 99th percentile tells of the host, and not of the attack
 
 const BOUNDS = {
   rss_mb: 600,
@@ -65,7 +67,8 @@ export interface Tried {
   attacker_cpu_s: number
   /** Of the event loops of the servers: how much of the time they had to wait for a processor. */
   waited_share: number
-  stolen_ms: number
+  /** Of all processors' time, what the host gave to others. */
+  stolen: number
 }
 
 export async function hostile(run: Hostile): Promise<Report & { tried: Tried[] }> {
@@ -78,13 +81,30 @@ export async function hostile(run: Hostile): Promise<Report & { tried: Tried[] }
     await stage.live(victim, WARM_UP_MS)
     for (const round of attacks ?? ROUNDS) {
       note(`${round}: ${tried.length + 1}`)
-      tried.push(await tryAttack(stage, victim, round, run))
+      tried.push(await judged(run, () => tryAttack(stage, victim, round, run)))
     }
     return { figures: figuresOf(tried), checks: checksOf(tried), provoked_errors: built !== undefined }
   }
   const told = { command: `hostile${built ? ` against ${built}` : ''}`, engine, seed }
-  const judged = await report(stage.scene, told, () => work().finally(stage.dismiss)).finally(stage.close)
-  return { ...judged, tried }
+  const reported = await report(stage.scene, told, () => work().finally(stage.dismiss)).finally(stage.close)
+  return { ...reported, tried }
+}
+
+/** What depends on how fast the machine was. */
+const TIMED: readonly HostileCheck[] = ['slower', 'loop']
+
+/** Where times are judged, again while the host is busy with others. Whatever else was found counts in each try. */
+async function judged(run: Hostile, trying: () => Promise<Tried>): Promise<Tried> {
+  if (!run.measure) return trying()
+  const { value, stolen, set_aside } = await undisturbed(STOLEN_MAX, trying)
+  const all = [...set_aside.map((one) => one.value), value]
+  const verdict = Object.fromEntries(
+    Object.keys(HOSTILE_CHECKS).map((name) => {
+      const check = name as HostileCheck
+      return [check, TIMED.includes(check) ? value.verdict[check] : all.flatMap((one) => one.verdict[check])]
+    }),
+  ) as HostileVerdict
+  return { ...value, verdict, stolen }
 }
 
 type Attacker = Project & { order: Order }
@@ -106,7 +126,7 @@ async function tryAttack(stage: Stage, victim: Project, attack: Round, run: Host
       for_ms,
     ),
   ])
-  const { figures, waited_share, stolen_ms } = await watch.end()
+  const { figures, waited_share } = await watch.end()
   const store_grew_mb = Math.max(0, ((await scene.bytes()) - stored) / 2 ** 20)
   if (figures.some(({ died }) => died)) await stage.restart()
 
@@ -129,7 +149,7 @@ async function tryAttack(stage: Stage, victim: Project, attack: Round, run: Host
   if (isHurt(verdict))
     await stage.restart() // the next attack is judged by what it does itself
   else await sleep(CALM_MS)
-  return { attack, trial, verdict, outcomes, attacker_cpu_s: cpu_s, waited_share, stolen_ms }
+  return { attack, trial, verdict, outcomes, attacker_cpu_s: cpu_s, waited_share, stolen: 0 }
 }
 
 const boundsFor = ({ measure }: Hostile): Bounds => ({ ...BOUNDS, ...(measure && { p99_ratio: 2, loop_ms: 50 }) })
@@ -161,10 +181,9 @@ async function watchServers({ scene, servers }: Stage) {
   const before = await Promise.all(servers.map((_, n) => loopDelayOf(scene, n)))
   for (const { pid } of servers) resetPeakMemory(pid)
   const waited_ms = servers.map(({ pid }) => processorTime(pid).waited_ms)
-  const stolen = stolenMs()
   const from_ms = performance.now()
   return {
-    async end(): Promise<{ figures: ServerFigures[]; waited_share: number; stolen_ms: number }> {
+    async end(): Promise<{ figures: ServerFigures[]; waited_share: number }> {
       const took_ms = performance.now() - from_ms
       const waits = servers.map(({ pid }, n) => processorTime(pid).waited_ms - (waited_ms[n] ?? 0))
       const memory = servers.map(({ pid }) => peakMemoryMb(pid))
@@ -177,12 +196,26 @@ async function watchServers({ scene, servers }: Stage) {
           died: !server.isRunning() || !to,
         }
       })
-      return { figures, waited_share: Math.max(0, ...waits) / took_ms, stolen_ms: stolenMs() - stolen }
+      return { figures, waited_share: Math.max(0, ...waits) / took_ms }
     },
   }
 }
 
-const HEADINGS = ['failed', 'p50', 'quiet', 'p99', 'quiet', '×', 'MB', 'loop', 'store', 'CPU s', 'waited', 'answers']
+const HEADINGS = [
+  'failed',
+  'p50',
+  'quiet',
+  'p99',
+  'quiet',
+  '×',
+  'MB',
+  'loop',
+  'store',
+  'CPU s',
+  'waited',
+  'stolen',
+  'answers',
+]
 const row = (cells: readonly (string | number)[]) =>
   cells.map((cell, n) => (n < cells.length - 1 ? String(cell).padStart(7) : `  ${cell}`)).join('')
 
@@ -190,7 +223,7 @@ function figuresOf(tried: readonly Tried[]): Report['figures'] {
   return { attack: row(HEADINGS), ...Object.fromEntries(tried.map((one) => [one.attack, row(cellsOf(one))])) }
 }
 
-function cellsOf({ trial, outcomes, attacker_cpu_s, waited_share }: Tried): (string | number)[] {
+function cellsOf({ trial, outcomes, attacker_cpu_s, waited_share, stolen }: Tried): (string | number)[] {
   const { quiet, under, servers, store_grew_mb } = trial
   const [p99, p99_quiet] = [latency(under, 0.99), latency(quiet, 0.99)]
   const loops = servers.flatMap(({ loop_ms }) => (loop_ms === undefined ? [] : [loop_ms]))
@@ -203,6 +236,7 @@ function cellsOf({ trial, outcomes, attacker_cpu_s, waited_share }: Tried): (str
     Math.round(store_grew_mb),
     attacker_cpu_s.toFixed(1),
     `${Math.round(waited_share * 100)}%`,
+    `${Math.round(stolen * 100)}%`,
     answersOf(outcomes),
   ]
 }
