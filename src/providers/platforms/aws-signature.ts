@@ -19,11 +19,7 @@ export function provesToAws(secret: PlatformSecret, region: string, clock: Clock
 }
 
 /** With keys that are lent for a while; a signer stays for as long as they do. */
-export function provesByLease(
-  lease: Lease,
-  region: string,
-  clock: Clock,
-): { prove: Prove; secrets(): readonly string[] } {
+export function provesByLease(lease: Lease, region: string, clock: Clock): LentKeys {
   let text = ''
   let sign: Prove = async () => ({})
   return {
@@ -36,7 +32,16 @@ export function provesByLease(
       return sign(request, signal)
     },
     secrets: () => partsOfSecret(text),
+    refused: () => lease.forget(text),
   }
+}
+
+interface LentKeys {
+  prove: Prove
+  /** As they were last signed with. */
+  secrets(): readonly string[]
+  /** AWS does not know them any more: others are asked for with the next call. */
+  refused(): void
 }
 
 interface Scope {

@@ -38,6 +38,9 @@ const BY_STATUS: Readonly<Record<number, string>> = {
 const kindIn = (name: string) =>
   (/([a-z]+?)(?:exception|error)?(?::|$)/i.exec(name.replace(/^.*#/, ''))?.[1] ?? '').toLowerCase()
 
+/** The keys themselves are not taken any more, whatever they may. */
+export const isOfKeys = (exception: string) => ['expiredtoken', 'unrecognizedclient'].includes(kindIn(exception))
+
 /** The status that the exception means: some come with one that says less. */
 export const statusOf = (exception: string, status: number) => KINDS[kindIn(exception)]?.[1] ?? status
 

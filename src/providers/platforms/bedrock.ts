@@ -7,7 +7,7 @@ import type { StopSignal } from '../../core/stop-signal.ts'
 import { toChatError } from '../anthropic/anthropic-response.ts'
 import type { ProviderAnswer } from '../provider.ts'
 import type { Upstream, UpstreamRequest } from '../upstream.ts'
-import { bedrockError, statusOf } from './bedrock-errors.ts'
+import { bedrockError, isOfKeys, statusOf } from './bedrock-errors.ts'
 import { streamedEvents } from './bedrock-stream.ts'
 import { usageIn } from './bedrock-usage.ts'
 import { type PlatformForm, type PlatformMessages, platformMessages } from './messages-body.ts'
@@ -95,6 +95,17 @@ function probe(call: PlatformCall, request: UpstreamRequest, model: string, sign
   const { timeouts } = request
   return call({ path, body: Buffer.from('{}'), accept: JSON_TYPE, headers: plainHeaders(request), timeouts }, signal)
 }
+
+/** Keys that are lent may end before their time. */
+export const watchingKeys = (upstream: Upstream, refused: () => void): Upstream => ({
+  async send(request, signal) {
+    const answer = await upstream.send(request, signal)
+    if (answer.status >= 400 && isOfKeys(exceptionOf(answer))) refused()
+    return answer
+  },
+  retire: upstream.retire,
+  close: upstream.close,
+})
 
 const exceptionOf = ({ heard }: ProviderAnswer) => heard?.get('x-amzn-errortype') ?? ''
 

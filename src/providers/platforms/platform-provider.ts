@@ -14,7 +14,7 @@ import type { Provider } from '../provider.ts'
 import type { Upstream } from '../upstream.ts'
 import { provesByLease, provesToAws } from './aws-signature.ts'
 import { AZURE_KINDS, azureUpstream } from './azure.ts'
-import { bedrockChat, bedrockMessages } from './bedrock.ts'
+import { bedrockChat, bedrockMessages, watchingKeys } from './bedrock.ts'
 import { googleTokens } from './google-tokens.ts'
 import { identityLeases } from './identity-leases.ts'
 import type { Lease } from './renewed-lease.ts'
@@ -79,9 +79,10 @@ function azure(options: PlatformOptions, { api_version }: Of<'azure'>, { lease, 
 }
 
 function bedrock(options: PlatformOptions, { region, betas }: Of<'bedrock'>, given: Proofs & { clock: Clock }) {
-  const { upstream, base_url, model, secret } = options
+  const { base_url, model, secret } = options
   const { lease, clock } = given
   const lent = lease && provesByLease(lease, region, clock)
+  const upstream = lent ? watchingKeys(options.upstream, lent.refused) : options.upstream
   const prove = lent?.prove ?? provesToAws(readPlatformSecret(secret), region, clock)
   const secrets = () => lent?.secrets() ?? given.secrets
   const terms = { base_url, model, prove, betas, secrets }
