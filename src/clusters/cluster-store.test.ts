@@ -2,10 +2,13 @@
 import { expect, test } from 'vitest'
 import { allOf } from '../../test/support/batches.ts'
 import { NOON } from '../../test/support/clock.ts'
-import { withDb } from '../../test/support/databases.ts'
-import { mutateSql, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
+import { ENGINE, withDb } from '../../test/support/databases.ts'
+import { holdNextTransaction, mutateSql, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
 import { rfc3339, SECOND_MS } from '../core/clock.ts'
+import { newId } from '../core/ids.ts'
 import { foundProject } from '../start/bootstrap.ts'
+import { sql } from '../storage/db.ts'
+import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
 import { type Cluster, type ReportedStatus, registerCluster } from './cluster.ts'
 import { type ClusterStore, clusterStore } from './cluster-store.ts'
 
@@ -141,4 +144,50 @@ withDb((db) => {
     expect(swept).not.toContain(down.id)
     expect((await store().find(silent.project_id, silent.id))?.status).toBe('registering')
   })
+
+  async function listener(project_id: string): Promise<void> {
+    await db().rows(sql`
+      INSERT INTO notification_channel (id, project_id, kind, name, status, events, shown, sealed_target, created_at,
+                                        sequence)
+      VALUES (${newId('nch')}, ${project_id}, 'webhook', 'all', 'active', '*', '', ${new Uint8Array()},
+              ${rfc3339(NOON)}, 1)`)
+  }
+
+  test('§notifications changes at once have the numbers of their project, each one, and tell them', async () => {
+    const project_id = await project()
+    await listener(project_id)
+    const made = await Promise.all(Array.from({ length: 20 }, () => cluster(project_id)))
+    for (const status of ['active', 'down'] as const)
+      await Promise.all(made.map(({ id }) => store().recordHeartbeat(project_id, id, { status }, NOON + 1)))
+    const told = await db().rows<{ sequence: number; payload: string; subject: string }>(sql`
+      SELECT sequence, payload, subject FROM notification_delivery WHERE project_id = ${project_id} ORDER BY sequence`)
+    expect(told.map(({ sequence }) => sequence)).toEqual(told.map((_, at) => at + 1))
+    expect(new Set(told.map(({ subject }) => subject)).size).toBe(20)
+    for (const { sequence, payload, subject } of told)
+      expect(JSON.parse(payload)).toMatchObject({ sequence, subject, data: { to: 'down' } })
+  })
+
+  test.runIf(ENGINE === 'postgres')(
+    '0363 a heartbeat that is told of keeps nobody from the project’s row before it commits',
+    async () => {
+      const { project_id, id } = await cluster(await project())
+      await listener(project_id)
+      await store().recordHeartbeat(project_id, id, { status: 'active' }, NOON + 1)
+      const tampering: Tampering = {}
+      const held = holdNextTransaction(tampering)
+      const beat = clusterStore(tamperedDb(db(), tampering)).recordHeartbeat(
+        project_id,
+        id,
+        { status: 'down' },
+        NOON + 2,
+      )
+      await held.entered
+      await raiseRoutingEpoch(db(), project_id) // fails after four seconds where the row is locked
+      held.release()
+      expect(await beat).toMatchObject({ status: 'down' })
+      expect(await db().rows(sql`SELECT type FROM notification_delivery WHERE project_id = ${project_id}`)).toEqual([
+        { type: 'cluster.down' },
+      ])
+    },
+  )
 })

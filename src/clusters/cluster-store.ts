@@ -4,14 +4,14 @@ import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import { clusterPace, paceTurned } from '../notifications/happening.ts'
 import { BATCH_ROWS, mapped, newestFirst } from '../storage/batches.ts'
-import { type Db, sql } from '../storage/db.ts'
-import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
-import { tell } from '../storage/telling.ts'
+import { type Db, sql, type Tx } from '../storage/db.ts'
+import { raiseRoutingEpochLast } from '../storage/routing-epoch.ts'
+import { tellLast } from '../storage/telling.ts'
 import { type Cluster, type ReportedStatus, SILENCE_MS } from './cluster.ts'
 import { sampleOf } from './cluster-load.ts'
 import type { Telemetry } from './cluster-telemetry.ts'
 import { loadStore } from './load-store.ts'
-import { transitionStore } from './transition-store.ts'
+import { recordTransition } from './transition-store.ts'
 
 type Status = Cluster['status']
 type Row = Omit<Cluster, 'object' | 'autoscaling'> & {
@@ -70,8 +70,8 @@ export function clusterStore(db: Db) {
           VALUES (${c.id}, ${c.project_id}, ${c.name}, ${c.region}, ${c.status}, ${c.runtime}, ${c.kv_cache},
                   ${c.orchestrator}, ${c.endpoint}, ${JSON.stringify(c.autoscaling)}, ${c.created_at},
                   ${nextSequence(now)}, ${c.updated_at}, ${c.last_heartbeat_at})`)
-        await transitionStore(tx).record({ from: null, to: c.status, why: 'register', ...c }, now)
-        await raiseRoutingEpoch(tx, c.project_id)
+        await recordTransition(tx, { from: null, to: c.status, why: 'register', ...c }, now)
+        await raiseRoutingEpochLast(tx, c.project_id)
       })
     },
 
@@ -130,11 +130,11 @@ export function clusterStore(db: Db) {
           RETURNING *`)
         if (!row) return undefined
         const { name, previous_status: from } = row
-        await transitionStore(tx).record({ id, project_id, name, from, to: status, why: 'heartbeat' }, now)
+        await recordTransition(tx, { id, project_id, name, from, to: status, why: 'heartbeat' }, now)
         await notePace(tx, row, telemetry, now)
         const sample = sampleOf(telemetry, now)
         if (sample) await loadStore(tx).note(project_id, id, sample)
-        await raiseRoutingEpoch(tx, project_id)
+        await raiseRoutingEpochLast(tx, project_id)
         return fromRow(row)
       })
     },
@@ -153,8 +153,8 @@ export function clusterStore(db: Db) {
         if (!removed) return false
         const { status: from, name } = removed
         const gone = { id, project_id, name, from, to: 'deregistered', why: 'deregister' } as const
-        await transitionStore(tx).record(gone, now)
-        await raiseRoutingEpoch(tx, project_id)
+        await recordTransition(tx, gone, now)
+        await raiseRoutingEpochLast(tx, project_id)
         return true
       })
     },
@@ -168,10 +168,10 @@ export function clusterStore(db: Db) {
           RETURNING id, project_id, name, previous_status`)
         // In one order everywhere: two replicas that sweep at once must not wait for each other.
         swept.sort((a, b) => (a.project_id < b.project_id ? -1 : 1))
-        for (const { id, project_id, name, previous_status: from } of swept)
-          await transitionStore(tx).record({ id, project_id, name, from, to: 'down', why: 'sweep' }, now)
-        const projects = new Set(swept.map((cluster) => cluster.project_id))
-        for (const project_id of [...projects].sort()) await raiseRoutingEpoch(tx, project_id)
+        for (const [at, { id, project_id, name, previous_status: from }] of swept.entries()) {
+          await recordTransition(tx, { id, project_id, name, from, to: 'down', why: 'sweep' }, now)
+          if (swept[at + 1]?.project_id !== project_id) await raiseRoutingEpochLast(tx, project_id)
+        }
         return swept
       })
     },
@@ -186,7 +186,7 @@ interface Swept {
 }
 
 /** Whether it has become slow, or is so no longer: told, and remembered for the next report. */
-async function notePace(tx: Db, row: Row, telemetry: Telemetry | undefined, now: number): Promise<void> {
+async function notePace(tx: Tx, row: Row, telemetry: Telemetry | undefined, now: number): Promise<void> {
   const ttft_p95_ms = telemetry?.load?.ttft_p95_ms
   if (ttft_p95_ms === undefined) return
   const { target_ttft_ms } = JSON.parse(row.autoscaling) as Cluster['autoscaling']
@@ -195,7 +195,7 @@ async function notePace(tx: Db, row: Row, telemetry: Telemetry | undefined, now:
   await tx.rows(sql`
     UPDATE byoc_cluster SET is_slow = ${turned === 'slow' ? 1 : 0}
     WHERE project_id = ${row.project_id} AND id = ${row.id}`)
-  await tell(tx, clusterPace(row, { turned, ttft_p95_ms, target_ttft_ms }), now)
+  await tellLast(tx, clusterPace(row, { turned, ttft_p95_ms, target_ttft_ms }), now)
 }
 
 /** R70: how many a project has. */

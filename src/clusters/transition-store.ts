@@ -4,8 +4,8 @@ import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import { clusterTurned } from '../notifications/happening.ts'
 import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
-import { type Db, sql } from '../storage/db.ts'
-import { tell } from '../storage/telling.ts'
+import { type Db, sql, type Tx, together } from '../storage/db.ts'
+import { tellLast } from '../storage/telling.ts'
 import { type ClusterTransition, KEPT_MS, TOLD_MS } from './cluster-transition.ts'
 
 const SWEEP_MAX = 1_000 // bounds how long one statement holds the store
@@ -18,19 +18,21 @@ interface Change extends Pick<ClusterTransition, 'from' | 'to' | 'why'> {
 
 type Row = Pick<ClusterTransition, 'cluster_id' | 'from' | 'to' | 'why'> & { at_ms: number; sequence: number }
 
+/** In the transaction of the change. What is told of it comes last there, with the project's row. */
+export async function recordTransition(tx: Tx, change: Change, now: number): Promise<void> {
+  const { id, project_id, name, from, to, why } = change
+  if (from === to) return
+  const written = tx.rows(sql`
+    INSERT INTO cluster_transition (sequence, cluster_id, project_id, from_status, to_status, why, at_ms)
+    VALUES (${nextSequence(now)}, ${id}, ${project_id}, ${from}, ${to}, ${why}, ${now})`)
+  const event = clusterTurned({ id, project_id, name }, { from, to, why })
+  await together(event ? [written, tellLast(tx, event, now)] : [written])
+}
+
 export type TransitionStore = ReturnType<typeof transitionStore>
 
 export function transitionStore(db: Db) {
   return {
-    async record({ id, project_id, name, from, to, why }: Change, now: number): Promise<void> {
-      if (from === to) return
-      await db.rows(sql`
-        INSERT INTO cluster_transition (sequence, cluster_id, project_id, from_status, to_status, why, at_ms)
-        VALUES (${nextSequence(now)}, ${id}, ${project_id}, ${from}, ${to}, ${why}, ${now})`)
-      const event = clusterTurned({ id, project_id, name }, { from, to, why })
-      if (event) await tell(db, event, now)
-    },
-
     /** All of the last day, newest first. */
     list: (project_id: string, cluster_id: string, now: number) =>
       mapped(

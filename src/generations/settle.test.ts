@@ -284,7 +284,8 @@ withDb((db) => {
     // Every statement for itself: what was written before the failure stays.
     const torn: Db = {
       rows: (statement) => db().rows(statement),
-      transaction: (work) => work({ ...torn, tryLock: async () => true }),
+      transaction: (work) =>
+        work({ ...torn, tryLock: async () => true, last: async (statement) => void (await torn.rows(statement)) }),
     }
     const settle = settling(torn)
     await settle(billOf(spender, 5, { trace_id: 'trc_torn' }))

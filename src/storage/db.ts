@@ -64,6 +64,12 @@ export interface Db {
 export interface Tx extends Db {
   /** Takes `name` until the transaction ends; false at once, never a wait, where another transaction has it. */
   tryLock(name: string): Promise<boolean>
+  /**
+   * Runs a statement behind all others of the transaction, in one round trip with its COMMIT: the rows that it takes
+   * are not locked while this process does anything else, however busy it is. For rows that many need. What else the
+   * transaction does must not depend on it: the embedded store, where nobody waits, runs it at once.
+   */
+  last(statement: Sql): Promise<void>
 }
 
 /**

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { ENGINE } from '../../test/support/databases.ts'
 import type { Refusal } from '../core/refusal.ts'
-import { sql } from './db.ts'
+import { CommitUnknown, sql } from './db.ts'
 import { openPostgres } from './postgres.ts'
 
 const message = (type: string, body: Buffer) => {
@@ -108,3 +108,26 @@ test.runIf(ENGINE === 'postgres')(
     expect(await db.rows(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }])
   },
 )
+
+test.runIf(ENGINE === 'postgres')(
+  'T-104 a connection that breaks under what goes with the COMMIT leaves its outcome unknown',
+  async () => {
+    const url = process.env.TEST_DATABASE_URL ?? ''
+    const db = openPostgres(`${url}?application_name=ending`)
+    const other = openPostgres(url)
+    onTestFinished(async () => void (await Promise.all([db.close(), other.close()])))
+    const failing = db.transaction((tx) => tx.last(sql`SELECT pg_sleep(60)`)).catch((error) => error)
+    const running = sql`SELECT pid FROM pg_stat_activity WHERE application_name = 'ending' AND state = 'active'`
+    await expect.poll(async () => (await other.rows(running)).length).toBe(1)
+    await other.rows(sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ending'`)
+    expect(await failing).toBeInstanceOf(CommitUnknown)
+  },
+)
+
+test.runIf(ENGINE === 'postgres')('0363 what goes with the COMMIT and takes too long has not happened', async () => {
+  const db = openPostgres(process.env.TEST_DATABASE_URL ?? '', { statement_timeout_ms: 200 })
+  onTestFinished(() => db.close())
+  const failed = await db.transaction((tx) => tx.last(sql`SELECT pg_sleep(60)`)).catch((error) => error)
+  expect(failed).not.toBeInstanceOf(CommitUnknown)
+  expect(failed).toMatchObject({ kind: 'unavailable' })
+})

@@ -61,11 +61,14 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
     client.on('error', onError)
     try {
       await client.query('BEGIN').catch(away)
-      const result = await guard.enter(() => work(transactionOn(client)))
-      await client.query('COMMIT').catch((error) => {
+      const last: Sql[] = []
+      const result = await guard.enter(() => work(transactionOn(client, last)))
+      const sent = last.map((statement) => run(client, statement))
+      const commit = client.query('COMMIT').catch((error) => {
         broken = error
         throw isAway(error) ? new CommitUnknown(error) : error
       })
+      await (sent.length === 0 ? commit : endedWith(sent, commit))
       return result
     } catch (error) {
       if (!broken) await client.query('ROLLBACK').catch((cause) => (broken = cause))
@@ -107,7 +110,18 @@ function withoutJit(url: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}options=${off}`
 }
 
-function transactionOn(client: PoolClient): Tx {
+/**
+ * What was kept for the end is on its way, with the COMMIT behind it. Where one of it fails, PostgreSQL makes a
+ * ROLLBACK of that, so it is the reason; unless it is not known what became of the COMMIT.
+ */
+async function endedWith(sent: readonly Promise<unknown>[], commit: Promise<unknown>): Promise<void> {
+  const [committed, ...outcomes] = await Promise.allSettled([commit, ...sent])
+  if (committed?.status === 'rejected') throw committed.reason
+  for (const outcome of outcomes) if (outcome.status === 'rejected') away(outcome.reason)
+}
+
+/** `last`: what is to be sent with its COMMIT. */
+function transactionOn(client: PoolClient, last: Sql[]): Tx {
   const tx: Tx = {
     rows: <Row>(statement: Sql) => run<Row>(client, statement).catch(away),
     transaction: (work) => work(tx),
@@ -116,6 +130,7 @@ function transactionOn(client: PoolClient): Tx {
       const { rows } = await client.query('SELECT pg_try_advisory_xact_lock($1::bigint) AS taken', [lock]).catch(away)
       return rows[0].taken
     },
+    last: async (statement) => void last.push(statement),
   }
   return tx
 }

@@ -83,6 +83,7 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
     },
     transaction: (work) => work(tx),
     tryLock: async () => true, // transactions run one after another: nobody else can be inside
+    last: async (statement) => void (await tx.rows(statement)),
   }
 
   return {

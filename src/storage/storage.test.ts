@@ -1,7 +1,8 @@
 // The port's promises, on whichever engine this run is for.
 import { expect, test } from 'vitest'
 import { ENGINE, withDb } from '../../test/support/databases.ts'
-import { sql, together } from './db.ts'
+import { deferred } from '../../test/support/tampered-db.ts'
+import { type Sql, sql, type Tx, together } from './db.ts'
 
 const put = (name: string, value: string) => sql`INSERT INTO setting (name, value) VALUES (${name}, ${value})`
 const get = (name: string) => sql`SELECT value FROM setting WHERE name = ${name}`
@@ -110,6 +111,61 @@ withDb((db) => {
     expect(await failing).toEqual([3, expect.stringMatching(/unique/i)])
     expect(await db().rows(sql`SELECT name FROM setting WHERE name LIKE 'beside%'`)).toEqual([])
   })
+
+  test('0363 what comes last is written with the rest, in its order', async () => {
+    await db().transaction(async (tx) => {
+      await tx.rows(put('last', '0'))
+      await tx.last(sql`UPDATE setting SET value = value || ' 1' WHERE name = 'last'`)
+      await tx.last(sql`UPDATE setting SET value = value || ' 2' WHERE name = 'last'`)
+    })
+    expect(await db().rows(get('last'))).toEqual([{ value: '0 1 2' }])
+  })
+
+  test('0363 of what comes last, one that fails undoes all and is the reason told', async () => {
+    await db().rows(put('there already', 'before'))
+    const failing = db().transaction(async (tx) => {
+      await tx.rows(put('first 1', '1'))
+      await tx.last(put('last 1', '1'))
+      await tx.last(put('there already', 'again'))
+      await tx.last(put('last 2', '1'))
+    })
+    await expect(failing).rejects.toThrow(/unique/i)
+    expect(await db().rows(sql`SELECT name FROM setting WHERE name IN ('first 1', 'last 1', 'last 2')`)).toEqual([])
+    await db().rows(put('after it', '1')) // the connection is as good as before
+  })
+
+  /** Whether another may write the row while the transaction goes on. */
+  async function isFreeMeanwhile(name: string, take: (tx: Tx, statement: Sql) => Promise<unknown>): Promise<boolean> {
+    await db().rows(put(name, '0'))
+    const [inside, released] = [deferred(), deferred()]
+    const first = db().transaction(async (tx) => {
+      await take(tx, sql`UPDATE setting SET value = value || ' first' WHERE name = ${name}`)
+      inside.resolve()
+      await released.promise
+    })
+    await inside.promise
+    const second = db().transaction(async (tx) => {
+      await tx.rows(sql`SELECT set_config('lock_timeout', '100', true)`)
+      await tx.rows(sql`UPDATE setting SET value = value || ' second' WHERE name = ${name}`)
+    })
+    const is_free = await second.then(
+      () => true,
+      () => false,
+    )
+    released.resolve()
+    await first
+    const value = is_free ? '0 second first' : '0 first'
+    expect(await db().rows(get(name))).toEqual([{ value }])
+    return is_free
+  }
+
+  test.runIf(ENGINE === 'postgres')(
+    '0363 a row that is taken last is free while its transaction goes on; planted: one taken at once is not',
+    async () => {
+      expect(await isFreeMeanwhile('free', (tx, statement) => tx.last(statement))).toBe(true)
+      expect(await isFreeMeanwhile('taken at once', (tx, statement) => tx.rows(statement))).toBe(false)
+    },
+  )
 
   test.runIf(ENGINE === 'sqlite')(
     '§store where a full disk undoes a transaction, nothing begun with it is written',

@@ -68,7 +68,12 @@ function stepped(db: OpenDb, step: () => void, is_torn: boolean): OpenDb {
       if (!isRead(statement)) step()
       return on.rows(statement)
     }
-  const torn: Tx = { rows: rowsOf(db), transaction: (work) => work(torn), tryLock: async () => true }
+  const torn: Tx = {
+    rows: rowsOf(db),
+    transaction: (work) => work(torn),
+    tryLock: async () => true,
+    last: async (statement) => void (await torn.rows(statement)),
+  }
   return {
     ...db,
     rows: rowsOf(db),
@@ -76,7 +81,8 @@ function stepped(db: OpenDb, step: () => void, is_torn: boolean): OpenDb {
       const result = is_torn
         ? await work(torn)
         : await db.transaction((tx) => {
-            const inner: Tx = { ...tx, rows: rowsOf(tx), transaction: (nested) => nested(inner) }
+            const last: Tx['last'] = async (statement) => void (await inner.rows(statement))
+            const inner: Tx = { ...tx, last, rows: rowsOf(tx), transaction: (nested) => nested(inner) }
             return work(inner)
           }, writing)
       step()

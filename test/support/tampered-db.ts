@@ -22,7 +22,15 @@ export function tamperedDb(db: OpenDb, tampering: Tampering): OpenDb {
       return (tampering.rows ? tampering.rows(statement, run) : run(statement)) as Promise<Row[]>
     }
   const txOn = (tx: Tx): Tx => {
-    const outer: Tx = { rows: rowsOn(tx), transaction: (work) => work(outer), tryLock: (name) => tx.tryLock(name) }
+    const outer: Tx = {
+      rows: rowsOn(tx),
+      transaction: (work) => work(outer),
+      tryLock: (name) => tx.tryLock(name),
+      async last(statement) {
+        const run: Run = (changed) => tx.last(changed).then(() => [])
+        await (tampering.rows ? tampering.rows(statement, run) : run(statement))
+      },
+    }
     return outer
   }
   const begin = (work: Work) => db.transaction((tx) => work(txOn(tx)))

@@ -17,6 +17,8 @@ export function toldLater(db: OpenDb): OpenDb {
         setTimeout(() => void db.rows(statement).catch(() => {}), LATER_MS)
         return Promise.resolve([])
       },
+      last: async (statement) =>
+        void (writesDown(statement) ? await wrapped.rows(statement) : await tx.last(statement)),
       transaction: (work) => work(wrapped),
     }
     return wrapped

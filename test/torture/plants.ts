@@ -101,7 +101,12 @@ const keeps = ({ text }: Sql) => /^\s*INSERT INTO idempotency/.test(text[0] ?? '
 const WINDOW_MS = 10
 
 function nonAtomic(db: OpenDb): OpenDb {
-  const tx: Tx = { rows: db.rows, transaction: (work) => work(tx), tryLock: async () => true }
+  const tx: Tx = {
+    rows: db.rows,
+    transaction: (work) => work(tx),
+    tryLock: async () => true,
+    last: async (statement) => void (await db.rows(statement)),
+  }
   return { ...db, transaction: (work) => work(tx) }
 }
 
