@@ -5,7 +5,7 @@ import { providers } from '../torture/providers.ts'
 import { newSeed } from '../torture/randomness.ts'
 import { isClean, type Report, table } from '../torture/report.ts'
 
-const small = { cycles: 1, per_second: 40, streams: 6, dwell_ms: 150, within_ms: 5_000, seed: newSeed() }
+const small = { cycles: 1, per_second: 40, streams: 6, projects: 3, dwell_ms: 150, within_ms: 5_000, seed: newSeed() }
 const foundIn = ({ checks }: Report, name: string) => checks.find((check) => check.name === name)?.found ?? []
 
 test('0343 a provider added, changed, drained and removed under load on three replicas: no call fails', async () => {

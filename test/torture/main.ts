@@ -48,6 +48,7 @@ interface ProviderOptions {
   cycles: number
   perSecond: number
   streams: number
+  projects: number
   within: number
 }
 
@@ -182,6 +183,7 @@ runReplicas('providers', 'Adds, changes, drains and removes a provider under loa
   .option('--cycles <n>', 'how often', whole, 20)
   .option('--per-second <n>', 'calls a second', whole, 200)
   .option('--streams <n>', 'open streams', whole, 20)
+  .option('--projects <n>', 'whose calls they are', whole, 24)
   .option('--within <ms>', 'in which every server must know of a change', whole, 1_000)
   .action(async ({ perSecond, within, ...options }: Replicated & ProviderOptions) => {
     conclude(await providers({ ...options, per_second: perSecond, within_ms: within, note: progress }), options)
