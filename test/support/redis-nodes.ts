@@ -9,6 +9,8 @@ import { onServer, type RedisServer, startRedis } from './redis-server.ts'
 
 export interface RedisNodes extends RedisServer {
   nodes: readonly RedisServer[]
+  /** Resolves once every node knows of every slot and takes writes: they may have lost each other in between. */
+  untilWhole(): Promise<void>
   /** The node that counts for a home, of the replicas with this prefix. */
   holderOf(prefix: string, home: string): Promise<RedisServer>
   /** Hands a slot over, with its keys; `midway` runs when this part of them has gone. */
@@ -46,6 +48,7 @@ export async function redisNodes(): Promise<RedisNodes> {
   return {
     url: `redis+cluster://${nodes.map(hostPort).join(',')}`,
     nodes,
+    untilWhole: () => untilWhole(nodes),
     kill: () => all(nodes, (node) => node.kill()),
     async start() {
       await all(nodes, (node) => node.start())

@@ -1,7 +1,7 @@
-// R50, F20: three servers on one PostgreSQL and one Redis or Redis Cluster, which is paused, killed and flushed under load. Every request
-// is answered, no limit is passed, no money is lost, and all is as before within 5 s of Redis' return.
+// R50, F20: three servers on one PostgreSQL and one Redis or Redis Cluster, which is paused, killed and flushed under
+// load. Every request is answered, no limit is passed, no money is lost, and all is as before within 5 s of Redis' return.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { redisNodes } from '../support/redis-nodes.ts'
+import { type RedisNodes, redisNodes } from '../support/redis-nodes.ts'
 import { ownRedisServer, type RedisServer } from '../support/redis-server.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { count } from './asks.ts'
@@ -52,7 +52,7 @@ export async function redis(run: RedisRun): Promise<Report> {
         late: await newKey(scene, { limit }),
         ...(await payingKey(scene)),
       }
-      const returns: Record<string, number> = {}
+      const returns: Returns = { after: {}, nodes_ms: undefined }
       const heard = await underLoad(scene, keys, per_second, () => phases(scene, server, pause_s, returns))
       const { spent_micros } = await keyNamed(scene, keys.paying.id)
       return findings({ heard, limit, returns, spent_micros, decision })
@@ -120,24 +120,40 @@ async function underLoad(scene: Scene, keys: Keys, per_second: number, work: () 
 const SETTLE_MS = 5_000
 const LATE_AFTER_MS = SETTLE_MS + 500
 
-/** Each failure of Redis, and how long after its end all servers count together again. */
-async function phases(scene: Scene, server: RedisServer, pause_s: number, returns: Record<string, number>) {
+/**
+ * Each failure of Redis, and how long after its end all servers count together again. Nodes of a cluster that were paused
+ * have to find each other first: until then they refuse whoever asks.
+ */
+async function phases(scene: Scene, server: RedisServer | RedisNodes, pause_s: number, returns: Returns) {
   await sleep(SETTLE_MS)
   server.pause()
   await sleep(pause_s * 1_000)
   server.resume()
-  returns.pause = await untilTogether(scene)
+  if ('untilWhole' in server) returns.nodes_ms = await timed(server.untilWhole())
+  returns.after.pause = await untilTogether(scene)
   await sleep(SETTLE_MS)
   await server.kill()
   await sleep(Math.min(pause_s, 10) * 1_000)
   await server.start()
-  returns.kill = await untilTogether(scene)
+  returns.after.kill = await untilTogether(scene)
   for (let n = 1; n <= 3; n++) {
     await sleep(SETTLE_MS / 2)
     await server.flush()
-    returns[`flush ${n}`] = await untilTogether(scene)
+    returns.after[`flush ${n}`] = await untilTogether(scene)
   }
   await sleep(SETTLE_MS)
+}
+
+/** How long servers took after each return, and the nodes of a cluster to be one again. */
+interface Returns {
+  after: Record<string, number>
+  nodes_ms: number | undefined
+}
+
+async function timed(work: Promise<unknown>): Promise<number> {
+  const started_ms = performance.now()
+  await work
+  return performance.now() - started_ms
 }
 
 async function untilTogether({ clients }: Scene): Promise<number> {
@@ -154,7 +170,7 @@ async function untilTogether({ clients }: Scene): Promise<number> {
 interface Found {
   heard: readonly Heard[]
   limit: number
-  returns: Record<string, number>
+  returns: Returns
   spent_micros: number
   decision: Awaited<ReturnType<typeof measureDecisions>> | undefined
 }
@@ -164,7 +180,7 @@ function findings({ heard, limit, returns, spent_micros, decision }: Found) {
   const passed = (what: string) => heard.filter((one) => one.what === what && one.status === 200)
   const peaks = { busy: surelyWithin60s(passed('busy')), late: surelyWithin60s(passed('late')) }
   const failed = heard.filter(({ status }) => !ALLOWED_CODES.includes(status))
-  const late_returns = Object.entries(returns).filter(([, took_ms]) => took_ms > BACK_WITHIN_MS)
+  const late_returns = Object.entries(returns.after).filter(([, took_ms]) => took_ms > BACK_WITHIN_MS)
   const times_ms = heard.map(({ sent_ms, heard_ms }) => heard_ms - sent_ms)
   const check = (name: string, found: readonly string[]): Check => ({ name, found })
   return {
@@ -176,7 +192,8 @@ function findings({ heard, limit, returns, spent_micros, decision }: Found) {
       'refused with 429': count(heard, ({ status }) => status === 429),
       'answer p50, ms': round(percentile(times_ms, 0.5)),
       'answer p99, ms': round(percentile(times_ms, 0.99)),
-      ...Object.fromEntries(Object.entries(returns).map(([what, ms]) => [`back after ${what}, ms`, round(ms)])),
+      ...(returns.nodes_ms !== undefined && { 'nodes one again after pause, ms': round(returns.nodes_ms) }),
+      ...Object.fromEntries(Object.entries(returns.after).map(([what, ms]) => [`back after ${what}, ms`, round(ms)])),
       'spent, micro-USD': spent_micros,
       'overshoot, micro-USD': Math.max(0, spent_micros - limit_micros),
       ...(decision && {
