@@ -105,6 +105,14 @@ test('0163 project list, and a key added to a project as its operator, by id or 
   expect(again).toEqual(failed(1, /^switchyard: carl@example\.com owns a project 'harbour' already: prj_\w+\.\n$/))
 })
 
+test('0365 project second-factor: required and optional, and nothing else', async () => {
+  const { key } = await json('project create --name stepped --owner-email fay@example.com --verified')
+  expect((await as(key, 'project second-factor required')).stdout).toMatch(/: a second step is required\.$/m)
+  const lifted = JSON.parse((await as(key, 'project second-factor optional --json')).stdout)
+  expect(lifted.second_factor_required).toBe(false)
+  expect(await as(key, 'project second-factor sometimes')).toEqual(failed(2, /required, optional/))
+})
+
 test('R72 project cap: what is given changes, overage among it, and nothing else', async () => {
   const { key } = await json('project create --name capped --owner-email emil@example.com --verified')
   const cap = async (options: string) => JSON.parse((await as(key, `project cap ${options} --json`)).stdout)

@@ -1,24 +1,18 @@
 // Which page is shown, to whom: open pages to everybody, the project's to whoever is signed in.
-import { Component, type ReactNode, Suspense, useEffect } from 'react'
+import { Component, lazy, type ReactNode, Suspense, useEffect } from 'react'
 import type { SignedIn } from './api/account-calls.ts'
 import { OPEN_PAGES, PROJECT_PAGES } from './pages.tsx'
 import { Button, LinkButton } from './parts/button.tsx'
 import { LoadFailure } from './parts/load-failure.tsx'
 import { PageHeader } from './parts/page-header.tsx'
+import { ProjectLinks } from './parts/project-links.tsx'
 import { Toasts } from './parts/toasts.tsx'
 import { Shell } from './shell.tsx'
-import {
-  here,
-  Link,
-  matchPath,
-  navigate,
-  pageOf,
-  signInFor,
-  usePath,
-  useProjectInAddress,
-} from './state/navigation.tsx'
+import { here, matchPath, navigate, pageOf, signInFor, usePath, useProjectInAddress } from './state/navigation.tsx'
 import { SessionProvider, useSession } from './state/session.tsx'
 import { listenForShortcuts } from './state/shortcuts.ts'
+
+const SecondStepFirst = lazy(() => import('./pages/accounts/second-step-first.tsx'))
 
 export const App = () => (
   <SessionProvider>
@@ -61,6 +55,7 @@ function ProjectPage({ path }: { path: string }) {
     )
   if (state.kind !== 'signed_in' || (asked === undefined && first !== undefined)) return <Waiting />
   if (asked !== undefined && !state.me.project) return <NoSuchProject me={state.me} />
+  if (state.closed !== undefined && state.closed === state.me.project?.id) return <SecondStepFirst me={state.me} />
   return (
     // Another project is another set of pages: nothing of the one before stays on screen.
     <Shell key={state.me.project?.id}>
@@ -79,15 +74,7 @@ const NoSuchProject = ({ me: { person, projects } }: { me: SignedIn }) => (
         title="You have no such project"
         lead={`The address may be mistyped, or ${person.email} is no member of the project. Its owners can invite.`}
       />
-      {projects.length > 0 && (
-        <ul className="stack" aria-label="Your projects">
-          {projects.map(({ id, name }) => (
-            <li key={id}>
-              <Link to={pageOf(id, '/')}>{name}</Link>
-            </li>
-          ))}
-        </ul>
-      )}
+      <ProjectLinks projects={projects} />
     </div>
   </main>
 )

@@ -1,6 +1,6 @@
 // `switchyard project`: created and listed on the store itself, with or without a server beside it; its cap is set over
 // HTTP.
-import { type Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import type { CreatedProject } from '../../src/operate/operate.ts'
 import { type Printing, print, service, usdAmount, withExample, withJson } from '../command-line.ts'
 import { configuration, operate, operateProjects } from '../on-demand.ts'
@@ -39,6 +39,12 @@ export function addProject(program: Command): void {
     'switchyard project cap --usd 500 --overage',
     'switchyard project cap --clear',
   )
+
+  const ruling = withJson(project.command('second-factor'))
+    .description('whether people who sign in with a password need a second step to see the project of SWITCHYARD_KEY')
+    .addArgument(new Argument('<rule>').choices(['required', 'optional']))
+    .action(rule)
+  withExample(ruling, 'switchyard project second-factor required')
 }
 
 /** Also `switchyard operator project create`. */
@@ -96,6 +102,12 @@ async function cap({ usd, clear, overage, json }: Capping, command: Command): Pr
     Overage: overage_enabled ? 'calls go on above the cap' : 'none: the cap is hard',
   }
   print(json ? text : card(fields))
+}
+
+async function rule(how: 'required' | 'optional', { json }: Printing): Promise<void> {
+  const wish = { required: how === 'required' }
+  const { body, text } = await service().post<{ name: string }>('/v2/project/second-factor', wish)
+  print(json ? text : `${body.name}: a second step is ${how}.`)
 }
 
 async function create({ name, ownerEmail, verified = false, json }: Creation): Promise<void> {

@@ -42,6 +42,14 @@ export function onSignedOut(listener: () => void): () => void {
   return () => void signedOutListeners.delete(listener)
 }
 
+const secondFactorListeners = new Set<(project_id: string | undefined) => void>()
+
+/** Told which project asks for a second factor that the person does not have (0365). Returns how to stop listening. */
+export function onSecondFactorMissing(listener: (project_id: string | undefined) => void): () => void {
+  secondFactorListeners.add(listener)
+  return () => void secondFactorListeners.delete(listener)
+}
+
 export const get = <T>(path: string, signal?: AbortSignal) => ask<T>('GET', path, { signal })
 
 /** An answer that is no JSON, such as a table for spreadsheets. */
@@ -111,6 +119,8 @@ export const unreachable = (timed_out: boolean) =>
 export async function refusalOf(answer: Response, path: string): Promise<ApiError> {
   const told = (await answer.json().catch(() => undefined)) as Partial<Envelope> | undefined
   if (answer.status === 401 && path.startsWith('/v2/')) for (const listener of signedOutListeners) listener()
+  if (told?.error?.type === 'second_factor_missing')
+    for (const listener of secondFactorListeners) listener(aboutProject()['switchyard-project'])
   const wait_s = answer.headers.get('retry-after')
   const error = told?.error ?? { message: `The server answered ${answer.status}.`, type: 'unknown' }
   // Some messages say it themselves, in seconds.

@@ -6,6 +6,7 @@ import type {
   ProjectCap,
   ProjectName,
   ProjectRecordings,
+  ProjectSecondFactor,
   ProjectState,
   RegionPolicy,
 } from '../../src/accounts/project.ts'
@@ -27,6 +28,8 @@ export const setCap = (body: Static<typeof ProjectCap>) => post<ProjectState>('/
 export const setBoundary = (body: Static<typeof ProjectBoundary>) => post<ProjectState>('/v2/project/boundary', body)
 export const setRecordings = (body: Static<typeof ProjectRecordings>) =>
   post<ProjectState>('/v2/project/recordings', body)
+export const setSecondFactor = (body: Static<typeof ProjectSecondFactor>) =>
+  post<ProjectState>('/v2/project/second-factor', body)
 export const setRegions = (body: RegionPolicy) => post<ProjectState>('/v2/project/regions', body)
 
 export const listMembers = listed<Member>('/v2/members')

@@ -2,7 +2,7 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
 import type { Scope } from '../../src/core/scopes.ts'
 import { lookAt, type SignedIn, signOut, whoAmI } from '../api/account-calls.ts'
-import { type ApiError, onSignedOut } from '../api/api-client.ts'
+import { type ApiError, onSecondFactorMissing, onSignedOut } from '../api/api-client.ts'
 import { navigate, pageOf, useProjectInAddress } from './navigation.tsx'
 import { samePageElsewhere } from './project-pages.ts'
 import { asApiError } from './resource.ts'
@@ -12,7 +12,8 @@ export type SessionState =
   /** `left`: by their own wish; otherwise they want to go on where they are. */
   | { kind: 'signed_out'; left?: true }
   | { kind: 'unreachable'; error: ApiError }
-  | { kind: 'signed_in'; me: SignedIn }
+  /** `closed`: the project that asks for a second factor, which they do not have (0365). */
+  | { kind: 'signed_in'; me: SignedIn; closed?: string | undefined }
 
 interface SessionValue {
   state: SessionState
@@ -33,7 +34,11 @@ export function SessionProvider({ children }: { children: ReactNode }) {
 
   useEffect(() => {
     void refresh()
-    return onSignedOut(() => setState({ kind: 'signed_out' }))
+    const stops = [
+      onSignedOut(() => setState({ kind: 'signed_out' })),
+      onSecondFactorMissing((closed) => setState((now) => (now.kind === 'signed_in' ? { ...now, closed } : now))),
+    ]
+    return () => stops.forEach((stop) => void stop())
   }, [refresh])
 
   const value = useMemo<SessionValue>(
@@ -62,7 +67,7 @@ function seenIn(state: SessionState, asked: string | undefined): SessionState {
   if (state.kind !== 'signed_in' || asked === undefined) return state
   const { project: _chosen, ...me } = state.me
   const project = me.projects.find(({ id }) => id === asked)
-  return { kind: 'signed_in', me: { ...me, ...(project && { project }) } }
+  return { ...state, me: { ...me, ...(project && { project }) } }
 }
 
 async function askWho(): Promise<SessionState> {

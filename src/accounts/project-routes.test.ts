@@ -19,6 +19,7 @@ withService((service) => {
       created_at: service().clock.rfc3339(),
       overage_enabled: false,
       recordings_enabled: false,
+      second_factor_required: false,
       spent_micros: 0,
       held_micros: 0,
       boundary: 'own_first',

@@ -1,4 +1,5 @@
-// /v2/project: the project that the key belongs to, its name, its cap, its regions, its boundary, its recordings.
+// /v2/project: the project that the key belongs to, its name, its cap, its regions, its boundary, its recordings, and
+// how people enter it.
 import type { Clock } from '../core/clock.ts'
 import { label } from '../core/shapes.ts'
 import { limitMicros } from '../core/spending-limit.ts'
@@ -7,16 +8,19 @@ import type { Db } from '../storage/db.ts'
 import {
   allowedRegions,
   assertRegionsExist,
+  firstYourOwn,
   nameTaken,
   notRecording,
   ProjectBoundary,
   ProjectCap,
   ProjectName,
   ProjectRecordings,
+  ProjectSecondFactor,
   ProjectState,
   RegionPolicy,
 } from './project.ts'
 import { type CredentialPlace, projectStore } from './project-store.ts'
+import { signInStore } from './sign-in-store.ts'
 
 const manage = { scope: 'admin', class: 'read' } as const
 const tags = ['Project']
@@ -131,6 +135,29 @@ export const projectRoutes: Routes<Needs> = async (app, { clock, places, gateway
       if (enabled && !gateway.full_fidelity) throw notRecording()
       await projectStore(db).setRecordings(caller.project_id, enabled, clock.now())
       return projectWith(db, caller.project_id)
+    },
+  )
+
+  app.post(
+    '/v2/project/second-factor',
+    {
+      config: manage,
+      schema: {
+        tags,
+        summary: 'Require a second factor, or no longer',
+        description:
+          'Of people who sign in with a password; keys, and who signs in with an identity provider, are not asked. ' +
+          'Whoever has none gets 403 `second_factor_missing` from then on, until they have set one up. 400 where you ' +
+          'have none yourself.',
+        body: ProjectSecondFactor,
+        response: { 200: ProjectState },
+      },
+    },
+    async ({ caller, body: { required }, db }) => {
+      const { project_id, person_id, key_id } = caller
+      if (required && person_id && (await signInStore(db).lacksSecondFactor(key_id))) throw firstYourOwn()
+      await projectStore(db).setSecondFactor(project_id, required)
+      return projectWith(db, project_id)
     },
   )
 }

@@ -21,6 +21,7 @@ interface Row {
   overage_enabled: number
   boundary: Boundary
   records_since_ms: number | null
+  second_factor_required: number
 }
 
 /** What is undefined stays as it is. */
@@ -44,7 +45,7 @@ export function projectStore(db: Db) {
       const [row] = await db.rows<Row>(sql`
         SELECT p.id, p.name, p.created_at, o.verified_at, p.cap_micros, p.spent_micros, p.held_micros,
                p.allowed_regions, p.overage_enabled, p.boundary, p.operator_cap_micros, p.suspended_at,
-               p.records_since_ms, s.value AS operator_id
+               p.records_since_ms, p.second_factor_required, s.value AS operator_id
         FROM project p JOIN person o ON o.id = p.owner_id LEFT JOIN setting s ON s.name = 'operator_project'
         WHERE p.id = ${project_id}`)
       return row && fromRow(row)
@@ -84,6 +85,11 @@ export function projectStore(db: Db) {
         WHERE id = ${project_id}`)
     },
 
+    async setSecondFactor(project_id: string, required: boolean): Promise<void> {
+      await db.rows(sql`
+        UPDATE project SET second_factor_required = ${required ? 1 : 0} WHERE id = ${project_id}`)
+    },
+
     /** Where the project's own clusters are. */
     async clusterRegions(project_id: string): Promise<string[]> {
       const rows = await db.rows<{ region: string }>(sql`
@@ -110,7 +116,15 @@ export function projectStore(db: Db) {
 }
 
 function fromRow({ verified_at, overage_enabled, allowed_regions, ...more }: Row): ProjectState {
-  const { cap_micros, operator_cap_micros, suspended_at, operator_id, records_since_ms, ...row } = more
+  const {
+    cap_micros,
+    operator_cap_micros,
+    suspended_at,
+    operator_id,
+    records_since_ms,
+    second_factor_required,
+    ...row
+  } = more
   return {
     ...row,
     object: 'project',
@@ -121,6 +135,7 @@ function fromRow({ verified_at, overage_enabled, allowed_regions, ...more }: Row
     ...(operator_id === row.id && { is_operator: true as const }),
     overage_enabled: overage_enabled === 1,
     recordings_enabled: records_since_ms !== null,
+    second_factor_required: second_factor_required === 1,
     ...(allowed_regions !== null && { allowed_regions: JSON.parse(allowed_regions) }),
   }
 }

@@ -27,6 +27,22 @@ export const ProjectRecordings = Type.Object(
   { title: 'ProjectRecordings' },
 )
 
+export const ProjectSecondFactor = Type.Object(
+  {
+    required: Type.Boolean({
+      description: 'Whether who signs in with a password needs a second factor to see the project.',
+    }),
+  },
+  { title: 'ProjectSecondFactor' },
+)
+
+/** 0365: whoever asks it of others has it. */
+export const firstYourOwn = () =>
+  new Refusal(
+    'invalid_request',
+    "'required' must be false until you have a second factor yourself: without it you would be kept out, too.",
+  )
+
 /** The operator decides whether contents are kept at all. */
 export const notRecording = () =>
   new Refusal(
@@ -59,6 +75,9 @@ export const ProjectState = Type.Object(
     boundary: Boundary,
     recordings_enabled: Type.Boolean({
       description: 'Whether its generations are recorded, as far as the operator lets it (`retention.full_fidelity`).',
+    }),
+    second_factor_required: Type.Boolean({
+      description: 'Whether who signs in with a password needs a second factor to see it.',
     }),
     allowed_regions: Type.Optional(
       Type.Array(Type.String(), { description: 'Where requests may go; absent where any region will do.' }),

@@ -73,6 +73,14 @@ export const newRecoveryCodes = (): string[] =>
 
 export const isRecoveryForm = (code: string) => /^[0-9A-Za-z]{8}-[0-9A-Za-z]{8}$/.test(code.trim())
 
+/** 0365: everything but `/auth` waits for it, where the project or the operator says so. */
+export const secondFactorMissing = () =>
+  new Refusal(
+    'second_factor_missing',
+    'This project is open to those alone who sign in with a second factor. Set one up in the console, or with ' +
+      'POST /auth/second-factor; you stay signed in.',
+  )
+
 export const secondFactorRequired = () =>
   new Refusal('second_factor_required', "'code' is required: this account has a second factor.")
 

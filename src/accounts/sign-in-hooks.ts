@@ -10,6 +10,7 @@ import { isOfThisMachine, mustBeOurs, mustNotBeAnothers, type Told } from './cro
 import type { IssuerClient } from './issuer.ts'
 import { SIGN_IN_WITHIN_MS } from './issuer-state.ts'
 import type { Passwords } from './password.ts'
+import { secondFactorMissing } from './second-factor.ts'
 import { newSecret, TOKEN_LIFE_MS } from './secret-token.ts'
 import { clearCookie, ISSUER_COOKIE, readCookie, SIGN_UP_COOKIE, setCookie } from './session-cookie.ts'
 import { endOf, isDueForRenewal } from './sign-in.ts'
@@ -109,8 +110,11 @@ export function signIns({ db, clock, public_url, local_only = false, sign_in }: 
     async callerOf(request: FastifyRequest, reply: FastifyReply): Promise<Caller | undefined> {
       const secret = secretOf(request)
       const found = secret === undefined ? undefined : await store().findCaller(secret, clock.now(), aboutOf(request))
-      if (secret !== undefined && found) await prolong(request, reply, secret, found)
-      return found?.caller
+      if (secret === undefined || !found) return undefined
+      await prolong(request, reply, secret, found)
+      if (found.lacks_second_factor && (found.second_factor_required || sign_in.second_factor_required))
+        throw secondFactorMissing()
+      return found.caller
     },
 
     async find(request: FastifyRequest, reply: FastifyReply): Promise<SignIn | undefined> {

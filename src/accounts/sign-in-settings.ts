@@ -42,6 +42,7 @@ export const SignInShape = Type.Object(
       { idle_hours: Type.Integer({ ...Hours, default: USUAL_IDLE_HOURS }), lifetime_hours: Type.Optional(Hours) },
       { ...closed, default: {} },
     ),
+    second_factor: Type.Enum(['optional', 'required'], { default: 'optional' }),
     issuers: Type.Array(IssuerShape, { default: [], maxItems: 20 }),
   },
   { ...closed, default: {} },
@@ -57,15 +58,18 @@ export interface SessionLimits {
 
 export interface SignInSettings {
   session: SessionLimits
+  /** 0365: of everybody who signs in with a password, whatever their projects say. */
+  second_factor_required: boolean
   issuers: readonly IssuerSettings[]
 }
 
 export const USUAL_SESSION: SessionLimits = { idle_ms: USUAL_IDLE_HOURS * HOUR_MS, lifetime_ms: null }
 
-export function signInSettings({ session, issuers }: SignInFile): SignInSettings {
+export function signInSettings({ session, second_factor, issuers }: SignInFile): SignInSettings {
   const { idle_hours, lifetime_hours } = session
   const lifetime_ms = lifetime_hours === undefined ? null : lifetime_hours * HOUR_MS
-  return { session: { idle_ms: idle_hours * HOUR_MS, lifetime_ms }, issuers }
+  const second_factor_required = second_factor === 'required'
+  return { session: { idle_ms: idle_hours * HOUR_MS, lifetime_ms }, second_factor_required, issuers }
 }
 
 /** Tells what no shape can say: `at` is a pointer below `sign_in`. */

@@ -64,14 +64,33 @@ export function signInStore(db: Db, limits = USUAL_SESSION) {
       const [row] = await db.rows<CallerRow>(sql`
         SELECT s.id AS key_id, s.person_id, s.created_at, s.expires_at, m.project_id, m.role, o.verified_at,
                p.cap_micros, p.operator_cap_micros, p.overage_enabled, p.suspended_at, p.share, p.routing_epoch,
-               p.memory_epoch, p.records_since_ms
+               p.memory_epoch, p.records_since_ms, p.second_factor_required,
+               CASE WHEN s.issuer IS NULL AND NOT EXISTS (
+                 SELECT 1 FROM second_factor f WHERE f.person_id = s.person_id AND f.confirmed_at IS NOT NULL
+               ) THEN 1 ELSE 0 END AS lacks_second_factor
         FROM sign_in s
           JOIN membership m ON m.person_id = s.person_id
             AND m.project_id = COALESCE(CAST(${about ?? null} AS TEXT), s.project_id)
           JOIN project p ON p.id = m.project_id
           JOIN person o ON o.id = p.owner_id
         WHERE s.hash = ${hashSecret(secret)} AND s.expires_at > ${now} AND s.created_at > ${oldest(now)}`)
-      return row && { caller: callerOf(row), created_at: row.created_at, expires_at: row.expires_at }
+      return (
+        row && {
+          caller: callerOf(row),
+          created_at: row.created_at,
+          expires_at: row.expires_at,
+          second_factor_required: row.second_factor_required === 1,
+          lacks_second_factor: row.lacks_second_factor === 1,
+        }
+      )
+    },
+
+    /** Whether this session began with a password, and the person has no second factor. */
+    async lacksSecondFactor(id: string): Promise<boolean> {
+      const lacking = await db.rows(sql`
+        SELECT s.id FROM sign_in s WHERE s.id = ${id} AND s.issuer IS NULL AND NOT EXISTS (
+          SELECT 1 FROM second_factor f WHERE f.person_id = s.person_id AND f.confirmed_at IS NOT NULL)`)
+      return lacking.length === 1
     },
 
     async renew(secret: string, expires_at: number): Promise<void> {
@@ -141,6 +160,10 @@ export function signInStore(db: Db, limits = USUAL_SESSION) {
 
 interface FoundCaller extends Pick<SignIn, 'created_at' | 'expires_at'> {
   caller: Caller
+  /** By the project. */
+  second_factor_required: boolean
+  /** It began with a password, and the person has none. */
+  lacks_second_factor: boolean
 }
 
 interface CallerRow {
@@ -159,6 +182,8 @@ interface CallerRow {
   routing_epoch: number
   memory_epoch: number
   records_since_ms: number | null
+  second_factor_required: number
+  lacks_second_factor: number
 }
 
 /** §4.4 is about keys: a session has no limit of its own, only the project's. */

@@ -4,6 +4,7 @@ const REFUSALS = {
   invalid_api_key: { status: 401, type: 'invalid_api_key', code: 'invalid_api_key' },
   invalid_credentials: { status: 401, type: 'invalid_credentials', code: 'invalid_credentials' },
   second_factor_required: { status: 401, type: 'second_factor_required', code: 'second_factor_required' },
+  second_factor_missing: { status: 403, type: 'second_factor_missing', code: 'second_factor_missing' },
   insufficient_scope: { status: 403, type: 'insufficient_scope', code: 'insufficient_scope' },
   project_suspended: { status: 403, type: 'project_suspended', code: 'project_suspended' },
   not_found: { status: 404, type: 'invalid_request_error' },

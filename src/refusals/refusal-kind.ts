@@ -30,6 +30,7 @@ export type RefusalKind = (typeof REFUSAL_KINDS)[number]
 const BY_NAME: { [Name in RefusalName]?: RefusalKind } = {
   insufficient_scope: 'scope',
   project_suspended: 'scope',
+  second_factor_missing: 'scope',
   idempotency_conflict: 'idempotency',
   gone: 'idempotency',
   not_found: 'not_found',

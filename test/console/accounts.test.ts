@@ -1,6 +1,7 @@
 // §5.9 in a browser: from signing up to signing out, by the links that the mails really hold.
 import { TOTP } from 'otpauth'
 import { expect, test } from 'vitest'
+import { sql } from '../../src/storage/db.ts'
 import { faults, violations, withConsole } from './checks.ts'
 import { PASSWORD, seedOwner } from './seed.ts'
 
@@ -112,6 +113,29 @@ withConsole((scene) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Remove second step' }).click()
     await page.getByRole('button', { name: 'Set up second step' }).waitFor()
     expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
+  test('0365 a project that requires a second step: who has none sets it up in its place, and goes on', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    await scene().db().rows(sql`UPDATE project SET second_factor_required = 1 WHERE id = ${project_id}`)
+    const visit = await scene().visit('/keys', { cookie })
+    const { page } = visit
+    await page.getByRole('heading', { name: 'A second step is required' }).waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Set up second step' }).click()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('heading', { name: 'A second step is required' }).waitFor()
+    await page.getByRole('button', { name: 'Set up second step' }).click()
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('img', { name: 'QR code for your app' }).waitFor()
+    const shown = (await page.getByRole('dialog').locator('code').textContent()) ?? ''
+    const device = new TOTP({ secret: shown.replaceAll(' ', '') })
+    await page.getByRole('textbox', { name: 'Code' }).fill(device.generate())
+    await page.getByRole('button', { name: 'Turn on' }).click()
+    await page.getByRole('button', { name: 'I have stored them' }).click()
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
     await visit.close()
   })
 

@@ -20,6 +20,7 @@ const PROJECT = {
   'POST /v2/project/regions': 'set the regions that requests may go to',
   'POST /v2/project/boundary': 'set whether calls may leave own capacity',
   'POST /v2/project/recordings': 'turned recordings on or off',
+  'POST /v2/project/second-factor': 'set whether people need a second step to sign in',
   'POST /v2/members/invitations': 'invited {}',
   'POST /v2/members/{person_id}/role': 'changed the role of {}',
   'DELETE /v2/members/{person_id}': 'removed {} from the project',

@@ -25,6 +25,7 @@ import { typedNumber } from '../../parts/typed-number.ts'
 import { useResource } from '../../state/resource.ts'
 import { useMay, useSession } from '../../state/session.tsx'
 import { useSubmission } from '../../state/submission.ts'
+import { SecondStepRuleCard } from './second-step-rule-card.tsx'
 
 const POLL_MS = 10_000
 const MICROS = 1_000_000
@@ -44,6 +45,7 @@ export default function ProjectSection() {
       <BoundaryCard project={state.value} onChanged={put} />
       <RegionsCard project={state.value} onChanged={put} />
       <RecordingsCard project={state.value} onChanged={put} />
+      <SecondStepRuleCard project={state.value} onChanged={put} />
     </>
   )
 }

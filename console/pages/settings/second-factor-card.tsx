@@ -14,12 +14,14 @@ import { useResource } from '../../state/resource.ts'
 import { useSubmission } from '../../state/submission.ts'
 import { SecondFactorDialog } from './second-factor-dialog.tsx'
 
-export function SecondFactorCard() {
+/** `onClosed`: something may have been set up or removed. */
+export function SecondFactorCard({ onClosed }: { onClosed?: () => void }) {
   const { state, reload } = useResource(secondFactor)
   const [open, setOpen] = useState<'set_up' | 'remove'>()
   const close = () => {
     setOpen(undefined)
     reload()
+    onClosed?.()
   }
   if (state.kind === 'failed') return <LoadFailure what="Your second factor" error={state.error} onRetry={reload} />
   if (state.kind === 'loading') return <div className="skeleton skeleton-chart" />
