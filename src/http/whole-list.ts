@@ -65,3 +65,13 @@ async function* written<Item>(
     await rest.return?.() // the client may have left
   }
 }
+
+/** For a page: no more is read than it takes. */
+export async function firstOf<Item>(batches: Batches<Item>, most: number): Promise<Item[]> {
+  const items: Item[] = []
+  for await (const batch of batches) {
+    items.push(...batch)
+    if (items.length >= most) break
+  }
+  return items.slice(0, most)
+}

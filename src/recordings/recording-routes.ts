@@ -11,7 +11,7 @@ import { allows } from '../core/scopes.ts'
 import { listOf } from '../core/shapes.ts'
 import { wholeNumber } from '../core/text-values.ts'
 import { page, type Routes } from '../http/routes.ts'
-import { listEnvelope, sendWhole } from '../http/whole-list.ts'
+import { firstOf, listEnvelope, sendWhole } from '../http/whole-list.ts'
 import type { Db } from '../storage/db.ts'
 import type { KeptRecordings } from './kept-recording-store.ts'
 import {
@@ -190,13 +190,4 @@ async function askedIn(
     after: behind,
     limit: limit === undefined ? undefined : wholeNumber('limit', limit, { minimum: 1, maximum: PAGE_MAX }),
   }
-}
-
-async function firstOf<Item>(batches: AsyncIterable<readonly Item[]>, most: number): Promise<Item[]> {
-  const items: Item[] = []
-  for await (const batch of batches) {
-    items.push(...batch)
-    if (items.length >= most) break
-  }
-  return items.slice(0, most)
 }
