@@ -88,7 +88,7 @@ function stacksOf({ nodes }: CpuProfile): Map<number, CallFrame[]> {
   )
 }
 
-/** What the innermost frame is; a native one counts as what called it, save SQLite's. */
+/** What the innermost frame is; a native one counts as what called it, save SQLite's, which our own files call. */
 function kindOf(stack: readonly CallFrame[]): string {
   const [leaf] = stack
   if (leaf?.functionName === '(garbage collector)') return 'garbage collection'
@@ -96,13 +96,13 @@ function kindOf(stack: readonly CallFrame[]): string {
   const at = stack.findIndex((frame) => frame.url !== '')
   const caller = stack[at]
   if (!caller) return 'native: system calls, event loop'
-  if (at > 0 && caller.url.endsWith('/storage/sqlite.js')) return ofSqlite(caller)
+  if (at > 0 && OURS.test(caller.url)) return ofSqlite(caller)
   return kindOfUrl(caller.url)
 }
 
-/** SQLite's functions are native and have no names, but each of ours that calls them has one purpose. */
+/** Its functions have no names, and those that call them may be part of their own callers by now; these are not. */
 const ofSqlite = ({ functionName }: CallFrame) =>
-  functionName === 'commitTogether' ? 'SQLite: begin and commit' : 'SQLite: statements'
+  /^(begin|commit|commitTogether)$/.test(functionName) ? 'SQLite: begin and commit' : 'SQLite: statements'
 
 function kindOfUrl(url: string): string {
   const ours = OURS.exec(url)

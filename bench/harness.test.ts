@@ -1,6 +1,7 @@
 // The harness is measured before it measures: framing, arithmetic, warm-up, attribution, and honesty about waiting.
 import { createServer, type Server } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { unbundled } from './bundled-frames.ts'
 import { attribute, type CallFrame, type CpuProfile } from './cpu-profile.ts'
 import { exponent, logarithmsExponent, quantile, slope } from './figures.ts'
 import { messageReader } from './http1-message.ts'
@@ -121,6 +122,27 @@ test('time is told by what ran, and on whose account', () => {
     'inference/settle.ts',
     '(fastify)',
     '(garbage collection)',
+  ])
+})
+
+test('a function of the bundle is told by the source that it came from', () => {
+  const text = [
+    'import x',
+    '// src/usage/usage-store.ts',
+    'function insert() {}',
+    '',
+    '// node_modules/fastify/lib/reply.js',
+    'y',
+  ]
+  const at = (lineNumber: number, url = 'file:///x/dist/cli/chunk-ABC.js') => ({ functionName: 'f', url, lineNumber })
+  const frames = [at(0), at(2), at(5), at(5, 'node:events')]
+  const nodes = frames.map((callFrame, id) => ({ id, callFrame }))
+  const told = unbundled({ nodes, samples: [], timeDeltas: [] }, () => text.join('\n'))
+  expect(told.nodes.map(({ callFrame }) => callFrame.url)).toEqual([
+    'file:///x/dist/cli/chunk-ABC.js',
+    'file:///x/dist/src/usage/usage-store.js',
+    'file:///x/dist/node_modules/fastify/lib/reply.js',
+    'node:events',
   ])
 })
 

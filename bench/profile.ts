@@ -2,6 +2,8 @@
 import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { unbundled } from './bundled-frames.ts'
 import { attribute, type CpuProfile, type Share } from './cpu-profile.ts'
 import { type Conditions, type Contender, slice } from './measure.ts'
 import { ROOT, type ServerProcess, temporaryFolder } from './processes.ts'
@@ -68,7 +70,7 @@ export async function profile(conditions: Conditions, [kind = 'live']: string[])
   server.signal('SIGUSR2')
   await slice(contender, conditions.seconds, conditions.connections)
   server.signal('SIGUSR2')
-  const attribution = attribute(await written(file))
+  const attribution = attribute(unbundled(await written(file), (url) => readFileSync(fileURLToPath(url), 'utf8')))
   const whole = join(reportsFolder(), `${kind}.cpuprofile`)
   copyFileSync(file, whole)
   await Promise.all([upstream.stop(), server.stop()])
