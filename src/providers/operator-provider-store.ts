@@ -4,7 +4,7 @@ import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { type Db, sql } from '../storage/db.ts'
-import type { ChangeKind, Entered, ProviderVersion, Secrets } from './operator-provider.ts'
+import { apart, type ChangeKind, type Entered, type ProviderVersion, type Secrets } from './operator-provider.ts'
 
 const SEALED_AS = 'operator provider'
 const VERSIONS_MAX = 200 // of one provider
@@ -43,11 +43,12 @@ type VersionRow = Omit<ProviderVersion, 'object' | 'entered' | 'fields'> & { ent
 export type OperatorProviderStore = ReturnType<typeof operatorProviderStore>
 
 export function operatorProviderStore(db: Db, { seal, open }: Pick<Sealing, 'seal' | 'open'>) {
-  const fromRow = ({ entered, sealed, ...row }: Row): StoredProvider => ({
-    ...row,
-    entered: JSON.parse(entered),
-    secrets: sealed.length === 0 ? {} : JSON.parse(open(sealed, SEALED_AS, row.id).toString()), // none: dropped
-  })
+  // Apart here too: an earlier version did not take all that is secret for a secret.
+  function fromRow({ entered: text, sealed, ...row }: Row): StoredProvider {
+    const { entered, secrets } = apart(JSON.parse(text))
+    const opened = sealed.length === 0 ? {} : JSON.parse(open(sealed, SEALED_AS, row.id).toString()) // none: dropped
+    return { ...row, entered, secrets: { ...secrets, ...opened } }
+  }
   const sealedOf = (id: string, secrets: Secrets) => seal(Buffer.from(JSON.stringify(secrets)), SEALED_AS, id)
 
   return {
@@ -154,6 +155,6 @@ async function record(db: Db, { id, revision, at }: At, next: NextVersion): Prom
 const versionFrom = ({ entered, fields, ...row }: VersionRow): ProviderVersion => ({
   ...row,
   object: 'provider_version',
-  entered: JSON.parse(entered),
+  entered: apart(JSON.parse(entered)).entered,
   fields: JSON.parse(fields),
 })

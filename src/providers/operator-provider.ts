@@ -15,7 +15,10 @@ const MODELS_SHOWN = 1_000
 const SHOWABLE = 16 // below it, four characters would be too much of a secret
 
 /** Sealed at rest, and told by their last characters alone. */
-const SECRETS = ['api_key', 'access_key_id', 'secret_access_key', 'session_token', 'service_account'] as const
+const SECRETS = [
+  ...(['api_key', 'access_key_id', 'secret_access_key', 'session_token', 'client_secret'] as const),
+  'service_account',
+] as const
 type SecretName = (typeof SECRETS)[number]
 export type Secrets = Partial<Record<SecretName, string>>
 

@@ -39,6 +39,32 @@ withScene(
       expect(everywhere).not.toContain(SECRET)
     })
 
+    test('0343, 0349 the secret of an application at Entra ID is sealed and never told, in versions neither', async () => {
+      const { operator, db } = scene()
+      const { post, get } = await operator()
+      const entra = { tenant_id: 't-1', client_id: 'c-1', client_secret: SECRET, protocol: 'azure', api_key: undefined }
+      const wish = entry('https://unit.openai.azure.com', entra)
+      const { status, body } = await post(PATH, wish)
+      expect([status, body.secrets]).toEqual([200, { client_secret: '…WXYZ' }])
+      expect(body.entered).toMatchObject({ tenant_id: 't-1', client_id: 'c-1' })
+      const rows = () =>
+        db.rows(sql`
+        SELECT p.entered, v.entered AS version FROM operator_provider p JOIN operator_provider_version v
+        ON v.provider_id = p.id WHERE p.id = ${wish.id}`)
+      const told = async () => [(await get(`${PATH}/${wish.id}`)).body, (await get(`${PATH}/${wish.id}/versions`)).body]
+      expect(JSON.stringify([body, await rows(), await told()])).not.toContain(SECRET)
+
+      // As a version before wrote it: still not told, and sealed by the next change.
+      const before = JSON.stringify({ ...body.entered, client_secret: SECRET })
+      await db.rows(sql`UPDATE operator_provider SET entered = ${before} WHERE id = ${wish.id}`)
+      await db.rows(sql`UPDATE operator_provider_version SET entered = ${before} WHERE provider_id = ${wish.id}`)
+      expect(JSON.stringify(await told())).not.toContain(SECRET)
+      expect((await get(`${PATH}/${wish.id}`)).body.secrets).toEqual({ client_secret: '…WXYZ' })
+      await post(`${PATH}/${wish.id}/drain`)
+      const [row] = await db.rows<{ entered: string }>(sql`SELECT entered FROM operator_provider WHERE id = ${wish.id}`)
+      expect(row?.entered).not.toContain(SECRET)
+    })
+
     test('0343 what is wrong with an entry is told as of the file, field by field, and nothing is stored', async () => {
       const { operator, storingNothing, one } = scene()
       const { post } = await operator()
