@@ -70,6 +70,7 @@ export default defineConfig({
             'test/helm.test.ts',
             'test/install.test.ts',
             'test/release.test.ts',
+            'test/terraform.test.ts',
           ],
           exclude: [...thorough, ...clustered],
         },

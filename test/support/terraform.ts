@@ -1,0 +1,107 @@
+// The real terraform, with the provider of terraform/ built from the sources, in a folder and against a server of its own.
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { Ended, Environment } from './command.ts'
+import { endsWithUs } from './ends-with-us.ts'
+
+const works = (program: string, ...args: string[]) => spawnSync(program, args).status === 0
+
+/** Both are needed: one runs the provider, the other builds it. */
+export const MISSING = [
+  ...(works('terraform', 'version') ? [] : ['terraform']),
+  ...(works('go', 'version') ? [] : ['go']),
+]
+
+const MIRROR = resolve('dist/terraform')
+
+/** Seconds where Go has built it before. */
+export const buildProvider = () =>
+  void execFileSync(process.execPath, ['scripts/terraform-mirror.mjs'], { stdio: 'pipe', timeout: 300_000 })
+
+export function terraformPlace(env: Environment) {
+  const folder = mkdtempSync(join(tmpdir(), 'switchyard-terraform-'))
+  mkdirSync(join(folder, 'home'))
+  const config = join(folder, 'home/terraformrc')
+  const excluded = 'direct {\n exclude = ["terraform.local/*/*"]\n}'
+  const mirror = `filesystem_mirror {\n path = ${JSON.stringify(MIRROR)}\n include = ["terraform.local/*/*"]\n}`
+  writeFileSync(config, `provider_installation {\n${mirror}\n${excluded}\n}\n`)
+  const environment = {
+    ...{ PATH: process.env.PATH ?? '', HOME: join(folder, 'home'), TF_CLI_CONFIG_FILE: config },
+    ...{ CHECKPOINT_DISABLE: '1', TF_IN_AUTOMATION: '1', TF_INPUT: '0' },
+    ...env,
+  }
+
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
+
+  function start(args: readonly string[], more: Environment = {}) {
+    // In a group of its own: what it starts ends with it.
+    const options = { cwd: folder, env: { ...environment, ...more }, detached: true }
+    const child = spawn('terraform', [...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+    endsWithUs(child)
+    const said = { stdout: '', stderr: '' }
+    for (const stream of ['stdout', 'stderr'] as const)
+      child[stream].setEncoding('utf8').on('data', (text) => {
+        said[stream] += text
+      })
+    const ended = new Promise<Ended>((done) => void child.once('close', (code) => done({ code, ...said })))
+    return { child, ended }
+  }
+
+  const run = (args: readonly string[], more: Environment = {}) => start([...args, '-no-color'], more).ended
+
+  /** What the state says of a resource. */
+  // biome-ignore lint/suspicious/noExplicitAny: the attributes are those of the resource
+  function attributes(type: string, name: string): any {
+    const { resources } = JSON.parse(readFileSync(join(folder, 'terraform.tfstate'), 'utf8'))
+    const found = resources.find((one: { type: string; name: string }) => one.type === type && one.name === name)
+    return found?.instances[0]?.attributes
+  }
+
+  const stateText = () => readFileSync(join(folder, 'terraform.tfstate'), 'utf8')
+  const leave = () => rmSync(folder, { recursive: true, force: true })
+  return { folder, write, start, run, attributes, stateText, leave }
+}
+
+/** As a power cut would: terraform and its providers at once. */
+export const killGroup = (child: ChildProcess) => void process.kill(-(child.pid as number), 'SIGKILL')
+
+/** Stands before a server, and can keep an answer to itself: the server did it, and nobody hears of it. */
+export async function holdingProxy(target: string) {
+  const seen: { method: string; path: string; key: string | undefined }[] = []
+  let held: { method: string; path: string; tell(): void } | undefined
+  const server = createServer((from, to) => {
+    const { method = '', url: path = '', headers } = from
+    seen.push({ method, path, key: headers['agent-idempotency-key'] as string | undefined })
+    const onward = request(new URL(path, target), { method, headers }, (answer) => {
+      if (held && held.method === method && held.path === path) {
+        answer.resume().once('end', held.tell)
+        return
+      }
+      to.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(to)
+    })
+    onward.on('error', () => to.destroy())
+    from.pipe(onward)
+  })
+  await new Promise<void>((listening) => void server.listen(0, '127.0.0.1', listening))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
+    /** From now on the answer to this is kept back; resolves when the server has given it. */
+    hold: (method: string, path: string) =>
+      new Promise<void>((tell) => {
+        held = { method, path, tell }
+      }),
+    letGo() {
+      held = undefined
+    },
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
