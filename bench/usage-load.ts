@@ -22,6 +22,8 @@ export interface Load {
   events: number
   /** When the last of them ended. */
   end_ms: number
+  /** What each becomes, where it is not to stay as it was made. */
+  changed?: (event: UsageEvent, random: () => number) => UsageEvent
 }
 
 /** `location` is where the PostgreSQL is; the embedded store is written through `db`. */
@@ -39,9 +41,9 @@ export async function loadUsage(db: OpenDb, location: string, load: Load, at_onc
   await bulk.end()
 }
 
-export function* benchEvents({ owner, events, end_ms }: Load): Generator<UsageEvent> {
+export function* benchEvents({ owner, events, end_ms, changed = (made) => made }: Load): Generator<UsageEvent> {
   const random = randomness(SEED)
-  for (let n = 0; n < events; n++) yield benchEvent(n, endOfEvent(n / events, end_ms), random, owner)
+  for (let n = 0; n < events; n++) yield changed(benchEvent(n, endOfEvent(n / events, end_ms), random, owner), random)
 }
 
 interface Piece {

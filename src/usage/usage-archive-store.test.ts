@@ -112,7 +112,7 @@ withDb((db) => {
           ORDER BY cube`)
       ).map(({ cube }) => cube)
     const all = await cubesAt(0)
-    expect(all).toHaveLength(11)
+    expect(all).toHaveLength(12)
     await expireAll(60, NOON + 100 * DAY_MS)
     expect(await cubesAt(0)).toEqual(all.filter((cube) => !FINEST_CUBES.includes(cube)))
     expect(await cubesAt(50)).toEqual(all)

@@ -27,6 +27,8 @@ const someEvent = fc.record({
   profile: oneOf('byok', 'byoc_native'),
   cluster_id: fc.option(oneOf('byc_1', 'byc_2')),
   session_id: fc.option(oneOf('ses_1')),
+  bundle_id: fc.option(oneOf('bnd_1', 'bnd_2')),
+  tags: fc.option(fc.record({ team: oneOf('search', 'core'), run: oneOf('1', '2') }), { nil: undefined }),
   status: oneOf('completed', 'upstream_failed'),
   charged_micros: fc.integer({ min: 0, max: 1_000_000 }),
   ttft_ms: fc.option(fc.integer({ min: 0, max: 10_000 })),
@@ -42,7 +44,7 @@ const someQuery = fc.record({
   profile: maybe(oneOf('byok')),
   cluster_id: maybe(oneOf('byc_1', '')),
   session_id: fc.option(oneOf('ses_1'), { nil: undefined, freq: 6 }),
-  group_by: fc.subarray([...GROUPS], { minLength: 1 }).map((names) => names.join(',')),
+  group_by: fc.subarray([...GROUPS, 'tag:team'], { minLength: 1 }).map((names) => names.join(',')),
 })
 
 const turn = () => new Promise((done) => setImmediate(done))

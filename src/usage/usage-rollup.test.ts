@@ -71,7 +71,9 @@ test.each([
   [['profile'], 'path'],
   [['provider', 'cluster_id'], 'path'],
   [['key_id', 'model'], 'all'],
-  [['model', 'provider'], 'all'],
+  [['model', 'provider'], 'place'],
+  [['model', 'provider', 'profile', 'cluster_id'], 'place'],
+  [['key_id', 'provider'], 'all'],
 ] as const)('§8.2.3 by %j the smallest roll-up that knows it is %s', (dimensions, name) => {
   expect(cubeWith([...dimensions]).name).toBe(name)
 })

@@ -21,12 +21,15 @@ export interface Cube {
   grains: readonly Grain[]
   /** Those that every day has, whichever version rolled it up. */
   first_grains: readonly Grain[]
+  /** Of a cube that came later: what tells of days that were rolled up before. */
+  before?: Cube
 }
 
 // Each as fine as it can be and still be far smaller than the events: the more a cube is by, the coarser.
 const FINE = { grains: ['minutes', 'hour', 'day'], first_grains: ['hour', 'day'] } as const
 const MIDDLE = { grains: ['hour', 'day'], first_grains: ['hour', 'day'] } as const
 const COARSE = { grains: ['quarter', 'day'], first_grains: ['day'] } as const
+const WHOLE_DAYS = { grains: ['day'], first_grains: ['day'] } as const
 
 const ALL: Cube = { name: 'all', by: DIMENSIONS, ...COARSE }
 const CUBES: readonly Cube[] = [
@@ -34,6 +37,8 @@ const CUBES: readonly Cube[] = [
   { name: 'key', by: ['key_id'], ...MIDDLE },
   { name: 'model', by: ['model'], ...MIDDLE },
   { name: 'path', by: ['provider', 'profile', 'cluster_id'], ...MIDDLE },
+  // Of a project with thousands of keys, a hundredth of what `all` has.
+  { name: 'place', by: ['model', 'provider', 'profile', 'cluster_id'], ...WHOLE_DAYS, before: ALL },
   ALL,
 ]
 

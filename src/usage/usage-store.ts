@@ -5,6 +5,7 @@ import { nextSequence } from '../core/ids.ts'
 import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import type { AlikeEvents } from './alike-events.ts'
+import { isApart, readingApart, replaysTakenOff, wholeOf, withApart } from './apart-sums-store.ts'
 import type { TracedEvent, TraceFacts } from './trace.ts'
 import type { UsageEvent } from './usage-event.ts'
 import {
@@ -154,10 +155,17 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
   async function sums(project_id: string, filter: UsageFilter, groups: Groups, limit: number) {
     const { group_by, group_tag } = groups
     const told = (parts: Sql) => grouping(groups, parts, limit)
-    const rows =
-      needsEvents(filter) || group_by.includes('bundle_id') || group_tag !== undefined
-        ? await db.rows<GroupRow>(told(allEvents(project_id, filter, group_tag)))
-        : await answered<GroupRow>(db, READING, rolledUp(project_id, filter, group_by), told)
+    const is_apart = isApart(filter, groups)
+    if (!is_apart && (needsEvents(filter) || group_by.includes('bundle_id') || group_tag !== undefined))
+      return (await db.rows<GroupRow>(told(allEvents(project_id, filter, group_tag)))).map(groupFrom)
+    const whole = wholeOf(filter)
+    const less = whole === filter ? sql`` : replaysTakenOff(project_id, whole, is_apart)
+    const toldAll = (parts: Sql) => {
+      const all = is_apart ? withApart(parts, READING.event, { project_id, filter, group_tag }) : parts
+      return told(joined(all, less))
+    }
+    const reading = is_apart ? readingApart(READING) : READING
+    const rows = await answered<GroupRow>(db, reading, rolledUp(project_id, whole, group_by), toldAll)
     return rows.map(groupFrom)
   }
 
@@ -261,7 +269,7 @@ function grouping({ group_by, group_tag }: Groups, parts: Sql, limit: number): S
   return joined(
     fixed(`SELECT ${names.join(', ')}, ${SUMS} FROM (`),
     parts,
-    fixed(`) AS part GROUP BY ${names.join(', ')} ORDER BY ${order.join(', ')}`),
+    fixed(`) AS part GROUP BY ${names.join(', ')} HAVING SUM(events) > 0 ORDER BY ${order.join(', ')}`),
     sql` LIMIT ${limit}`,
   )
 }

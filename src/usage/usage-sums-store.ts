@@ -72,6 +72,9 @@ export async function answered<Row>(db: Db, reading: Reading, asked: Asked, told
   const { project_id, filter, cube, grains } = asked
   const cuts = cut(filter.from_ms, filter.to_ms, grains)
   const rows = await db.rows<Row>(told(fromRollups(reading, asked, cuts)))
+  const { before } = cube
+  if (before && (await isMissing(db, project_id, cube, cuts.rollups)))
+    return answered(db, reading, { ...asked, cube: before, grains: before.grains }, told)
   const finest = cuts.rollups.filter(({ grain }) => !cube.first_grains.includes(grain))
   if (!(await isLacking(db, project_id, finest))) return rows
   const coarser = grains.filter((grain) => cube.first_grains.includes(grain))
@@ -79,6 +82,19 @@ export async function answered<Row>(db: Db, reading: Reading, asked: Asked, told
 }
 
 export const TOTAL_BY_DAY = cubeName('day', cubeWith([]))
+
+/** Whether a day of the spans has events that a cube does not, which came later than the day was rolled up. */
+async function isMissing(db: Db, project_id: string, cube: Cube, spans: Cuts['rollups']): Promise<boolean> {
+  const name = cubeName('day', cube)
+  for (const { from, to } of spans) {
+    const [row] = await db.rows<{ missing: number }>(sql`
+      SELECT COALESCE(CAST(SUM(CASE WHEN cube = ${name} THEN -events ELSE events END) AS BIGINT), 0) AS missing
+      FROM usage_rollup WHERE project_id = ${project_id} AND cube IN (${name}, ${TOTAL_BY_DAY})
+        AND start_ms >= ${from} AND start_ms < ${to}`)
+    if (row?.missing !== 0) return true
+  }
+  return false
+}
 
 /** Whether a day that one of the spans touches has events that the finest cubes do not. */
 async function isLacking(db: Db, project_id: string, spans: readonly Span[]): Promise<boolean> {
@@ -100,10 +116,18 @@ export function eventsWhere(project_id: string, f: UsageFilter): Sql {
   // A key's events have an index of their own. SQLite, which knows no statistics, would take the project's, which is
   // as good by its rules: what is computed from the column it cannot look up. PostgreSQL sees through this very form,
   // and must: of any other it would guess that one row in 200 fits, and sort all of a key's events to find a page.
-  const parts =
+  const whose =
     f.key_id === null
-      ? [sql`e.project_id = ${project_id}`]
-      : [sql`e.key_id = ${f.key_id} AND CASE WHEN TRUE THEN e.project_id END = ${project_id}`]
+      ? sql`e.project_id = ${project_id}`
+      : sql`e.key_id = ${f.key_id} AND CASE WHEN TRUE THEN e.project_id END = ${project_id}`
+  const parts = [whose, eventsNarrowed(f)]
+  if (f.replays !== null) parts.push(sql` AND e.key_id`, byReplays(project_id, f.replays))
+  return joined(...parts)
+}
+
+/** By all that is asked for but whose they are. */
+export function eventsNarrowed(f: UsageFilter): Sql {
+  const parts: Sql[] = []
   if (f.model !== null) parts.push(sql` AND e.resolved_model = ${f.model}`)
   if (f.provider !== null) parts.push(sql` AND e.provider = ${f.provider}`)
   if (f.profile !== null) parts.push(sql` AND e.profile = ${f.profile}`)
@@ -113,7 +137,6 @@ export function eventsWhere(project_id: string, f: UsageFilter): Sql {
   if (f.tag !== null) parts.push(hasTag(f.tag))
   if (f.status !== null) parts.push(sql` AND e.status = ${f.status}`)
   if (f.trace_id !== null) parts.push(sql` AND e.trace_id = ${f.trace_id}`)
-  if (f.replays !== null) parts.push(sql` AND e.key_id`, byReplays(project_id, f.replays))
   return joined(...parts)
 }
 

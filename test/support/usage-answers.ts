@@ -34,10 +34,12 @@ const groupOf: Record<Group, (event: UsageEvent) => string | null> = {
 }
 
 /** Every group as one text, in any order. */
-export function expectedGroups(events: readonly UsageEvent[], { filter, group_by }: UsageQuestion): string[] {
+export function expectedGroups(events: readonly UsageEvent[], question: UsageQuestion): string[] {
+  const { filter, group_by, group_tag } = question
   const groups = new Map<string, Record<string, unknown>>()
   for (const event of events.filter((one) => matches(one, filter))) {
-    const named = Object.fromEntries(group_by.map((name) => [name, groupOf[name](event)]))
+    const tag = group_tag === undefined ? {} : { tag: event.tags?.[group_tag] ?? null }
+    const named = { ...Object.fromEntries(group_by.map((name) => [name, groupOf[name](event)])), ...tag }
     const group = groups.get(JSON.stringify(named)) ?? { ...named, events: 0 }
     groups.set(JSON.stringify(named), group)
     group.events = Number(group.events) + 1
