@@ -22,6 +22,33 @@ const packed: Plugin = {
   },
 }
 
+const CHARTS = /console\/parts\/(chart-|curve-chart|series-chart|plot-cursor|time-ticks|release-markers)/
+/** What pages of several folders show. */
+const SHARED =
+  /console\/pages\/(overview\/(attention|refusal-l|failures)|usage\/event-p|keys\/new-key|traces\/trace-id)/
+
+/** The folder of a page, where those who look at one mostly look at the other, too. */
+function subjectOf(id: string): string | null {
+  const [, folder, file = ''] = /console\/pages\/([\w-]+)\/(.+)/.exec(id) ?? []
+  if (folder === 'traces') return 'requests'
+  return file.startsWith('subscription') ? 'subscriptions' : (folder ?? null)
+}
+
+/** 0369: what is used together is one script, and each takes along what no other has. */
+const codeSplitting = {
+  groups: [
+    { name: 'first', tags: ['$initial' as const], priority: 4 },
+    {
+      name: 'parts',
+      test: (id: string) => (/console\/(api|parts|state)\//.test(id) && !CHARTS.test(id)) || SHARED.test(id),
+      minShareCount: 2,
+      priority: 3,
+    },
+    { name: 'charts', test: CHARTS, priority: 2 },
+    { name: subjectOf, debugName: 'pages', priority: 1 },
+  ],
+}
+
 export default defineConfig({
   base: '/console/',
   plugins: [packed],
@@ -33,6 +60,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0, // the policy allows no inline scripts, and cached files beat inlined ones
     reportCompressedSize: false,
+    rolldownOptions: { output: { codeSplitting } },
   },
   server: { proxy: { '/v1': SERVICE, '/v2': SERVICE, '/auth': SERVICE } },
 })
