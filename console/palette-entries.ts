@@ -31,6 +31,8 @@ const SETTINGS: [section: string, label: string][] = [
   ['/members', 'Settings: members'],
   ['/credentials', 'Settings: credentials'],
   ['/subscriptions', 'Settings: subscriptions'],
+  ['/tags', 'Settings: tags and their budgets'],
+  ['/purges', 'Settings: purges, erase data'],
   ['/gateway', 'Settings: gateway and limits'],
   ['/audit', 'Settings: audit log'],
   ['/account', 'Settings: your account'],

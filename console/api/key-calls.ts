@@ -48,15 +48,18 @@ export interface Family {
   api_key: ApiKey
   parent: ApiKey | undefined
   children: readonly ApiKey[]
+  /** Its own, and what holds for it. */
+  limits: ApiKeyLimits
 }
 
 export async function findFamily(id: string, signal?: AbortSignal): Promise<Family> {
-  const [api_key, children] = await Promise.all([
+  const [api_key, children, limits] = await Promise.all([
     findKey(id, signal),
     get<List<ApiKey>>(`${KEYS}?${asked({ parent_id: id })}`, signal),
+    keyLimits(id, signal),
   ])
   const parent = api_key.parent_id === undefined ? undefined : await findKey(api_key.parent_id, signal)
-  return { api_key, parent, children: children.data }
+  return { api_key, parent, children: children.data, limits }
 }
 
 export const createKey = (body: NewKey, idempotency_key: string) => post<CreatedApiKey>(KEYS, body, idempotency_key)
@@ -73,6 +76,7 @@ export const createChild = (id: string, body: NewChild, idempotency_key: string)
 
 export const setBudget = (id: string, body: KeySpendingLimit) => post<ApiKey>(`${KEYS}/${id}/budget`, body)
 
-export const keyLimits = (id: string, signal?: AbortSignal) => get<ApiKeyLimits>(`${KEYS}/${id}/limits`, signal)
+export const keyLimits = (id: string, signal?: AbortSignal) =>
+  get<ApiKeyLimits>(`${KEYS}/${encodeURIComponent(id)}/limits`, signal)
 
 export const setKeyLimits = (id: string, body: NewKeyLimits) => post<ApiKeyLimits>(`${KEYS}/${id}/limits`, body)

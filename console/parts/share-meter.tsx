@@ -6,12 +6,14 @@ interface ShareMeterProps {
   share: number
   /** More than the share itself, such as how much of what. */
   detail?: string
+  /** To be full is what it is for. */
+  is_progress?: boolean
 }
 
 const HIGH = 0.9
 
-export const ShareMeter = ({ label, share, detail }: ShareMeterProps) => (
-  <div className="meter" data-high={share >= HIGH || undefined}>
+export const ShareMeter = ({ label, share, detail, is_progress = false }: ShareMeterProps) => (
+  <div className="meter" data-high={(share >= HIGH && !is_progress) || undefined}>
     <span className="meter-text">
       <span className="muted">{label}</span> {wholePercent(share)}
       {detail && <span className="muted"> {detail}</span>}

@@ -155,6 +155,43 @@ withConsole((scene) => {
     await visit.close()
   })
 
+  test('§8.1.2 0368 rates of models: refused where wrong, shown to viewers too, and lifted', async () => {
+    const { page, visit, id } = await keyed()
+    const dialog = page.getByRole('dialog')
+    const own = () => page.evaluate((id) => fetch(`/v2/api-keys/${id}/limits`).then((told) => told.json()), id)
+    await deed(page, 'Rate limits')
+    await dialog.getByRole('button', { name: 'Add model' }).click()
+    const first = dialog.getByRole('group', { name: 'Model 1' })
+    await first.getByLabel('Model', { exact: true }).fill('gpt-4o*')
+    await dialog.getByRole('button', { name: 'Set limits' }).click()
+    await dialog.getByRole('alert').getByText("'gpt-4o*' requests_per_minute or tokens_per_minute").waitFor()
+    await first.getByLabel('Tokens a minute').fill('0')
+    await dialog.getByRole('button', { name: 'Set limits' }).click()
+    await first.locator('.field-error').waitFor()
+    expect((await own()).models).toBeNull()
+    await first.getByLabel('Tokens a minute').fill('100,000')
+    await dialog.getByRole('button', { name: 'Add model' }).click()
+    const second = dialog.getByRole('group', { name: 'Model 2' })
+    await second.getByLabel('Model', { exact: true }).fill('fast')
+    await second.getByLabel('Requests a minute').fill('60')
+    await dialog.getByRole('button', { name: 'Set limits' }).click()
+    await page.getByText('gpt-4o*: 100K tokens').waitFor()
+    await page.getByText('fast: 60 requests').waitFor()
+    expect((await own()).models).toEqual([
+      { model: 'gpt-4o*', tokens_per_minute: 100_000 },
+      { model: 'fast', requests_per_minute: 60 },
+    ])
+
+    await deed(page, 'Rate limits')
+    await dialog.getByRole('button', { name: 'Remove model 2' }).click()
+    await dialog.getByRole('button', { name: 'Remove model 1' }).click()
+    await dialog.getByRole('button', { name: 'Set limits' }).click()
+    await page.getByText('gpt-4o*: 100K tokens').waitFor({ state: 'detached' })
+    expect((await own()).models).toBeNull()
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
   test('R65 a limit by the calendar is set beside the total, and lifted', async () => {
     const { page, visit, id } = await keyed()
     await deed(page, 'Spending limit')

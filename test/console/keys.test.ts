@@ -163,9 +163,13 @@ withConsole((scene) => {
     ).toBe(true)
 
     await page.getByRole('button', { name: 'Rate limits' }).click()
-    await page.getByLabel('Requests per minute').fill('60')
+    await page.getByLabel('Requests a minute').fill('60')
+    await page.getByLabel('Generations at once').fill('4')
     await page.getByRole('button', { name: 'Set limits' }).click()
     await page.getByText('The rate limits of ci are set.').waitFor()
+    const facts = page.getByRole('region', { name: 'Spending and terms' })
+    await facts.getByText('Generations at once').waitFor()
+    await facts.getByText('Requests a minute').waitFor()
 
     await page.getByRole('button', { name: 'Revoke' }).click()
     await page.getByText('stops working at once, everywhere, and cannot be brought back').waitFor()

@@ -1,35 +1,35 @@
-// Who is told of what happens to the project: webhooks, Slack, mail.
+// What needs attention now, and who is told of what happens to the project: webhooks, Slack, mail.
 import { useState } from 'react'
 import { type Channel, listChannels } from '../../api/notification-calls.ts'
 import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
+import { Card } from '../../parts/card.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { Link } from '../../state/navigation.tsx'
 import { useResource } from '../../state/resource.ts'
 import { useMay } from '../../state/session.tsx'
+import { AttentionList } from '../overview/attention-list.tsx'
 import { MakeChannelDialog } from './channel-dialogs.tsx'
+import { eventWords } from './channel-events.tsx'
 
 const POLL_MS = 15_000
 
 export default function AlertsPage() {
   const may_manage = useMay('admin')
-  return (
+  return may_manage ? (
+    <Channels />
+  ) : (
     <>
-      {may_manage ? (
-        <Channels />
-      ) : (
-        <>
-          <PageHeader title="Alerts" lead={LEAD} />
-          <p className="empty">Only owners of the project see who is told.</p>
-        </>
-      )}
+      <PageHeader title="Alerts" lead={LEAD} />
+      <AttentionList />
+      <p className="empty">Only owners of the project see who is told.</p>
     </>
   )
 }
 
-const LEAD = 'Who is told when a budget runs out, a key expires, a cluster goes down or spending is unusual.'
+const LEAD = 'What needs attention now, and who is told when a budget runs out, a key expires or a cluster goes down.'
 
 function Channels() {
   const channels = useResource(listChannels, { poll_ms: POLL_MS })
@@ -42,18 +42,21 @@ function Channels() {
   return (
     <>
       <PageHeader title="Alerts" lead={LEAD} actions={make} />
-      <DataTable
-        what="Channels"
-        resource={channels}
-        columns={COLUMNS}
-        rowId={({ id }) => id}
-        empty={
-          <>
-            <p>Nobody is told yet. Add a webhook, a Slack channel or your own mailbox.</p>
-            <p className="muted">Events are kept until they are delivered, for a day, and arrive in order.</p>
-          </>
-        }
-      />
+      <AttentionList />
+      <Card title="Channels">
+        <DataTable
+          what="Channels"
+          resource={channels}
+          columns={COLUMNS}
+          rowId={({ id }) => id}
+          empty={
+            <>
+              <p>Nobody is told yet. Add a webhook, a Slack channel or your own mailbox.</p>
+              <p className="muted">Events are kept until they are delivered, for a day, and arrive in order.</p>
+            </>
+          }
+        />
+      </Card>
       {making && <MakeChannelDialog onClose={() => setMaking(false)} onChanged={channels.reload} />}
     </>
   )
@@ -87,6 +90,6 @@ const COLUMNS: readonly Column<Channel>[] = [
       return <Badge tone={tone}>{word}</Badge>
     },
   },
-  { id: 'events', header: 'Events', minor: true, cell: ({ events }) => events?.join(', ') ?? 'all' },
+  { id: 'events', header: 'Events', minor: true, cell: ({ events }) => eventWords(events) },
   { id: 'created', header: 'Added', minor: true, cell: ({ created_at }) => <TimeAgo at={created_at} /> },
 ]

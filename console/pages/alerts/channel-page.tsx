@@ -18,12 +18,14 @@ import { FormError } from '../../parts/labelled-field.tsx'
 import { LoadFailure } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
+import { TimeUntil } from '../../parts/time-until.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 import { navigate } from '../../state/navigation.tsx'
 import { useResource } from '../../state/resource.ts'
 import { useSubmission } from '../../state/submission.ts'
 import { stateOf } from './alerts-page.tsx'
-import { DeleteChannelDialog, SecretDialog } from './channel-dialogs.tsx'
+import { DeleteChannelDialog, EditChannelDialog, SecretDialog } from './channel-dialogs.tsx'
+import { eventWords } from './channel-events.tsx'
 
 const POLL_MS = 5_000
 const UP = { to: '/alerts', label: 'Alerts' }
@@ -59,16 +61,24 @@ export default function ChannelPage({ id = '' }: { id?: string }) {
 }
 
 function Lead({ channel }: { channel: Channel }) {
-  const { kind, target, failures, next_try_at } = channel
+  const { kind, target, events, failures, next_try_at } = channel
   const { tone, word } = stateOf(channel)
   return (
     <span className="row">
       <Badge tone={tone}>{word}</Badge>
       <span>
-        {kind} to <code>{target}</code>
-        {failures > 0 && next_try_at && ' · failed '}
-        {failures > 0 && `${failures} in a row`}
+        {kind} to <code>{target}</code>: {eventWords(events)}
       </span>
+      {failures > 0 && (
+        <span className="muted">
+          {failures === 1 ? 'the last attempt failed' : `the last ${failures} attempts failed`}
+          {next_try_at && (
+            <>
+              , next one <TimeUntil at={next_try_at} />
+            </>
+          )}
+        </span>
+      )}
     </span>
   )
 }
@@ -76,7 +86,8 @@ function Lead({ channel }: { channel: Channel }) {
 function Deeds({ channel, onDone }: { channel: Channel; onDone(): void }) {
   const { id, kind, status } = channel
   const [secret, setSecret] = useState<string>()
-  const [deleting, setDeleting] = useState(false)
+  const [open, setOpen] = useState<'edit' | 'delete'>()
+  const onClose = () => setOpen(undefined)
   const say = useToast()
   const sending = useSubmission(async (deed: 'test' | 'pause' | 'resume' | 'rotate', idempotency_key) => {
     if (deed === 'test') {
@@ -98,19 +109,17 @@ function Deeds({ channel, onDone }: { channel: Channel; onDone(): void }) {
       <Button onClick={() => void sending.submit(is_active ? 'pause' : 'resume')}>
         {is_active ? 'Pause' : 'Resume'}
       </Button>
+      <Button onClick={() => setOpen('edit')}>Edit</Button>
       {kind === 'webhook' && <Button onClick={() => void sending.submit('rotate')}>Rotate secret</Button>}
-      <Button look="danger" onClick={() => setDeleting(true)}>
+      <Button look="danger" onClick={() => setOpen('delete')}>
         Delete
       </Button>
       {secret !== undefined && (
         <SecretDialog name={channel.name} secret={secret} onClose={() => setSecret(undefined)} />
       )}
-      {deleting && (
-        <DeleteChannelDialog
-          channel={channel}
-          onClose={() => setDeleting(false)}
-          onChanged={() => navigate('/alerts')}
-        />
+      {open === 'edit' && <EditChannelDialog channel={channel} onClose={onClose} onChanged={onDone} />}
+      {open === 'delete' && (
+        <DeleteChannelDialog channel={channel} onClose={onClose} onChanged={() => navigate('/alerts')} />
       )}
     </>
   )

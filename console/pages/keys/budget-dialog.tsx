@@ -36,7 +36,7 @@ export function BudgetDialog({ api_key, onClose, onChanged }: DeedProps) {
           texts={texts}
           onChange={setTexts}
           error={sending.error}
-          hint="Empty lifts the limit. 0 blocks every generation."
+          hint="Empty lifts the limit. 0 refuses every request to a model."
         />
         <FormError error={sending.error} fields={BUDGETS} />
       </Form>

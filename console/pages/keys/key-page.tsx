@@ -18,6 +18,8 @@ import { KeyBudget } from './key-budget.tsx'
 import { KeyChildren } from './key-children.tsx'
 import { carvedOf, type KeyState, STATE_TONES, stateOf } from './key-family.ts'
 import { KeyUsage } from './key-usage.tsx'
+import { LABELS, LIMITS } from './limit-fields.tsx'
+import { rateWords } from './model-rate-fields.tsx'
 
 const POLL_MS = 10_000
 const UP = { to: '/keys', label: 'Keys' }
@@ -76,7 +78,7 @@ const Identity = ({ api_key, state }: { api_key: ApiKey; state: KeyState }) => (
   </span>
 )
 
-function Facts({ family: { api_key, parent, children } }: { family: Family }) {
+function Facts({ family: { api_key, parent, children, limits } }: { family: Family }) {
   const now = useNow()
   const { spent_micros, budget_micros } = api_key
   const carved = carvedOf(children, now)
@@ -97,6 +99,7 @@ function Facts({ family: { api_key, parent, children } }: { family: Family }) {
           <TimeAgo at={api_key.created_at} />
         </Stat>
         <Terms api_key={api_key} parent={parent} />
+        <Rates limits={limits} />
       </Stats>
     </Card>
   )
@@ -124,6 +127,24 @@ const Terms = ({ api_key, parent }: { api_key: ApiKey; parent: ApiKey | undefine
     {api_key.allowed_cidrs && <Stat label="Allowed networks">{api_key.allowed_cidrs.join(', ')}</Stat>}
     {api_key.allowed_clusters && <Stat label="Allowed clusters">{api_key.allowed_clusters.join(', ')}</Stat>}
     {api_key.clamp_output && <Stat label="Output beyond the budget">as much as the budget buys</Stat>}
-    {api_key.max_parallel_requests && <Stat label="Generations at once">{count(api_key.max_parallel_requests)}</Stat>}
+  </>
+)
+
+/** Those that are the key's own. What every key has is under Settings. */
+const Rates = ({ limits }: { limits: Family['limits'] }) => (
+  <>
+    {LIMITS.map(
+      (name) =>
+        limits[name] !== null && (
+          <Stat key={name} label={LABELS[name]}>
+            {count(limits[name])}
+          </Stat>
+        ),
+    )}
+    {limits.models?.map((rate) => (
+      <Stat key={rate.model} label="In a minute" wide>
+        {rateWords(rate)}
+      </Stat>
+    ))}
   </>
 )

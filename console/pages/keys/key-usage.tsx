@@ -49,7 +49,7 @@ export function KeyUsage({ key_id }: { key_id: string }) {
         {state.kind === 'ready' && <Days days={days} groups={state.value} measure={measure} key_id={key_id} />}
       </Card>
       <Card title="Latest requests" gist="When, which model, how it ended and what it cost">
-        <EventPages key={key_id} query={of_key} empty={<p>Nothing was generated with this key yet.</p>} />
+        <EventPages key={key_id} query={of_key} empty={<p>No request was made with this key yet.</p>} />
       </Card>
     </>
   )

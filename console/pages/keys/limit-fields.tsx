@@ -13,9 +13,9 @@ export const LIMITS = [
 ] as const
 export type LimitTexts = Record<(typeof LIMITS)[number], string>
 
-const LABELS: LimitTexts = {
-  requests_per_minute: 'Requests per minute',
-  tokens_per_minute: 'Tokens per minute',
+export const LABELS: LimitTexts = {
+  requests_per_minute: 'Requests a minute',
+  tokens_per_minute: 'Tokens a minute',
   concurrent_streams: 'Streams at once',
   max_parallel_requests: 'Generations at once',
 }

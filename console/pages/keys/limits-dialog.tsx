@@ -1,4 +1,4 @@
-// §8.1: a key's own rate limits.
+// §8.1: a key's own rate limits, of all models together and of single ones.
 import { useCallback, useState } from 'react'
 import { type ApiKeyLimits, keyLimits, setKeyLimits } from '../../api/key-calls.ts'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -10,6 +10,7 @@ import { useResource } from '../../state/resource.ts'
 import { useSubmission } from '../../state/submission.ts'
 import type { DeedProps } from './deed-props.ts'
 import { LIMITS, LimitFields, type LimitTexts, limitTexts, typedLimits } from './limit-fields.tsx'
+import { ModelRateFields, type RateDraft, rateDrafts, rateFields, typedRates } from './model-rate-fields.tsx'
 
 export function LimitsDialog(deed: DeedProps) {
   const { api_key, onClose } = deed
@@ -23,19 +24,23 @@ export function LimitsDialog(deed: DeedProps) {
   )
 }
 
-function LimitsForm({ api_key, onClose, limits }: DeedProps & { limits: ApiKeyLimits }) {
+function LimitsForm({ api_key, onClose, onChanged, limits }: DeedProps & { limits: ApiKeyLimits }) {
   const [texts, setTexts] = useState(limitTexts(limits))
+  const [rates, setRates] = useState<readonly RateDraft[]>(() => rateDrafts(limits.models))
   const say = useToast()
-  const sending = useSubmission(async (typed: LimitTexts) => {
-    await setKeyLimits(api_key.id, typedLimits(typed))
+  const sending = useSubmission(async (typed: { texts: LimitTexts; rates: readonly RateDraft[] }) => {
+    await setKeyLimits(api_key.id, { ...typedLimits(typed.texts), models: typedRates(typed.rates) })
     say(`The rate limits of ${api_key.name} are set.`)
+    onChanged()
     onClose()
   })
+  const submit = () => void sending.submit({ texts, rates })
   return (
-    <Form action="Set limits" busy={sending.busy} onSubmit={() => void sending.submit(texts)} onCancel={onClose}>
+    <Form action="Set limits" busy={sending.busy} onSubmit={submit} onCancel={onClose}>
       <p className="muted">They hold for the next request on, on every replica.</p>
       <LimitFields texts={texts} onChange={setTexts} error={sending.error} effective={limits.effective} />
-      <FormError error={sending.error} fields={LIMITS} />
+      <ModelRateFields drafts={rates} onChange={setRates} error={sending.error} />
+      <FormError error={sending.error} fields={[...LIMITS, ...rateFields(rates)]} />
     </Form>
   )
 }

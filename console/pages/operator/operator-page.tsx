@@ -153,7 +153,7 @@ function UsageCard() {
         resource={usage}
         columns={USAGE_COLUMNS}
         rowId={({ project_id }) => project_id}
-        empty={<p>Nobody generated anything in {PERIODS[period].words}.</p>}
+        empty={<p>No project sent a request in {PERIODS[period].words}.</p>}
       />
     </Card>
   )

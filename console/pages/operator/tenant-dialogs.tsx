@@ -59,7 +59,7 @@ export function CapDialog({ project, onClose, onChanged }: TenantDeedProps) {
           value={text}
           onChange={setText}
           error={sending.error}
-          hint="Over all that it ever spends. Empty lifts it. 0 blocks every generation."
+          hint="Over all that it ever spends. Empty lifts it. 0 refuses every request to a model."
         />
         <FormError error={sending.error} fields={['limit_usd']} />
       </Form>

@@ -18,6 +18,7 @@ const TONES: Record<AttentionItem['severity'], Tone> = { critical: 'bad', warnin
 
 /** Where something can be done about it. */
 const PAGES: Partial<Record<AttentionItem['about']['type'], (id: string) => string>> = {
+  project: () => '/settings',
   api_key: (id) => `/keys/${id}`,
   byoc_cluster: (id) => `/clusters/${id}`,
   provider_credential: () => '/settings/credentials',

@@ -137,8 +137,8 @@ const Skeletons = () => (
 
 const Nothing = ({ words }: { words: string }) => (
   <section className="card empty">
-    <h2>Nothing was generated in {words}</h2>
-    <p>As soon as something is, its requests, cost and latency are drawn here.</p>
+    <h2>No requests in {words}</h2>
+    <p>As soon as there are some, their number, cost and latency are drawn here.</p>
     <span className="row">
       <LinkButton to="/start" look="primary">
         Get started

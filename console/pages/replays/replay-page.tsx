@@ -60,7 +60,8 @@ function Found({ run, onChanged, children }: FoundProps) {
       <Card title={run.status === 'planned' ? 'Plan' : 'Progress'}>
         {run.status !== 'planned' && (
           <ShareMeter
-            label="Over"
+            label="Done"
+            is_progress
             share={over / Math.max(1, run.items.total)}
             detail={`${count(over)} of ${count(run.items.total)} calls`}
           />

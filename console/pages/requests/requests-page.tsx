@@ -19,7 +19,7 @@ export default function RequestsPage() {
   const chosen = OUTCOMES.find(({ id }) => id === (view.outcome ?? ''))
   return (
     <>
-      <PageHeader title="Requests" lead="Every generation, newest first: completed, failed and refused." />
+      <PageHeader title="Requests" lead="Every call to a model, newest first: completed, failed and refused." />
       <FindRequest
         error={view.error}
         onError={(error) => narrow({ error, ...(error && { outcome: wrongOnly(view.outcome) }) })}

@@ -86,7 +86,7 @@ function Figures({ summary }: { summary: ReuseSummary }) {
   const { repeated_tokens_est: repeated, cached_tokens, missed_reuse_tokens, saved_micros, gpu_seconds_saved } = summary
   return (
     <dl className="headline">
-      <Figure label="Generations" note="that were looked at">
+      <Figure label="Requests" note="that were looked at">
         {headlineCount(summary.events)}
       </Figure>
       <Figure label="Repeated" note={`of ${headlineCount(summary.input_tokens)} tokens sent`}>
@@ -125,13 +125,17 @@ function Next({ summary: { next, places } }: { summary: ReuseSummary }) {
       <div className="stack">
         {next.map(({ sentence, missed_tokens, place }) => (
           <p key={sentence}>
-            {sentence} {count(missed_tokens)} tokens were missed. <ToCluster id={places[place]?.cluster_id ?? null} />
+            {inWords(sentence)} {count(missed_tokens)} tokens were missed.{' '}
+            <ToCluster id={places[place]?.cluster_id ?? null} />
           </p>
         ))}
       </div>
     </Card>
   )
 }
+
+/** Where the API is named, the page has a link. */
+const inWords = (sentence: string) => sentence.replace(/: see which in GET \S+$/, '.')
 
 const ToCluster = ({ id }: { id: string | null }) => id !== null && <Link to={`/clusters/${id}`}>See the cluster</Link>
 
@@ -166,6 +170,6 @@ function savedAt({ saved_micros, gpu_seconds_saved }: ReusePlace): string {
 const NothingYet = () => (
   <>
     <h2>Nothing was sent yet</h2>
-    <p>Once generations run, this page shows how much of their prompts is repeated, and what caches made of it.</p>
+    <p>Once requests come, this page shows how much of their prompts is repeated, and what caches made of it.</p>
   </>
 )

@@ -154,6 +154,8 @@ const PLACES: Readonly<Record<string, (id: string) => string>> = {
   inv: () => '/settings/members',
   pcr: () => '/settings/credentials',
   sub: () => '/settings/subscriptions',
+  tbg: () => '/settings/tags',
+  prg: () => '/settings/purges',
 }
 
 /** Where a thing is shown, by how its id begins; undefined where it has no page. */

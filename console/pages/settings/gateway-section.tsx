@@ -58,15 +58,46 @@ const LimitsCard = ({ limits }: { limits: GatewayView['limits'] }) => (
         </Stats>
       </div>
     ))}
+    {limits.models.length > 0 && (
+      <div className="layer">
+        <h3>Of single models</h3>
+        <DataTable
+          what="Rates of models"
+          resource={{ state: { kind: 'ready', value: limits.models }, reload: () => {} }}
+          columns={RATE_COLUMNS}
+          rowId={({ model, of }) => `${of} ${model}`}
+          empty={null}
+        />
+      </div>
+    )}
   </Card>
 )
+
+const WHOSE = { key: 'each key', project: 'each project' } as const
+
+const RATE_COLUMNS: readonly Column<GatewayView['limits']['models'][number]>[] = [
+  { id: 'model', header: 'Model', cell: ({ model }) => <code>{model}</code> },
+  { id: 'of', header: 'Counted for', cell: ({ of }) => WHOSE[of] },
+  {
+    id: 'requests',
+    header: 'Requests a minute',
+    align: 'right',
+    cell: ({ requests_per_minute: most }) => (most === undefined ? 'any' : count(most)),
+  },
+  {
+    id: 'tokens',
+    header: 'Tokens a minute',
+    align: 'right',
+    cell: ({ tokens_per_minute: most }) => (most === undefined ? 'any' : count(most)),
+  },
+]
 
 const SetUp = ({ gateway }: { gateway: GatewayView }) => (
   <Card title="Gateway">
     {gateway.execution_mode === 'placeholder' && (
       <p className="notice">
-        No provider is configured. A deterministic stand-in answers every generation, free of charge; a credential of
-        your own, or a cluster, changes that for this project.
+        No provider is configured. A placeholder answers every request, free of charge; a credential of your own, or a
+        cluster, changes that for this project.
       </p>
     )}
     <Stats>

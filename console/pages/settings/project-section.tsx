@@ -116,7 +116,7 @@ function CapCard({ project, onChanged }: CardProps) {
             value={text}
             onChange={setText}
             error={sending.error}
-            hint="For all keys and people of the project together. Empty lifts it, 0 blocks every generation."
+            hint="For all keys and people of the project together. Empty lifts it, 0 refuses every request to a model."
           />
           <CheckField checked={overage} onChange={setOverage}>
             Allow overage: the cap refuses nothing, and what is above it is counted
@@ -207,7 +207,7 @@ function RecordingsCard({ project, onChanged }: CardProps) {
             disabled={sending.busy}
             onChange={(enabled) => void sending.submit(enabled)}
           >
-            Record request and answer of every generation, sealed, for as long as the operator says
+            Record request and answer of every call to a model, sealed, for as long as the operator says
           </CheckField>
           <FormError error={sending.error} fields={[]} />
         </>

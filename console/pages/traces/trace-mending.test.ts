@@ -15,6 +15,7 @@ const mended = (layer: RefusalKind, message = 'No.', more: Partial<Trace> = {}) 
 test.each<[RefusalKind, string, Partial<Trace>, string[]]>([
   ['budget', "… of the API key's spending limit.", {}, ['/keys/key_1?do=Spending%20limit']],
   ['budget', "… of the project's cap.", {}, ['/settings']],
+  ['budget', '… of the budget of one of its tags. Raise it.', {}, ['/settings/tags']],
   ['key_limit', 'No.', {}, ['/keys/key_1?do=Rate%20limits']],
   ['validation', 'No.', {}, ['/playground']],
   [

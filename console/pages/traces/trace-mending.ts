@@ -41,10 +41,11 @@ const BY_LAYER: Record<RefusalKind, (refused: Refused) => Mending[]> = {
     { to: '/routing', label: 'Look at aliases and models' },
     { to: `/keys/${key_id}`, label: 'Look at the models the key may use' },
   ],
-  budget: (refused) =>
-    /project/i.test(refused.message)
-      ? [{ to: '/settings', label: 'Raise the project’s cap' }]
-      : ofKey('Spending limit', 'Raise the key’s spending limit')(refused),
+  budget(refused) {
+    if (/one of its tags/.test(refused.message)) return [{ to: '/settings/tags', label: 'Raise the tag’s budget' }]
+    if (/project/i.test(refused.message)) return [{ to: '/settings', label: 'Raise the project’s cap' }]
+    return ofKey('Spending limit', 'Raise the key’s spending limit')(refused)
+  },
   capacity: (refused) => [...atTarget(refused), { to: '/clusters', label: 'Look at all clusters' }],
   deadline: atTarget,
   upstream: atTarget,

@@ -12,6 +12,7 @@ import { PageHeader } from '../../parts/page-header.tsx'
 import { statusTone } from '../../parts/request-columns.tsx'
 import { moment } from '../../parts/times.ts'
 import { lastList } from '../../state/last-list.ts'
+import { useNamesOf } from '../../state/names-of-things.ts'
 import { Link } from '../../state/navigation.tsx'
 import { type Loaded, useResource } from '../../state/resource.ts'
 import { LAYERS } from '../overview/refusal-layers.ts'
@@ -92,9 +93,7 @@ const Asked = ({ trace: { requested_model, target, key_id, endpoint, refusal } }
         <code>{endpoint}</code>
       </Stat>
       <Stat label="Key">
-        <Link to={`/keys/${key_id}`}>
-          <code>{key_id}</code>
-        </Link>
+        <KeyLink id={key_id} />
       </Stat>
       <Stat label="Target">{target ?? 'none yet'}</Stat>
       <Stat label="Refused by">{refusal === null ? 'unknown' : LAYERS[refusal.layer].label}</Stat>
@@ -115,9 +114,7 @@ function Facts({ usage }: { usage: Usage }) {
         </Stat>
         <Stat label="Provider">{mode === 'placeholder' ? 'placeholder' : provider}</Stat>
         <Stat label="Key">
-          <Link to={`/keys/${key_id}`}>
-            <code>{key_id}</code>
-          </Link>
+          <KeyLink id={key_id} />
         </Stat>
         {session_id !== null && (
           <Stat label="Session">
@@ -139,6 +136,15 @@ function Facts({ usage }: { usage: Usage }) {
             <Narrowed by="cluster_id" value={cluster_id} />
           </Stat>
         )}
+        {usage.tags && (
+          <Stat label="Tags">
+            <span className="row">
+              {Object.entries(usage.tags).map(([name, value]) => (
+                <Narrowed key={name} by="tag" value={`${name}=${value}`} />
+              ))}
+            </span>
+          </Stat>
+        )}
       </Stats>
       <Amounts usage={usage} />
     </Card>
@@ -146,9 +152,19 @@ function Facts({ usage }: { usage: Usage }) {
 }
 
 /** To everything else of the same kind. */
-const Narrowed = ({ by, value }: { by: string; value: string }) => (
-  <Link to={`/requests?${new URLSearchParams({ [by]: value })}`}>{value}</Link>
-)
+function Narrowed({ by, value }: { by: string; value: string }) {
+  const name = useNamesOf([value]).get(value)
+  return <Link to={`/requests?${new URLSearchParams({ [by]: value })}`}>{name ?? value}</Link>
+}
+
+function KeyLink({ id }: { id: string }) {
+  const name = useNamesOf([id]).get(id)
+  return (
+    <Link to={`/keys/${id}`} title={id}>
+      {name ?? <code>{id}</code>}
+    </Link>
+  )
+}
 
 function Amounts({ usage }: { usage: Usage }) {
   const { input_tokens, cached_tokens, output_tokens, reasoning_tokens, ttft_ms, queue_ms } = usage
