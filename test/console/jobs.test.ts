@@ -1,13 +1,15 @@
-// What people come for, click by click: why a request failed, a leaked key revoked, and the way there and back. Real
-// calls to the real server; whoever reads this can do the same by hand.
-import type { Locator, Page } from 'playwright-core'
+// What people come for, click by click, with how long it takes: why a request failed, a leaked key revoked, a release
+// rolled back, money compared. Real calls to the real server; whoever reads this can do the same by hand.
+// `npm run console:jobs` says the clicks and seconds.
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { cookieName } from '../../src/accounts/session-cookie.ts'
 import { DAY_MS, HOUR_MS, rfc3339, systemClock } from '../../src/core/clock.ts'
 import { usageStore } from '../../src/usage/usage-store.ts'
 import { usageEvent } from '../support/usage-events.ts'
 import { faults, tracesOf, violations, withConsole } from './checks.ts'
-import { PASSWORD, seedKeys, seedOwner } from './seed.ts'
+import { work } from './counted-clicks.ts'
+import { seedKeys, seedOwner } from './seed.ts'
 import { seedFleet, seedRouting } from './seed-fleet.ts'
 import { seedFailed } from './traffic.ts'
 
@@ -48,16 +50,18 @@ withConsole((scene) => {
     ['a 429', { limit_usd: 0 }, HELLO, 429, /spending limit/, 'Raise the key’s spending limit'],
   ])(
     'R80 why did a request fail? From the home page in two clicks, for %s',
-    async (_case, terms, body, status, reason, mends) => {
+    async (which, terms, body, status, reason, mends) => {
       const { cookie } = await seedOwner(scene().db())
       const { key } = await makeKey(cookie, { name: 'nightly', ...terms })
       const refused = await chat(key, body)
       expect(refused.status).toBe(status)
       const visit = await scene().visit('/', { cookie })
       const { page } = visit
-      await page.getByRole('link', { name: 'Requests' }).click() // one
-      await page.getByText(reason).click() // two
+      const job = work(page, `why did a request fail, ${which}`)
+      await job.click(page.getByRole('link', { name: 'Requests' }))
+      await job.click(page.getByText(reason))
       await page.getByRole('heading', { name: 'Why it was refused' }).waitFor()
+      job.done(2)
       await page.locator('.failure-message', { hasText: reason }).waitFor()
       await page.getByText(`Answered with ${status}`).waitFor()
       await page
@@ -69,25 +73,6 @@ withConsole((scene) => {
       await visit.close()
     },
   )
-
-  /** Counts what a hand does, and says how long it took. */
-  function work(page: Page, what: string) {
-    const started = performance.now()
-    let clicks = 0
-    return {
-      async click(on: Locator, how?: Parameters<Locator['click']>[0]) {
-        clicks++
-        await on.click(how)
-      },
-      /** At most so many clicks. */
-      done(most: number) {
-        const seconds = ((performance.now() - started) / 1_000).toFixed(1)
-        process.stdout.write(`${what}: ${clicks} clicks, ${seconds} s\n`)
-        expect(clicks).toBeLessThanOrEqual(most)
-        return page
-      },
-    }
-  }
 
   test('0327 roll back: to what was active before, which is no lower version', async () => {
     const { cookie, project_id } = await seedOwner(scene().db())
@@ -152,6 +137,44 @@ withConsole((scene) => {
     await visit.close()
   })
 
+  test('§8.2 who spent most this week', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    const [busy = '', calm = ''] = await seedKeys(scene().db(), project_id, [{ name: 'busy' }, { name: 'calm' }])
+    for (const [key_id, charged_micros] of [
+      [busy, 9_000_000],
+      [calm, 1_000_000],
+    ] as const)
+      await usageStore(scene().db()).insert(
+        usageEvent(project_id, { key_id, charged_micros, created_at: rfc3339(systemClock.now() - DAY_MS) }),
+      )
+    const visit = await scene().visit('/overview', { cookie })
+    const { page } = visit
+    const job = work(page, 'who spent most this week')
+    await job.click(page.getByRole('link', { name: 'Usage', exact: true }))
+    await job.click(page.getByRole('group', { name: 'Period' }).getByText('7 days', { exact: true }))
+    await job.choose(page.getByLabel('Group by'), 'Key')
+    const first = page.getByRole('table', { name: 'Usage by key' }).locator('tbody tr').first()
+    await first.getByText('busy').waitFor()
+    await first.getByText('$9.00').waitFor()
+    job.done(4)
+    await visit.close()
+  })
+
+  test('R65 a budget is raised', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    await seedKeys(scene().db(), project_id, [{ name: 'nightly', spent_micros: 10_000_000, budget_micros: 10_000_000 }])
+    const visit = await scene().visit('/overview', { cookie })
+    const { page } = visit
+    const job = work(page, 'a budget raised, from what needs attention')
+    await job.click(page.getByRole('link', { name: 'Open nightly' }))
+    await job.click(page.getByRole('button', { name: 'Spending limit' }))
+    await page.getByRole('dialog').getByRole('textbox').first().fill('25')
+    await job.click(page.getByRole('button', { name: 'Set limit' }))
+    await page.getByText('of $25.00').waitFor()
+    job.done(3)
+    await visit.close()
+  })
+
   test('0281 a leaked key is revoked by pasting it; the secret is never sent, and nowhere afterwards', async () => {
     const { cookie } = await seedOwner(scene().db())
     const { id, key } = await makeKey(cookie, { name: 'nightly' })
@@ -161,6 +184,7 @@ withConsole((scene) => {
     page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`))
     await page.getByRole('heading', { name: 'Requests', exact: true }).waitFor()
     await page.evaluate((text) => navigator.clipboard.writeText(text), `OPENAI_API_KEY="${key}"`)
+    const job = work(page, 'a leaked key revoked by pasting it')
     await search(page)
     await page.keyboard.press('ControlOrMeta+v')
     await palette(page).getByText('This is the secret of nightly. It was not sent.').waitFor()
@@ -168,8 +192,9 @@ withConsole((scene) => {
     await page.keyboard.press('Enter') // the first is: Revoke nightly
     await page.getByRole('heading', { name: 'Revoke nightly?' }).waitFor()
     await page.getByLabel('Type nightly to confirm').fill('nightly')
-    await page.getByRole('button', { name: 'Revoke key' }).click()
+    await job.click(page.getByRole('button', { name: 'Revoke key' }))
     await page.getByText('nightly is revoked.').waitFor()
+    job.done(1)
     expect((await chat(key, HELLO)).status).toBe(401)
     expect(page.url()).toContain(id)
     expect(sent.some((line) => line.includes('sha256='))).toBe(true)
@@ -220,76 +245,6 @@ withConsole((scene) => {
     await search(page, 'nothing like this')
     await palette(page).getByText('Nothing matches.').waitFor()
     expect(faults(visit)).toEqual([])
-    await visit.close()
-  })
-
-  test('§console a link survives signing in, with its filters; one to elsewhere does not', async () => {
-    const { email } = await seedOwner(scene().db())
-    async function signIn(path: string) {
-      const visit = await scene().visit(path)
-      const { page } = visit
-      await page.getByLabel('E-mail').fill(email)
-      await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-      await page.waitForURL((url) => !url.pathname.endsWith('/sign-in'))
-      return visit
-    }
-    const visit = await signIn('/requests?outcome=refused&layer=budget')
-    await visit.page.getByText('No request matches').waitFor()
-    expect(new URL(visit.page.url()).search).toBe('?outcome=refused&layer=budget')
-    await visit.page.getByRole('button', { name: 'Sign out' }).click()
-    await visit.page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    expect(new URL(visit.page.url()).search).toBe('')
-    await visit.close()
-    const astray = await signIn('/sign-in?to=//evil.example/x')
-    await astray.page.getByRole('heading', { name: 'Get started' }).waitFor()
-    expect(astray.page.url()).toContain(scene().address)
-    await astray.close()
-  })
-
-  test('§console Back leads to the same place of the page; a new page has the focus on its heading', async () => {
-    const { cookie, project_id } = await seedOwner(scene().db())
-    const now = systemClock.now()
-    await scene()
-      .db()
-      .transaction(async (tx) => {
-        for (let n = 0; n < 40; n++)
-          await usageStore(tx).insert(usageEvent(project_id, { created_at: rfc3339(now - n * 1_000) }))
-      })
-    const visit = await scene().visit('/requests', { cookie })
-    const { page } = visit
-    const row = page.getByRole('table', { name: 'Requests' }).locator('tbody tr').nth(30).getByRole('link').first()
-    await row.scrollIntoViewIfNeeded()
-    const scrolled = await page.evaluate(() => window.scrollY)
-    expect(scrolled).toBeGreaterThan(500)
-    await row.click()
-    await page.getByText('agent-trace-id').waitFor()
-    expect(await page.evaluate(() => window.scrollY)).toBe(0)
-    expect(await focused(page)).toBe('Request')
-    await page.goBack()
-    await row.waitFor()
-    await expect.poll(() => page.evaluate(() => window.scrollY)).toBe(scrolled)
-    expect(await focused(page)).toBe('Requests')
-    await visit.close()
-  })
-
-  test('§console another period leaves what is there until its own is', async () => {
-    const { cookie, project_id } = await seedOwner(scene().db())
-    await usageStore(scene().db()).insert(usageEvent(project_id, { created_at: rfc3339(systemClock.now() - 1_000) }))
-    const visit = await scene().visit('/overview', { cookie })
-    const { page } = visit
-    await page.locator('.panels').first().waitFor()
-    const gate: { open?: () => void } = {}
-    const opened = new Promise<void>((open) => Object.assign(gate, { open }))
-    await page.route('**/v2/usage/timeline*', async (route) => {
-      await opened
-      await route.continue()
-    })
-    await page.getByText('30 days', { exact: true }).click()
-    await page.locator('[aria-busy=true] .panels').waitFor()
-    expect(await page.getByRole('status', { name: 'Loading usage' }).count()).toBe(0)
-    gate.open?.()
-    await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
     await visit.close()
   })
 })
