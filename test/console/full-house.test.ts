@@ -3,12 +3,12 @@
 import { afterAll, expect, test } from 'vitest'
 import { faults, withConsole } from './checks.ts'
 import { fillHouse, signIn } from './house.ts'
+import { fillJobs } from './house-jobs.ts'
 import { housePages } from './house-pages.ts'
 import { modelUpstream } from './model-upstream.ts'
 import { measurePage } from './page-figures.ts'
-import { seedSettings } from './seed-settings.ts'
 
-const SIZE = { keys: 500, events: 5_000, clusters: 12 }
+const SIZE = { keys: 500, events: 5_000, clusters: 12, refusals: 500 }
 const ELEMENTS_MAX = 2_000 // 500 rows of keys would be 10,000
 const ANSWERS_MAX_BYTES = 350_000
 const BY_KEY_MAX_BYTES = 700_000 // where keys are compared, each is told with its sums
@@ -21,10 +21,12 @@ withConsole(
     test('§console with many keys and events every page stays small, and what people do there is done', async () => {
       const house = await fillHouse(scene().db(), SIZE)
       const cookie = await signIn(scene(), house)
-      await seedSettings(scene(), cookie, house.key_id)
+      const jobs = await fillJobs(scene(), house, { cookie, provider_url: upstream.base_url })
+      const cookies = { owner: cookie, operator: jobs.operator_cookie }
       const too_much: string[] = []
-      for (const page of housePages(house)) {
-        const visit = await scene().arrive({ cookie, viewport: { width: 1280, height: 800 } })
+      for (const page of housePages({ ...house, ...jobs })) {
+        const who = page.by === 'nobody' ? {} : { cookie: cookies[page.by ?? 'owner'] }
+        const visit = await scene().arrive({ ...who, viewport: { width: 1280, height: 800 } })
         const { elements, answer_bytes, act } = await measurePage(visit.page, page)
         if (Math.max(elements, act?.elements ?? 0) > ELEMENTS_MAX) too_much.push(`${page.name}: ${elements} elements`)
         const bytes_max = page.name.includes('by key') ? BY_KEY_MAX_BYTES : ANSWERS_MAX_BYTES
@@ -36,7 +38,7 @@ withConsole(
     }, 600_000)
   },
   async () => {
-    upstream = await modelUpstream()
+    upstream = await modelUpstream({ records: true })
     return upstream.env
   },
 )

@@ -1,15 +1,18 @@
 // A project grown large, put into a store with the service's own rules: thousands of keys with children among them,
 // months of usage by all of them, a fleet, refusals. Roll-ups are made as housekeeping makes them.
 import { benchEvent, randomness } from '../../bench/usage-events.ts'
+import { loadUsage } from '../../bench/usage-load.ts'
 import { cookieName } from '../../src/accounts/session-cookie.ts'
 import { carveStore } from '../../src/budgets/carve-store.ts'
-import { DAY_MS, HOUR_MS, systemClock } from '../../src/core/clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, systemClock } from '../../src/core/clock.ts'
 import { bornOf, createChild } from '../../src/keys/child-key.ts'
 import { keyStore } from '../../src/keys/key-store.ts'
-import type { Db } from '../../src/storage/db.ts'
+import type { Db, OpenDb } from '../../src/storage/db.ts'
+import type { UsageEvent } from '../../src/usage/usage-event.ts'
 import { usageRollups } from '../../src/usage/usage-rollup-store.ts'
 import { usageStore } from '../../src/usage/usage-store.ts'
 import type { ConsoleScene } from './console-scene.ts'
+import { writeRefusals } from './house-refusals.ts'
 import { PASSWORD, type SeededKey, seedKeys, seedOwner, seedSpending } from './seed.ts'
 import { seedClusters, seedFleet, seedRouting } from './seed-fleet.ts'
 import { seedRefusals, seedTrace } from './traffic.ts'
@@ -18,16 +21,19 @@ export interface HouseSize {
   keys: number
   events: number
   clusters: number
+  refusals: number
 }
 
 /** What leads to its pages. */
 export interface House extends HouseSize {
   email: string
   password: string
+  project_id: string
   key_id: string
   parent_id: string
   cluster_id: string
   trace_id: string
+  refused_id: string
 }
 
 const DAYS = 90
@@ -35,10 +41,13 @@ const CHILDREN = 200 // of one key, an orchestrator
 const WRITTEN_AT_ONCE = 250 // SQLite walks through all that a transaction has touched, statement by statement
 const ROLLED_AT_ONCE = 5_000 // each batch looks at all of its days again; small ones would take an hour
 const ROLLS_MAX = 100_000
+const BY_STORE_MAX = 20_000
+const TAGGED_EVERY = 3
+const TEAMS = ['search', 'support', 'evaluation', 'growth', 'data']
 
 const now = () => systemClock.now()
 
-export async function fillHouse(db: Db, size: HouseSize, say = (_: string) => {}): Promise<House> {
+export async function fillHouse(db: OpenDb, size: HouseSize, say = (_: string) => {}): Promise<House> {
   await db.rows({ text: ['PRAGMA cache_size = -500000'], values: [] }) // KiB: months are written in one go
   const { email, project_id } = await seedOwner(db)
   const children = Math.min(CHILDREN, Math.floor(size.keys / 10))
@@ -54,10 +63,12 @@ export async function fillHouse(db: Db, size: HouseSize, say = (_: string) => {}
   await seedRefusals(db, project_id, DAYS)
   await writeUsage(db, { project_id, key_ids, cluster_ids, events: size.events })
   const trace_id = await seedTrace(db, project_id, key_id)
+  const refused_id = await writeRefusals(db, { project_id, key_ids, refusals: size.refusals })
   say(`${size.events} usage events over ${DAYS} days`)
   await rollEverything(db)
   say('rolled up')
-  return { ...size, email, password: PASSWORD, key_id, parent_id, cluster_id, trace_id }
+  const ids = { project_id, key_id, parent_id, cluster_id, trace_id, refused_id }
+  return { ...size, ...ids, email, password: PASSWORD }
 }
 
 const NAMES = [
@@ -121,11 +132,34 @@ interface Usage {
   events: number
 }
 
-/** Oldest first, as they came. The first keys are the busiest; every key has some. */
-async function writeUsage(db: Db, { project_id, key_ids, cluster_ids, events }: Usage): Promise<void> {
+/** The first keys are the busiest; every key has some. Beyond what a server would take an hour for, past its work. */
+async function writeUsage(db: OpenDb, usage: Usage): Promise<void> {
+  const { project_id, key_ids, events } = usage
+  const written_by_store = Math.min(events, BY_STORE_MAX)
+  const changed = (made: UsageEvent, random: () => number) => ofHouse(made, usage, random)
+  if (events > written_by_store)
+    await loadUsage(db, '', {
+      owner: { project_id, keys: key_ids },
+      events: events - written_by_store,
+      end_ms: now() - MINUTE_MS,
+      changed,
+    })
+  await writeByStore(db, { ...usage, events: written_by_store })
+}
+
+const picked = <T>(all: readonly T[], part: number) => all[Math.floor(part * all.length)]
+
+const ofHouse = (made: UsageEvent, { key_ids, cluster_ids }: Usage, random: () => number): UsageEvent => ({
+  ...made,
+  cluster_id: made.cluster_id === null ? null : (picked(cluster_ids, random()) ?? null),
+  key_id: picked(key_ids, random() ** 3) ?? '',
+})
+
+/** Oldest first, as they came, some of them with a tag. */
+async function writeByStore(db: Db, of: Usage): Promise<void> {
+  const { project_id, key_ids, events } = of
   const random = randomness(20_261_115)
   const start_ms = now() - DAYS * DAY_MS
-  const picked = <T>(all: readonly T[], part: number) => all[Math.floor(part * all.length)]
   for (let written = 0; written < events; ) {
     const end = Math.min(events, written + WRITTEN_AT_ONCE)
     await db.transaction(async (tx) => {
@@ -133,9 +167,8 @@ async function writeUsage(db: Db, { project_id, key_ids, cluster_ids, events }: 
       for (; written < end; written++) {
         const time_ms = Math.floor(start_ms + (DAYS * DAY_MS * written) / events)
         const made = benchEvent(written, time_ms, random, { project_id, keys: key_ids })
-        const cluster_id = made.cluster_id === null ? null : (picked(cluster_ids, random()) ?? null)
-        const key_id = picked(key_ids, random() ** 3) ?? ''
-        await usage.insert({ ...made, key_id, cluster_id })
+        const tags = written % TAGGED_EVERY === 0 ? { tags: { team: TEAMS[written % TEAMS.length] ?? '' } } : {}
+        await usage.insert({ ...ofHouse(made, of, random), ...tags })
       }
     })
   }

@@ -6,6 +6,8 @@ import type { Locator, Page, Request } from 'playwright-core'
 export interface HousePage {
   name: string
   path: string
+  /** Who opens it; the owner of the project, unless it says so. */
+  by?: 'operator' | 'nobody'
   /** Where this stands, the page shows what it is for. */
   shows(page: Page): Locator
   /** What people do there, and what tells that it was done. */

@@ -8,7 +8,7 @@ import { modelUpstream } from './model-upstream.ts'
 import { withPalette } from './palette-png.ts'
 import { type SeededKey, seedKeys, seedOperator, seedOwner, seedSpending, seedUsage } from './seed.ts'
 import { seedFleet, seedRouting } from './seed-fleet.ts'
-import { seedChannels, seedReplay } from './seed-jobs.ts'
+import { seedChannels, seedProvider, seedPurges, seedReplays, seedTagBudgets } from './seed-jobs.ts'
 import { seedSettings } from './seed-settings.ts'
 import { seedFailed, seedRefusals, seedRefused, seedTrace, seedTraffic } from './traffic.ts'
 
@@ -36,10 +36,8 @@ interface Shot {
   ready: string
 }
 
-type Seeded = Record<
-  'key_id' | 'cluster_id' | 'trace_id' | 'refused_id' | 'project_id' | 'channel_id' | 'replay_id',
-  string
->
+type Jobs = Record<'channel_id' | 'failing_id' | 'replay_id' | 'planned_id', string>
+type Seeded = Jobs & Record<'key_id' | 'cluster_id' | 'trace_id' | 'refused_id' | 'project_id', string>
 
 const shotsOf = ({ key_id, cluster_id, trace_id, refused_id, project_id, ...jobs }: Seeded): Shot[] => [
   { name: 'sign-in', path: '/sign-in', ready: 'Forgot your password?' },
@@ -98,6 +96,17 @@ const shotsOf = ({ key_id, cluster_id, trace_id, refused_id, project_id, ...jobs
     act: ({ page }) => page.getByRole('button', { name: 'Edit' }).click(),
   },
   {
+    name: 'key-limits',
+    path: `/keys/${key_id}`,
+    signed_in: true,
+    ready: 'Single models',
+    async act({ page }) {
+      await page.getByRole('button', { name: 'Rate limits' }).click()
+      await page.getByRole('button', { name: 'Add model' }).click()
+      await page.getByLabel('Model', { exact: true }).fill('gpt-4o*')
+    },
+  },
+  {
     name: 'key-rotate',
     path: `/keys/${key_id}`,
     signed_in: true,
@@ -109,19 +118,30 @@ const shotsOf = ({ key_id, cluster_id, trace_id, refused_id, project_id, ...jobs
   { name: 'settings-members', path: '/settings/members', signed_in: true, ready: 'grace.of.atlas' },
   { name: 'settings-credentials', path: '/settings/credentials', signed_in: true, ready: 'team key' },
   { name: 'settings-subscriptions', path: '/settings/subscriptions', signed_in: true, ready: 'of 50M tokens' },
+  { name: 'settings-tags', path: '/settings/tags', signed_in: true, ready: 'team=search' },
+  { name: 'settings-purges', path: '/settings/purges', signed_in: true, ready: 'succeeded' },
   { name: 'settings-gateway', path: '/settings/gateway', signed_in: true, ready: 'Whole answer within' },
   { name: 'settings-audit', path: '/settings/audit', signed_in: true, ready: 'Every change that only' },
   { name: 'settings-account', path: '/settings/account', signed_in: true, ready: 'Sign out here' },
   { name: 'operator', path: '/operator', signed_in: true, ready: '90 days' },
-  { name: 'providers', path: '/providers', signed_in: true, ready: 'All providers' },
+  { name: 'providers', path: '/providers', signed_in: true, ready: 'spare' },
+  { name: 'provider', path: '/providers/spare', signed_in: true, ready: 'Versions' },
+  {
+    name: 'provider-change',
+    path: '/providers/spare',
+    signed_in: true,
+    ready: 'Left empty',
+    act: ({ page }) => page.getByRole('button', { name: 'Change', exact: true }).click(),
+  },
   { name: 'operator-project', path: `/operator/${project_id}`, signed_in: true, ready: 'of 50M tokens' },
   ...fleetShots(cluster_id),
   ...jobShots(jobs),
 ]
 
-const jobShots = ({ channel_id, replay_id }: Pick<Seeded, 'channel_id' | 'replay_id'>): Shot[] => [
+const jobShots = ({ channel_id, failing_id, replay_id, planned_id }: Jobs): Shot[] => [
   { name: 'alerts', path: '/alerts', signed_in: true, ready: '#agents' },
   { name: 'alert-channel', path: `/alerts/${channel_id}`, signed_in: true, ready: 'delivered' },
+  { name: 'alert-channel-failing', path: `/alerts/${failing_id}`, signed_in: true, ready: 'failing' },
   {
     name: 'alert-create',
     path: '/alerts',
@@ -131,6 +151,7 @@ const jobShots = ({ channel_id, replay_id }: Pick<Seeded, 'channel_id' | 'replay
   },
   { name: 'replays', path: '/replays', signed_in: true, ready: 'completed' },
   { name: 'replay', path: `/replays/${replay_id}`, signed_in: true, ready: 'calls compared' },
+  { name: 'replay-planned', path: `/replays/${planned_id}`, signed_in: true, ready: 'At the most' },
   {
     name: 'replay-plan',
     path: '/replays',
@@ -227,10 +248,13 @@ try {
   await seedSettings(scene, cookie, key_id)
   const cluster_id = (await seedFleet(scene.db(), project_id)).at(-1) ?? ''
   await seedRouting(scene.db(), project_id, cluster_id)
-  const channel_id = await seedChannels(scene, cookie, receiver.url)
-  const replay_id = await seedReplay(scene, replaying.cookie)
+  const channels = await seedChannels(scene, cookie, receiver.url)
+  const replays = await seedReplays(scene, replaying.cookie)
+  await seedTagBudgets(scene, cookie)
+  await seedPurges(scene, cookie)
+  await seedProvider(scene, (await seedOperator(scene.db())).cookie, upstream.base_url)
   const only = process.argv.slice(2)
-  for (const shot of shotsOf({ key_id, cluster_id, trace_id, refused_id, project_id, channel_id, replay_id }))
+  for (const shot of shotsOf({ key_id, cluster_id, trace_id, refused_id, project_id, ...channels, ...replays }))
     if (only.length === 0 || only.includes(shot.name)) await take(shot, cookie)
 } finally {
   await scene.stop()
@@ -243,7 +267,7 @@ try {
 async function whose(name: string, cookie: string): Promise<{ cookie: string }> {
   if (name === 'start') return seedOwner(scene.db())
   if (name.startsWith('replay')) return replaying
-  return name.startsWith('operator') ? seedOperator(scene.db()) : { cookie }
+  return name.startsWith('operator') || name.startsWith('provider') ? seedOperator(scene.db()) : { cookie }
 }
 
 async function take({ name, path, signed_in, act, ready }: Shot, cookie: string): Promise<void> {
