@@ -55,7 +55,7 @@ export function withApart(whole: Sql, event: Sql, whose: Whose): Sql {
   return joined(whole, from(event, named), from(TAKEN_OFF, NEITHER))
 }
 
-/** An index finds them. SQLite would take the one by time, which is as good by its rules: hence the form of the bounds. */
+/** An index finds them. SQLite would take the one by time, as good by its rules: hence the form of the bounds. */
 const bundled = ({ project_id, filter }: Whose): Sql =>
   joined(
     sql` FROM usage_event e WHERE `,
