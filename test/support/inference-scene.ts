@@ -4,6 +4,7 @@
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { digest } from '../../src/idempotency/idempotency.ts'
+import type { ProviderSettings } from '../../src/providers/provider-config.ts'
 import { parseConfig } from '../../src/start/config-file.ts'
 import { type GatewaySettings, noGateway } from '../../src/start/gateway-settings.ts'
 import { type OpenDb, sql } from '../../src/storage/db.ts'
@@ -67,11 +68,8 @@ export async function startScene({ stages = 60, config = {}, gateway = true, par
   const tampering: Tampering = {}
   const log: string[] = []
   const settings = settingsFrom(typeof config === 'function' ? config(one, two) : config)
-  // Stage by stage, since a file holds a hundred providers at the most.
-  const staging = Array.from({ length: gateway ? stages : 0 }, (_, n) =>
-    settingsFrom({ providers: providersOf(n, one, two) }),
-  )
-  settings.gateway.providers = [...staging.flatMap(({ gateway }) => gateway.providers), ...settings.gateway.providers]
+  const staged_providers = Array.from({ length: gateway ? stages : 0 }, (_, n) => stagingOf(n, one, two))
+  settings.gateway.providers = [...staged_providers.flat(), ...settings.gateway.providers]
   const service = await buildTestService({ tampering, log, parts: { settings, ...parts } })
   const { port } = await service.listen()
   const origin = `http://127.0.0.1:${port}`
@@ -106,11 +104,23 @@ export async function startScene({ stages = 60, config = {}, gateway = true, par
   return { ...service, tampering, log, origin, one, two, stage, stop }
 }
 
+type Address = Pick<TestUpstream, 'base_url'>
+const [ONE, TWO]: [Address, Address] = [{ base_url: 'http://one.invalid/v1' }, { base_url: 'http://two.invalid/v1' }]
+const stagings: (readonly ProviderSettings[])[] = []
+
+/** Read once in a worker, stage by stage, since a file holds a hundred: for the next scene only addresses are others. */
+function stagingOf(n: number, one: Address, two: Address): ProviderSettings[] {
+  stagings[n] ??= settingsFrom({ providers: providersOf(n, ONE, TWO) }).gateway.providers
+  // Copies, since a service remembers things of them by themselves.
+  const moved = (from: string) => (from === ONE.base_url ? one : two).base_url
+  return structuredClone(stagings[n]).map((provider) => ({ ...provider, base_url: moved(provider.base_url) }))
+}
+
 /**
  * What one stage has: `model-n` at the first upstream and `both-n` at either; `hasty-n`, where nobody waits for long;
  * `narrow-n`, where one call runs at a time.
  */
-function providersOf(n: number, one: TestUpstream, two: TestUpstream): object[] {
+function providersOf(n: number, one: Address, two: Address): object[] {
   const model = (id: string) => ({ id, ...PRICES, max_output_tokens: MAX_OUTPUT })
   const common = { api_key: 'sk-upstream', max_concurrency: 2_000, byok: true }
   return [
