@@ -108,6 +108,6 @@ test.each<[string, string, (tampering: Tampering) => void]>([
   const tampering: Tampering = {}
   const broken = await startService({ tampering, engine: 'sqlite' })
   plant(tampering)
-  const { failures } = await fuzz(broken, 1, 1_500)
+  const { failures } = await fuzz(broken, 1, 1_500, check)
   expect(Object.keys(failures)).toContain(check)
 })

@@ -16,6 +16,8 @@ export interface UpstreamsOptions {
   answers: number
   seed: number
   plant?: UpstreamPlant | undefined
+  /** It ends with the batch in which this check has found something. */
+  until?: keyof typeof UPSTREAM_CHECKS | undefined
   note?(text: string): void
 }
 
@@ -23,7 +25,7 @@ const CASES_TOLD_MAX = 5
 const BATCH = 100
 const BATCH_CPU_MAX_MS = 2_000 // a bound for the busiest machine; what was measured is told
 
-export async function upstreams({ answers, seed, plant, note }: UpstreamsOptions): Promise<Report> {
+export async function upstreams({ answers, seed, plant, until, note }: UpstreamsOptions): Promise<Report> {
   const readers = plant ? PLANTS[plant] : READERS
   const started_ms = performance.now()
   const found: Record<keyof typeof UPSTREAM_CHECKS, string[]> = { crash: [], count: [], time: [] }
@@ -53,9 +55,11 @@ export async function upstreams({ answers, seed, plant, note }: UpstreamsOptions
         const batch_ms = (user + system) / 1_000
         if (batch_ms > BATCH_CPU_MAX_MS) tell('time', `${batch_ms.toFixed(0)} ms, the last of them ${told()}`)
         cpu = process.cpuUsage()
+        if (until && found[until].length > 0) break
       }
     }
     note?.(`${done} of ${answers}`)
+    if (until && found[until].length > 0) break
     await new Promise((turn) => setImmediate(turn))
   }
   const order = Object.keys(counts).sort()
