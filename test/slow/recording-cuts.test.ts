@@ -1,5 +1,6 @@
-// §8.1: what is purged out of packs of recordings, with SIGKILL at every step of it. Whoever comes afterwards finds each
-// other recording as it was, to the byte; what was cut stays cut; and nothing is left lying about.
+// §8.1: what is purged out of packs of recordings, as a kill leaves it at every step; some of the steps are killed in
+// truth. Whoever comes afterwards finds each other recording as it was, to the byte; what was cut stays cut; and nothing
+// is left lying about.
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -16,7 +17,7 @@ import { projectIn } from '../support/projects.ts'
 const PROGRAM = fileURLToPath(new URL('../support/cutting-process.ts', import.meta.url))
 // Beside the sources, where packages are found.
 const BUNDLED = fileURLToPath(new URL(`../../dist/cutting-${process.pid}`, import.meta.url))
-const STEPS_MAX = 200
+const KILLED_ONE_IN = 8 // of the steps; at the others, what a kill leaves is copied
 
 interface Sent {
   trace_id: string
@@ -74,21 +75,27 @@ afterAll(() => {
   for (const one of [folder, BUNDLED]) rmSync(one, { recursive: true, force: true })
 })
 
-/** What is wrong after a kill at this step, and after somebody else has come to the end; undefined: nobody was killed. */
-async function faultsAfter(kill_at: number, torn = false): Promise<string[] | undefined> {
-  const at = `${folder}-${kill_at}-${torn}`
-  cpSync(folder, at, { recursive: true })
-  try {
-    const args = [join(BUNDLED, 'cutting-process.js'), at, project_id, String(kill_at), torn ? 'torn' : '']
-    const { signal, status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-    if (signal === null && status !== 0) throw new Error(stderr)
-    const faults = await faultsIn(at)
-    if (signal === null) expect(faults).toEqual([])
-    return signal === null ? undefined : faults
-  } finally {
-    rmSync(at, { recursive: true, force: true })
-  }
+function cut(at: string, step: number | 'every', torn = false): NodeJS.Signals | null {
+  const args = [join(BUNDLED, 'cutting-process.js'), at, project_id, String(step), torn ? 'torn' : '']
+  const { signal, status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  if (signal === null && status !== 0) throw new Error(stderr)
+  return signal
 }
+
+/** In a folder that is removed afterwards, and those beside it that are named after it. */
+async function inCopy<T>(work: (at: string) => Promise<T>): Promise<T> {
+  const place = mkdtempSync(`${folder}-`)
+  const at = join(place, 'store')
+  cpSync(folder, at, { recursive: true })
+  return work(at).finally(() => rmSync(place, { recursive: true, force: true }))
+}
+
+/** What is wrong after a kill at this step, and after somebody else has come to the end. */
+const faultsAfter = (step: number) =>
+  inCopy(async (at) => {
+    expect(cut(at, step)).toBe('SIGKILL')
+    return faultsIn(at)
+  })
 
 async function faultsIn(at: string): Promise<string[]> {
   const store = await openCutting(at)
@@ -137,22 +144,24 @@ async function leftovers({ db, files }: Store): Promise<string[]> {
 }
 
 test('§8.1 killed at any step of cutting packs: nothing is half, nothing is lost, and what is left is swept', async () => {
-  let step = 1
-  for (; step < STEPS_MAX; step++) {
-    const faults = await faultsAfter(step)
-    if (!faults) break
-    expect(faults, `after a kill at step ${step}`).toEqual([])
-  }
-  expect(step).toBeGreaterThan(20) // that many steps there are
-  expect(step).toBeLessThan(STEPS_MAX)
+  await inCopy(async (at) => {
+    expect(cut(at, 'every')).toBe(null)
+    expect(await faultsIn(at)).toEqual([])
+    let step = 1
+    for (; existsSync(`${at}-${step}`); step++) {
+      expect(await faultsIn(`${at}-${step}`), `as it was at step ${step}`).toEqual([])
+      if (step % KILLED_ONE_IN === 1) expect(await faultsAfter(step), `after a kill at step ${step}`).toEqual([])
+    }
+    expect(step).toBeGreaterThan(20) // that many steps there are
+  })
 })
 
 test('§8.1 planted: packs that are exchanged in more than one commit are caught', async () => {
-  const found: string[] = []
-  for (let step = 1; step < STEPS_MAX && found.length === 0; step++) {
-    const faults = await faultsAfter(step, true)
-    if (!faults) break
-    found.push(...faults)
-  }
-  expect(found).not.toEqual([])
+  await inCopy(async (at) => {
+    expect(cut(at, 'every', true)).toBe(null)
+    const found: string[] = []
+    for (let step = 1; existsSync(`${at}-${step}`) && found.length === 0; step++)
+      found.push(...(await faultsIn(`${at}-${step}`)))
+    expect(found).not.toEqual([])
+  })
 })
