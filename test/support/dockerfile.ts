@@ -1,6 +1,6 @@
 // A Dockerfile followed without Docker: each stage in a folder of its own, which gets exactly what the ignore file lets
 // through and the COPY lines name, and in which the RUN lines run. The base image is what this machine has.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, posix } from 'node:path'
 
@@ -102,12 +102,34 @@ async function buildStage(
     else if (name === 'ENV')
       for (const [, key = '', value = ''] of text.matchAll(/(\w+)=(\S+)/g)) stage.env[key] = value
     else if (name === 'COPY') await copy(text, stage, { context, others })
+    else if (name === 'RUN' && text === INSTALL && linkInstalled(stage.work_dir)) continue
     else if (name === 'RUN') await run(inside(text, root, owner), stage)
     else if (name === 'CMD') stage.command = JSON.parse(text)
     else if (name === 'HEALTHCHECK') stage.health_check = JSON.parse(text.slice(text.indexOf('[')))
     else if (!['VOLUME', 'USER', 'EXPOSE', 'STOPSIGNAL', 'LABEL'].includes(name)) throw new Error(`What is ${name}?`)
   }
   return stage
+}
+
+const INSTALL = 'npm ci --ignore-scripts'
+
+interface Lock {
+  packages: Record<string, { version?: string; integrity?: string; optional?: boolean }>
+}
+
+/**
+ * What this checkout was installed with, where that is what the lock file says, to the hash: to unpack the same packages
+ * once more would take longer than all else of a build. Returns whether it was.
+ */
+function linkInstalled(work_dir: string): boolean {
+  const installed = 'node_modules/.package-lock.json'
+  if (!existsSync(installed)) return false
+  const read = (path: string): Lock => JSON.parse(readFileSync(path, 'utf8'))
+  const { packages: here } = read(installed)
+  const isHere = ([path, { version, integrity, optional }]: [string, Lock['packages'][string]]) =>
+    path === '' || (here[path] ? here[path].version === version && here[path].integrity === integrity : optional)
+  if (!Object.entries(read(join(work_dir, 'package-lock.json')).packages).every(isHere)) return false
+  return spawnSync('cp', ['-al', 'node_modules', join(work_dir, 'node_modules')]).status === 0
 }
 
 function newFolder(path: string): string {
