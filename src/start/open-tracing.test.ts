@@ -12,24 +12,28 @@ import { createRequire } from 'node:module'
 import { startServer } from './src/main.ts'
 import { readConfig } from './src/start/config.ts'
 const { cache } = createRequire(process.cwd() + '/x.js')
-const server = await startServer(readConfig(), { print: () => {} })
-await fetch(server.address + '/v2/models')
-const loaded = Object.keys(cache).filter((path) => /@opentelemetry.(sdk|core|otlp|exporter|resources)/.test(path))
-console.log(JSON.stringify({ loaded: loaded.length }))
-await server.stop(0)
+const isOfTracing = (path) => /@opentelemetry.(sdk|core|otlp|exporter|resources)/.test(path)
+async function loadedWith(more) {
+  const server = await startServer(readConfig({ ...process.env, ...more }), { print: () => {} })
+  await fetch(server.address + '/v2/models')
+  await server.stop(0)
+  return Object.keys(cache).filter(isOfTracing).length
+}
+const off = await loadedWith({})
+const on = await loadedWith({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })
+console.log(JSON.stringify({ off, on }))
 process.exit(0)
 `
 
 test('§operations off, nothing of OpenTelemetry is loaded; on, it is, and this can tell', async () => {
   const { data_dir } = await newSettings()
-  const loadedWith = (env: Record<string, string>) => {
-    const options = { env: { ...process.env, ...env, SWITCHYARD_DATA_DIR: data_dir, PORT: '0', LOG_LEVEL: 'silent' } }
-    const { stdout, stderr } = spawnSync('node', ['--import', 'tsx', '--input-type=module', '-e', SERVES], options)
-    expect(String(stdout), String(stderr)).toContain('loaded')
-    return JSON.parse(String(stdout)).loaded as number
-  }
-  expect(loadedWith({})).toBe(0)
-  expect(loadedWith({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })).toBeGreaterThan(10)
+  const env = { ...process.env, SWITCHYARD_DATA_DIR: data_dir, PORT: '0', LOG_LEVEL: 'silent' }
+  const args = ['--import', 'tsx', '--input-type=module', '-e', SERVES]
+  const { stdout, stderr } = spawnSync('node', args, { env, encoding: 'utf8' })
+  expect(stdout, stderr).toContain('off')
+  const { off, on } = JSON.parse(stdout)
+  expect(off).toBe(0)
+  expect(on).toBeGreaterThan(10)
 })
 
 test('§operations a server exports what it traced before it has stopped, each process under its own name', async () => {

@@ -73,10 +73,12 @@ describe('F18 whether time tells who has an account', () => {
     const hash = await hashing.hash(PASSWORD)
     const at = rfc3339(service.clock.now())
     const emails = Array.from({ length: count }, (_, n) => `known${String(n).padStart(6, '0')}@example.com`)
-    for (const email of emails)
-      await service.db.rows(sql`
-        INSERT INTO person (id, email, verified_at, created_at, password_hash)
-        VALUES (${newId('usr')}, ${email}, ${at}, ${at}, ${hash})`)
+    await service.db.transaction(async (tx) => {
+      for (const email of emails)
+        await tx.rows(sql`
+          INSERT INTO person (id, email, verified_at, created_at, password_hash)
+          VALUES (${newId('usr')}, ${email}, ${at}, ${at}, ${hash})`)
+    })
     return emails
   }
 

