@@ -15,7 +15,10 @@ import { makeTemplate } from '../test/support/template-database.ts'
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 const args = process.argv.slice(2)
-const report = join(tmpdir(), `switchyard-tests-${process.pid}.json`)
+// Tortures mostly wait for servers that they start and kill. Beside them, the other suites have work for both cores.
+const SIDES = [['slow'], ['console', 'thorough', 'postgres', 'fast']] as const
+const WORKERS = 2 // on each side; with as many as that, each module is loaded twice for a project and no more
+const runs = args.length > 0 ? [args] : SIDES.map((side) => side.map((name) => `--project=${name}`))
 
 const projects = projectsIn(args)
 const wanted = partsFor(projects)
@@ -25,28 +28,22 @@ const postgres = has('PostgreSQL') ? await postgresServer(say) : undefined
 const template = postgres && (await makeTemplate(postgres.url))
 const redis = has('Redis') ? await redisServer(say) : undefined
 const chromium = has('Chromium') ? (process.env.CHROMIUM ?? MACHINE_PARTS.Chromium.find()) : undefined
-// One more than there are cores to keep busy at the least: the longest suites mostly wait for servers and browsers.
-const WORKERS = 3
-const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 // What one project has transformed, the others read; the next run begins anew, lest old versions pile up.
-const modules = mkdtempSync(join(tmpdir(), 'switchyard-modules-'))
-const caching = ['--experimental.fsModuleCache', `--experimental.fsModuleCachePath=${modules}`]
-const code = await run(
-  process.execPath,
-  ['node_modules/vitest/vitest.mjs', 'run', `--maxWorkers=${WORKERS}`, ...reporters, ...caching, ...args],
-  {
-    ...process.env,
-    ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_TEMPLATE: template?.name }),
-    ...(redis && { TEST_REDIS_URL: redis.url }),
-    ...(chromium && { CHROMIUM: chromium }),
-    TEST_MISSING: missing.map(({ part }) => part).join(','),
-  },
-)
-rmSync(modules, { recursive: true, force: true })
+const made = mkdtempSync(join(tmpdir(), 'switchyard-tests-'))
+const modules = ['--experimental.fsModuleCache', `--experimental.fsModuleCachePath=${join(made, 'modules')}`]
+const env = {
+  ...process.env,
+  ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_TEMPLATE: template?.name }),
+  ...(redis && { TEST_REDIS_URL: redis.url }),
+  ...(chromium && { CHROMIUM: chromium }),
+  TEST_MISSING: missing.map(({ part }) => part).join(','),
+}
+const ended = await Promise.all(runs.map((given, n) => vitest(given, join(made, `${n}.json`))))
 await template?.drop()
 await Promise.all([postgres?.stop(), redis?.stop()])
 
-const failed = conclude(code)
+const failed = conclude(ended)
+rmSync(made, { recursive: true, force: true })
 for (const one of missing) sayNotRun(one)
 process.exitCode = failed || missing.length > 0 ? 1 : 0
 
@@ -64,16 +61,27 @@ function partsFor(asked: readonly Project[]): Part[] {
   return PARTS.filter((part) => needed.has(part))
 }
 
+interface Ended {
+  status: number
+  /** Where it left its figures. */
+  report: string
+}
+
 /** Says how many passed, and returns whether any failed. */
-function conclude(status: number): boolean {
-  const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : { numTotalTests: 0 }
-  rmSync(report, { force: true })
-  const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTotalTests } = counts
-  if (numTotalTests === 0) say('No test ran.')
-  // A file that could not be loaded has no tests to count, but fails the run all the same.
-  const broken = numFailedTests === 0 && status !== 0 ? 1 : numFailedTests
-  say(`${numPassedTests} passed, ${broken} failed${numPendingTests ? `, ${numPendingTests} skipped` : ''}`)
-  return broken > 0 || numTotalTests === 0
+function conclude(all: readonly Ended[]): boolean {
+  const sum = { passed: 0, failed: 0, skipped: 0, total: 0 }
+  for (const { status, report } of all) {
+    const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : {}
+    const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTotalTests = 0 } = counts
+    sum.passed += numPassedTests
+    // A file that could not be loaded has no tests to count, but fails the run all the same.
+    sum.failed += numFailedTests === 0 && status !== 0 ? 1 : numFailedTests
+    sum.skipped += numPendingTests
+    sum.total += numTotalTests
+  }
+  if (sum.total === 0) say('No test ran.')
+  say(`${sum.passed} passed, ${sum.failed} failed${sum.skipped ? `, ${sum.skipped} skipped` : ''}`)
+  return sum.failed > 0 || sum.total === 0
 }
 
 function sayNotRun({ part, why }: Missing): void {
@@ -85,9 +93,12 @@ function sayNotRun({ part, why }: Missing): void {
   say(`\nFAILED for want of ${part}. ${suites.length} suites did not run:\n${suites.join('\n')}\n${why}`)
 }
 
-function run(command: string, given: string[], env: NodeJS.ProcessEnv): Promise<number> {
+function vitest(given: readonly string[], report: string): Promise<Ended> {
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  const options = ['run', `--maxWorkers=${WORKERS}`, ...reporters, ...modules, ...given]
   return new Promise((done) => {
-    const child = spawn(command, given, { stdio: 'inherit', env }).once('exit', (status) => done(status ?? 1))
+    const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...options], { stdio: 'inherit', env })
+    child.once('exit', (status) => done({ status: status ?? 1, report }))
     endsWithUs(child)
   })
 }
