@@ -6,8 +6,9 @@ import { need } from '../support/provision.ts'
 
 export async function startChromium(): Promise<Browser> {
   const path = process.env.CHROMIUM || (await need('Chromium', (text) => void process.stderr.write(`${text}\n`)))
-  // Without its sandbox, as root cannot have one: it only ever loads our own pages.
-  return chromium.launch({ executablePath: path, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  // Without its sandbox, as root cannot have one: it only ever loads our own pages. Debian's asks for a graphics card to
+  // draw with, which would be emulated here.
+  return chromium.launch({ executablePath: path, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] })
 }
 
 let common: Browser | undefined
