@@ -43,13 +43,18 @@ func (t *thing) ModifyPlan(_ context.Context, req resource.ModifyPlanRequest, re
 		return
 	}
 	plan, state, config := attributesIn(req.Plan.Raw), attributesIn(req.State.Raw), attributesIn(req.Config.Raw)
+	changes := false
 	for name, one := range t.spec.Attributes {
 		if !plan[name].IsKnown() && config[name].IsNull() && !one.Moving {
+			plan[name] = state[name]
+		}
+		if one.Time && sameInstant(plan.text(name), state.text(name)) {
 			plan[name] = state[name]
 		}
 		if plan[name].Equal(state[name]) {
 			continue
 		}
+		changes = changes || !one.Moving
 		if one.Replace {
 			resp.RequiresReplace.Append(path.Root(name))
 		}
@@ -57,6 +62,11 @@ func (t *thing) ModifyPlan(_ context.Context, req resource.ModifyPlanRequest, re
 			resp.Diagnostics.AddAttributeError(path.Root(name), "This cannot be changed",
 				fmt.Sprintf("A %s keeps its '%s' for good, and Terraform does not end it to make another. To have another, "+
 					"take this one out of the state, or give the new one a resource of its own.", t.words(), name))
+		}
+	}
+	for name, one := range t.spec.Attributes {
+		if one.Moving && !changes {
+			plan[name] = state[name]
 		}
 	}
 	resp.Plan.Raw = tftypes.NewValue(req.Plan.Raw.Type(), map[string]tftypes.Value(plan))

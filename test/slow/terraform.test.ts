@@ -1,7 +1,7 @@
 // 0361, 0362: the Terraform provider, by the real terraform against a running server: what docs/TERRAFORM.md shows, word for
 // word, then drift, changes, imports, refusals, a kill in the middle, and the end of it all.
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { compiledCommand, type Workplace } from '../support/command.ts'
 import { buildProvider, holdingProxy, killGroup, MISSING, terraformPlace } from '../support/terraform.ts'
 
@@ -62,7 +62,9 @@ describe.skipIf(MISSING.length > 0)(TITLE, () => {
 
   test('0361 the example of the documents: init, apply, and a second plan has nothing to do', async () => {
     await ok('init')
+    proxy.loseAnswers(true)
     const said = await apply()
+    proxy.loseAnswers(false)
     expect(said).toContain('Apply complete! Resources: 11 added, 0 changed, 0 destroyed.')
     const again = await plan()
     expect(again.code, again.text).toBe(0)
@@ -74,10 +76,37 @@ describe.skipIf(MISSING.length > 0)(TITLE, () => {
     expect((await api('GET', '/v2/models', undefined, key.key)).object).toBe('list') // the secret in the state works
   })
 
-  test('0361 every POST carries an idempotency key', () => {
-    const posts = proxy.seen.filter(({ method, path }) => method === 'POST' && path.startsWith('/v2/'))
+  test('0362 every POST carries an idempotency key: each lost its answer once, was sent again, and did nothing twice', async () => {
+    const posts = proxy.seen.filter(({ method }) => method === 'POST')
     expect(posts.length).toBeGreaterThan(10)
     expect(posts.filter(({ key }) => !key?.startsWith('tf-'))).toEqual([])
+    expect(new Set(posts.map(({ path, key }) => `${path} ${key}`)).size).toBe(posts.length / 2)
+    const lists = ['/v2/aliases', '/v2/aliases/search%2Ffast/releases', '/v2/byoc/clusters', '/v2/tag-budgets']
+    for (const path of [...lists, '/v2/notification-channels', '/v2/subscriptions'])
+      expect((await ofProject('GET', path)).data, path).toHaveLength(1)
+    expect((await liveKeys('agent-7')).length).toBe(1)
+    const { data } = await api('GET', '/v2/operator/projects')
+    expect(data.map(({ name }: { name: string }) => name).filter((name: string) => name === 'search')).toHaveLength(1)
+  })
+
+  test('0361 all of it is imported by its ids, into a state that then has nothing to do', async () => {
+    const other = terraformPlace({ SWITCHYARD_URL: proxy.url, SWITCHYARD_KEY: KEY })
+    onTestFinished(other.leave)
+    const { resources } = JSON.parse(readFileSync('terraform/provider/resources.json', 'utf8'))
+    const blocks = [...EXAMPLE.matchAll(/^resource "switchyard_(\w+)" "(\w+)"/gm)].map(([, type = '', name = '']) => {
+      const known = terraform.attributes(`switchyard_${type}`, name)
+      const id = resources[type].import.map((one: string) => known[one]).join('/')
+      return `import {\n to = switchyard_${type}.${name}\n id = "${id}"\n}\n`
+    })
+    const { admin_key } = terraform.attributes('switchyard_project', 'search')
+    const told = EXAMPLE.replace('switchyard_project.search.admin_key', `"${admin_key}"`).replace(
+      /secrets_version = 1/,
+      '',
+    )
+    other.write('main.tf', told + blocks.join(''))
+    expect((await other.run(['init'])).code).toBe(0)
+    const { stdout, stderr } = await other.run(['plan', ...VARIABLES])
+    expect(stdout + stderr).toContain('Plan: 11 to import, 0 to add, 0 to change, 0 to destroy.')
   })
 
   test('0361 secrets: what goes in is not in the state, what comes out is not in what is printed', async () => {
@@ -98,13 +127,21 @@ describe.skipIf(MISSING.length > 0)(TITLE, () => {
     })
     await ofProject('POST', `/v2/alias-releases/${release.id}/activate`)
     await api('POST', '/v2/operator/providers/vllm-eu/drain')
-    const seen = await plan()
+    await api('PATCH', '/v2/operator/providers/vllm-eu', { version: 2, retries: 2 })
+    const seen = await plan('-out=older.tfplan')
     expect(seen.code, seen.text).toBe(2)
     expect(seen.text).toMatch(/limit_usd\s+= 9 -> 25/)
     expect(seen.text).toMatch(/draining\s+= true -> false/)
     expect(seen.text).toContain('Plan: 0 to add, 3 to change, 0 to destroy.')
+
+    await api('PATCH', '/v2/operator/providers/vllm-eu', { version: 3, retries: 3 }) // by somebody else, after the plan
+    const late = await terraform.run(['apply', ...VARIABLES, 'older.tfplan'])
+    expect(late.stderr).toMatch(/PATCH \/v2\/operator\/providers\/vllm-eu answered 412/)
+    expect((await api('GET', '/v2/operator/providers/vllm-eu')).entered.retries).toBe(3)
+
     await apply()
     expect(await ofProject('GET', `/v2/api-keys/${id}`)).toMatchObject({ budget_micros: 25_000_000 })
+    expect((await api('GET', '/v2/operator/providers/vllm-eu')).entered.retries).toBeUndefined()
     expect((await api('GET', '/v2/operator/providers/vllm-eu')).status).toBe('active')
     const { targets } = terraform.attributes('switchyard_alias', 'fast')
     expect(targets.map((one: { weight: number }) => one.weight)).toEqual([3, 1])
@@ -170,7 +207,7 @@ describe.skipIf(MISSING.length > 0)(TITLE, () => {
         provider   = switchyard.search
         name       = "older"
         limit_usd  = 3
-        expires_at = "2098-12-31T22:00:00.000Z"
+        expires_at = "2098-12-31T23:00:00+01:00"
       }
       resource "switchyard_api_key" "replaced" {
         provider = switchyard.search

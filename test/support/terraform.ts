@@ -73,12 +73,19 @@ export const killGroup = (child: ChildProcess) => void process.kill(-(child.pid 
 export async function holdingProxy(target: string) {
   const seen: { method: string; path: string; key: string | undefined }[] = []
   let held: { method: string; path: string; tell(): void } | undefined
+  let losing: Set<string> | undefined
   const server = createServer((from, to) => {
     const { method = '', url: path = '', headers } = from
     seen.push({ method, path, key: headers['agent-idempotency-key'] as string | undefined })
     const onward = request(new URL(path, target), { method, headers }, (answer) => {
       if (held && held.method === method && held.path === path) {
         answer.resume().once('end', held.tell)
+        return
+      }
+      const once = `${path} ${headers['agent-idempotency-key']}`
+      if (losing && method === 'POST' && !losing.has(once)) {
+        losing.add(once)
+        answer.resume().once('end', () => to.destroy())
         return
       }
       to.writeHead(answer.statusCode ?? 502, answer.headers)
@@ -98,6 +105,10 @@ export async function holdingProxy(target: string) {
       }),
     letGo() {
       held = undefined
+    },
+    /** The first answer to each POST is lost: the server did it, and the connection breaks. */
+    loseAnswers(on: boolean) {
+      losing = on ? new Set() : undefined
     },
     close: () => {
       server.closeAllConnections()
