@@ -1,7 +1,7 @@
 // `npm run terraform`: builds the Terraform provider of terraform/ into dist/terraform, a mirror as Terraform knows it
 // (host/namespace/type/version/platform), for this machine or for the platforms that are named: `linux_arm64`. Needs Go.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -28,4 +28,19 @@ for (const platform of platforms) {
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   process.stdout.write(`${program}\n`)
+}
+writeFileSync(join(MIRROR, 'THIRD-PARTY.txt'), notices())
+
+/** The licences of what is linked into it, Go's own library first. */
+function notices() {
+  const go = (...args) => execFileSync('go', args, { cwd: join(ROOT, 'terraform'), encoding: 'utf8' }).trim()
+  const format = '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}'
+  const modules = [...new Set(go('list', '-deps', '-f', format, '.').split('\n'))].filter((line) => line !== '').sort()
+  const texts = [`Go\t${go('env', 'GOROOT')}`, ...modules].map((line) => {
+    const [name = '', folder = ''] = line.split('\t')
+    const file = readdirSync(folder).find((one) => /^(licen[cs]e|copying)(\.\w+)?$/i.test(one))
+    if (!file) throw new Error(`${name} has no licence`)
+    return `${name}\nIts source is the Go module of this name.\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`
+  })
+  return texts.join(`\n${'-'.repeat(80)}\n\n`)
 }

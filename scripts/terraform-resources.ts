@@ -77,7 +77,7 @@ export const RESOURCES: Record<string, ResourceTable> = {
     shown: ['id', 'created_at'],
     flags: {
       suspended: {
-        about: 'Whether it is served nothing.',
+        about: 'Whether it is served nothing. Left out: as it is.',
         ...{ field: 'status', value: 'suspended' },
         ...{ on: '/v2/operator/projects/{id}/suspend', off: '/v2/operator/projects/{id}/resume' },
       },
@@ -126,7 +126,7 @@ export const RESOURCES: Record<string, ResourceTable> = {
     moving: ['version'],
     flags: {
       draining: {
-        about: 'Whether it takes no new calls.',
+        about: 'Whether it takes no new calls. Left out: as it is.',
         ...{ field: 'status', value: 'draining' },
         ...{ on: '/v2/operator/providers/{id}/drain', off: '/v2/operator/providers/{id}/resume' },
       },
@@ -222,6 +222,5 @@ export const RESOURCES: Record<string, ResourceTable> = {
     once: { secret: 'secret' },
     sensitive: ['url', 'secret'],
     shown: ['id', 'created_at'],
-    defaults: { status: 'active' },
   },
 }

@@ -197,7 +197,7 @@ function readOnly(table: ResourceTable, told: Told, made: Told): Record<string, 
     all[name] = { ...shapeOf(schema, name, table), from, read_only: true, once: true, ...is_sensitive }
   }
   for (const [name, { about: description, ...flag }] of Object.entries(flags))
-    all[name] = { type: 'bool', description, computed: true, default: false, flag }
+    all[name] = { type: 'bool', description, computed: true, flag }
   if (secrets.length > 0) all.secrets_version = { type: 'int', description: SECRETS_VERSION, from: '-', rest: true }
   if (create)
     all.idempotency_key = { type: 'string', description: IDEMPOTENCY_KEY, from: '-', computed: true, rest: true }

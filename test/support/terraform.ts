@@ -1,10 +1,11 @@
 // The real terraform, with the provider of terraform/ built from the sources, in a folder and against a server of its own.
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import type { Ended, Environment } from './command.ts'
 import { endsWithUs } from './ends-with-us.ts'
 
@@ -18,9 +19,8 @@ export const MISSING = [
 
 const MIRROR = resolve('dist/terraform')
 
-/** Seconds where Go has built it before. */
-export const buildProvider = () =>
-  void execFileSync(process.execPath, ['scripts/terraform-mirror.mjs'], { stdio: 'pipe', timeout: 300_000 })
+/** Seconds, where Go has built it before; else a minute, and its modules are fetched. */
+export const buildProvider = () => promisify(execFile)(process.execPath, ['scripts/terraform-mirror.mjs'])
 
 export function terraformPlace(env: Environment) {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-terraform-'))
@@ -35,6 +35,7 @@ export function terraformPlace(env: Environment) {
     ...env,
   }
 
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8')
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
 
   function start(args: readonly string[], more: Environment = {}) {
@@ -56,14 +57,13 @@ export function terraformPlace(env: Environment) {
   /** What the state says of a resource. */
   // biome-ignore lint/suspicious/noExplicitAny: the attributes are those of the resource
   function attributes(type: string, name: string): any {
-    const { resources } = JSON.parse(readFileSync(join(folder, 'terraform.tfstate'), 'utf8'))
+    const { resources } = JSON.parse(read('terraform.tfstate'))
     const found = resources.find((one: { type: string; name: string }) => one.type === type && one.name === name)
     return found?.instances[0]?.attributes
   }
 
-  const stateText = () => readFileSync(join(folder, 'terraform.tfstate'), 'utf8')
   const leave = () => rmSync(folder, { recursive: true, force: true })
-  return { folder, write, start, run, attributes, stateText, leave }
+  return { read, write, start, run, attributes, leave }
 }
 
 /** As a power cut would: terraform and its providers at once. */
@@ -72,14 +72,15 @@ export const killGroup = (child: ChildProcess) => void process.kill(-(child.pid 
 /** Stands before a server, and can keep an answer to itself: the server did it, and nobody hears of it. */
 export async function holdingProxy(target: string) {
   const seen: { method: string; path: string; key: string | undefined }[] = []
-  let held: { method: string; path: string; tell(): void } | undefined
+  let held: { path: string; tell(): void }[] = []
   let losing: Set<string> | undefined
   const server = createServer((from, to) => {
     const { method = '', url: path = '', headers } = from
     seen.push({ method, path, key: headers['agent-idempotency-key'] as string | undefined })
     const onward = request(new URL(path, target), { method, headers }, (answer) => {
-      if (held && held.method === method && held.path === path) {
-        answer.resume().once('end', held.tell)
+      const waiting = method === 'POST' && held.find((one) => one.path === path)
+      if (waiting) {
+        answer.resume().once('end', waiting.tell)
         return
       }
       const once = `${path} ${headers['agent-idempotency-key']}`
@@ -98,13 +99,10 @@ export async function holdingProxy(target: string) {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,
-    /** From now on the answer to this is kept back; resolves when the server has given it. */
-    hold: (method: string, path: string) =>
-      new Promise<void>((tell) => {
-        held = { method, path, tell }
-      }),
+    /** From now on the answer to such a POST is kept back; resolves when the server has given it. */
+    hold: (path: string) => new Promise<void>((tell) => void held.push({ path, tell })),
     letGo() {
-      held = undefined
+      held = []
     },
     /** The first answer to each POST is lost: the server did it, and the connection breaks. */
     loseAnswers(on: boolean) {
