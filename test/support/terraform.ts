@@ -11,11 +11,19 @@ import { endsWithUs } from './ends-with-us.ts'
 
 const works = (program: string, ...args: string[]) => spawnSync(program, args).status === 0
 
-/** Both are needed: one runs the provider, the other builds it. */
-export const MISSING = [
-  ...(works('terraform', 'version') ? [] : ['terraform']),
-  ...(works('go', 'version') ? [] : ['go']),
-]
+const FETCHED_WITHIN_MS = 60_000
+
+/** What the provider is built of: fetched before, or to be had from where Go is set up to fetch it. */
+const hasModules = () =>
+  spawnSync('go', ['mod', 'download'], { cwd: 'terraform', timeout: FETCHED_WITHIN_MS }).status === 0
+
+function missingForGo(): string[] {
+  if (!works('go', 'version')) return ['go']
+  return hasModules() ? [] : ["module of Go's"]
+}
+
+/** All are needed: one runs the provider, the others build it. */
+export const MISSING = [...(works('terraform', 'version') ? [] : ['terraform']), ...missingForGo()]
 
 const MIRROR = resolve('dist/terraform')
 
