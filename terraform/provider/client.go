@@ -21,7 +21,7 @@ import (
 
 const (
 	attemptsMax   = 5
-	firstPause    = 250 * time.Millisecond
+	firstPause    = 100 * time.Millisecond
 	longestPause  = 60 * time.Second
 	callTimeout   = 60 * time.Second
 	answerMax     = 64 << 20

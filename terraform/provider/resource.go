@@ -55,7 +55,8 @@ func (t *thing) ModifyPlan(_ context.Context, req resource.ModifyPlanRequest, re
 			continue
 		}
 		changes = changes || !one.Moving
-		if one.Replace {
+		// What the server never tells is not known of what was imported: then the configuration is believed.
+		if one.Replace && !(one.From == "-" && state[name].IsNull() && state.text("idempotency_key") == "") {
 			resp.RequiresReplace.Append(path.Root(name))
 		}
 		if one.Fixed && !state[name].IsNull() {
@@ -208,7 +209,8 @@ func (t *thing) tell(err error, found *diag.Diagnostics) {
 		return
 	}
 	detail := refusal.Error()
-	if t.spec.Create != nil && refusal.Status == 409 && refusal.Path == t.spec.Create.Path {
+	isThere := refusal.Status == 409 || strings.Contains(refusal.Message, "must be new")
+	if t.spec.Create != nil && isThere && refusal.Path == t.spec.Create.Path {
 		detail += fmt.Sprintf("\n\nIf it is to be kept, bring it into the state: terraform import switchyard_%s.… <%s>", t.name,
 			strings.Join(t.spec.Import, ">/<"))
 	}

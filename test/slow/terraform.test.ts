@@ -229,9 +229,15 @@ describe.skipIf(MISSING.length > 0)(TITLE, () => {
     )
     const said = await apply()
     expect(said).toContain('1 imported, 2 added, 0 changed, 0 destroyed')
+    expect(terraform.read('terraform.tfstate')).not.toContain('sk-of-the-project')
+    const credential = terraform.attributes('switchyard_provider_credential', 'own').id
+    await ok('state', 'rm', 'switchyard_provider_credential.own')
+    terraform.write('own.tf', `import {\n to = switchyard_provider_credential.own\n id = "${credential}"\n}`)
+    // That its secret is the one of the configuration is believed.
+    expect(await apply()).toContain('1 imported, 0 added, 1 changed, 0 destroyed')
+    expect(terraform.attributes('switchyard_provider_credential', 'own').id).toBe(credential)
     const again = await plan()
     expect(again.code, again.text).toBe(0)
-    expect(terraform.read('terraform.tfstate')).not.toContain('sk-of-the-project')
   })
 
   test('0362 what takes its own place is not ended', async () => {
