@@ -19,8 +19,6 @@ export interface ResourceTable {
   import: readonly string[]
   /** It is there no more where a field of it has this value. */
   gone?: Record<string, string>
-  /** It was destroyed here, though it can be read, where a field has this value. */
-  destroyed?: Record<string, string>
   /** Where this field is there, somebody knows the thing: an apply that was cut did not leave it behind. */
   used?: string
   /** Names that Terraform keeps for itself, and what they are called instead. */
@@ -68,9 +66,8 @@ export const RESOURCES: Record<string, ResourceTable> = {
     reads: [{ path: '/v2/operator/projects/{id}' }],
     updates: [{ call: 'POST /v2/operator/projects/{id}/cap' }, { call: 'POST /v2/operator/projects/{id}/share' }],
     delete: 'POST /v2/operator/projects/{id}/suspend',
-    left: 'The project was suspended: projects are never deleted, since what they spent stays on record.',
+    left: 'The project was suspended, and keeps its name: projects are never deleted, since what they spent stays on record.',
     import: ['id'],
-    destroyed: { status: 'suspended' },
     from: { limit_usd: 'operator_cap_micros', verified: 'owner_verified' },
     once: { admin_key_id: 'api_key.id', admin_key: 'api_key.key' },
     sensitive: ['admin_key'],

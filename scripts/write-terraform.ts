@@ -44,7 +44,7 @@ export function resourcesText(): string {
 }
 
 function resource(table: ResourceTable, paths: Paths) {
-  const { about, create, reads, updates = [], left, reset, gone, destroyed, used } = table
+  const { about, create, reads, updates = [], left, reset, gone, used } = table
   const call = (text: string) => callOf(text, paths, table)
   const made = create === undefined ? undefined : call(create)
   const changes = updates.map(({ call: text, ...more }) => ({ ...call(text), ...more }))
@@ -64,7 +64,7 @@ function resource(table: ResourceTable, paths: Paths) {
     reads,
     ...(changes.length > 0 && { updates: changes.map(plain) }),
     ...(table.delete && { delete: split(table.delete) }),
-    ...{ import: table.import, left, reset, gone, destroyed, used },
+    ...{ import: table.import, left, reset, gone, used },
     attributes: Object.fromEntries(Object.entries(attributes).sort(([one], [other]) => (one < other ? -1 : 1))),
   }
 }
@@ -139,7 +139,7 @@ function settable(name: string, schema: Schema, { table, told, made, changes }: 
     ...shapeOf(schema, name, table),
     ...(field !== name && { field }),
     ...(required ? { required } : {}),
-    ...(!required && answered?.always && !nullable && { computed: true }),
+    ...(!required && answered?.always && !nullable && !when[name] && { computed: true }),
     ...(name in defaults && { default: defaults[name], computed: true }),
     ...(made && !changeable && (fixed.includes(name) ? { fixed: true } : { replace: true })),
     ...(is_secret || place === '-' ? { from: '-' } : place !== field && { from: place }),

@@ -53,9 +53,9 @@ func (t *thing) make(ctx context.Context, plan, config values, found *diag.Diagn
 			continue
 		}
 		if told.fromBefore {
-			found.AddWarning("Made by an apply that was cut", fmt.Sprintf("The %s %s was made within the last 24 hours by an "+
-				"apply that asked for the very same and did not note it. It is used, and no second one was made.", t.words(),
-				t.identity(one)))
+			found.AddWarning("Made by an earlier apply", fmt.Sprintf("The %s %s was made within the last 24 hours by an apply "+
+				"of this workspace that asked for the very same, and this state did not have it: that apply was cut, or it was "+
+				"destroyed and can come back. It is used, and no second one was made.", t.words(), t.identity(one)))
 		}
 		told.body["idempotency_key"] = key
 		return told.body, nil
@@ -68,11 +68,6 @@ func (t *thing) wasLeft(ctx context.Context, one values) (bool, error) {
 	told, gone, err := t.ask(ctx, one)
 	if err != nil || gone {
 		return false, err
-	}
-	for field, value := range t.spec.Destroyed {
-		if pick(told, field) == value {
-			return false, nil
-		}
 	}
 	return t.spec.Used == "" || pick(told, t.spec.Used) == nil, nil
 }

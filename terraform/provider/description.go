@@ -29,7 +29,6 @@ type Resource struct {
 	Left       string                `json:"left"`
 	Import     []string              `json:"import"`
 	Gone       map[string]string     `json:"gone"`
-	Destroyed  map[string]string     `json:"destroyed"`
 	Used       string                `json:"used"`
 	Attributes map[string]*Attribute `json:"attributes"`
 }

@@ -92,6 +92,11 @@ func (t *thing) Create(ctx context.Context, req resource.CreateRequest, resp *re
 		t.tell(err, &resp.Diagnostics)
 		return
 	}
+	for name, one := range t.spec.Attributes {
+		if one.Flag != nil && t.spec.Create != nil && !plan[name].IsKnown() { // what comes back is served again
+			plan[name] = tftypes.NewValue(tftypes.Bool, false)
+		}
+	}
 	resp.State.Raw = merged(kind, plan, now, false) // a step that fails below leaves it known, and marked as unfinished
 	changed, err := t.settle(ctx, now, plan, config)
 	if err == nil && changed {
@@ -199,6 +204,8 @@ func merged(kind tftypes.Type, plan, now values, done bool) tftypes.Value {
 	return tftypes.NewValue(kind, all)
 }
 
+var taken = regexp.MustCompile(`must be (new|another one)`)
+
 var named = regexp.MustCompile(`^([a-z_]+) |'([a-z_]+)`)
 
 // tell says what went wrong, at the attribute that the server named.
@@ -209,7 +216,7 @@ func (t *thing) tell(err error, found *diag.Diagnostics) {
 		return
 	}
 	detail := refusal.Error()
-	isThere := refusal.Status == 409 || strings.Contains(refusal.Message, "must be new")
+	isThere := refusal.Status == 409 || taken.MatchString(refusal.Message)
 	if t.spec.Create != nil && isThere && refusal.Path == t.spec.Create.Path {
 		detail += fmt.Sprintf("\n\nIf it is to be kept, bring it into the state: terraform import switchyard_%s.… <%s>", t.name,
 			strings.Join(t.spec.Import, ">/<"))

@@ -262,7 +262,7 @@ describe.skipIf(MISSING.length > 0)(TITLE, () => {
     expect(terraform.read('terraform.tfstate')).not.toContain(lost.id)
 
     const said = await apply()
-    expect(said).toContain('Made by an apply that was cut')
+    expect(said).toContain('Made by an earlier apply')
     expect((await liveKeys('cut')).map(({ id }: { id: string }) => id)).toEqual([lost.id])
     expect(await releases()).toBe(before + 1)
     expect(terraform.attributes('switchyard_alias', 'fast').targets[0].weight).toBe(4)
@@ -285,13 +285,22 @@ describe.skipIf(MISSING.length > 0)(TITLE, () => {
     expect(await liveKeys('cut')).toHaveLength(2)
   })
 
-  test('0361 destroy ends it all: keys revoked, the project suspended', async () => {
-    const { id } = terraform.attributes('switchyard_project', 'search')
+  test('0361 destroy ends it all: keys revoked, the project suspended; applied again, it is resumed', async () => {
+    const { id, admin_key } = terraform.attributes('switchyard_project', 'search')
     const said = await ok('destroy', '-auto-approve', ...VARIABLES)
     expect(said).toContain('Destroy complete!')
     expect(said).toContain('The project was suspended')
     expect((await api('GET', `/v2/operator/projects/${id}`)).status).toBe('suspended')
     expect(await api('GET', '/v2/operator/providers/vllm-eu')).toHaveProperty('error')
     expect(JSON.parse(terraform.read('terraform.tfstate')).resources).toEqual([])
+
+    await apply('-target=switchyard_project.search')
+    expect(terraform.attributes('switchyard_project', 'search')).toMatchObject({ id, admin_key, suspended: false })
+    expect((await api('GET', `/v2/operator/projects/${id}`)).status).toBe('active')
+    const { data } = await ofProject('GET', '/v2/api-keys')
+    const live = data.filter(({ status }: { status: string }) => status === 'active')
+    expect(live.map((one: { id: string }) => one.id)).toEqual([
+      terraform.attributes('switchyard_project', 'search').admin_key_id,
+    ])
   })
 })
