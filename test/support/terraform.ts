@@ -9,21 +9,20 @@ import { promisify } from 'node:util'
 import type { Ended, Environment } from './command.ts'
 import { endsWithUs } from './ends-with-us.ts'
 
-const works = (program: string, ...args: string[]) => spawnSync(program, args).status === 0
+/** Both are needed: one runs the provider, the other builds it. Older ones know no write-only arguments, or not the module. */
+export const MISSING = [...(hasTerraform() ? [] : ['terraform 1.11']), ...(hasGo() ? [] : ['go 1.25'])]
 
-const FETCHED_WITHIN_MS = 60_000
-
-/** What the provider is built of: fetched before, or to be had from where Go is set up to fetch it. */
-const hasModules = () =>
-  spawnSync('go', ['mod', 'download'], { cwd: 'terraform', timeout: FETCHED_WITHIN_MS }).status === 0
-
-function missingForGo(): string[] {
-  if (!works('go', 'version')) return ['go']
-  return hasModules() ? [] : ["module of Go's"]
+function hasTerraform(): boolean {
+  const { stdout, status } = spawnSync('terraform', ['version', '-json'], { encoding: 'utf8' })
+  if (status !== 0) return false
+  const [major = 0, minor = 0] = JSON.parse(stdout).terraform_version.split('.').map(Number)
+  return major > 1 || minor >= 11
 }
 
-/** All are needed: one runs the provider, the others build it. */
-export const MISSING = [...(works('terraform', 'version') ? [] : ['terraform']), ...missingForGo()]
+function hasGo(): boolean {
+  const env = { ...process.env, GOTOOLCHAIN: 'local' }
+  return spawnSync('go', ['list', '-m'], { cwd: 'terraform', env }).status === 0
+}
 
 const MIRROR = resolve('dist/terraform')
 
