@@ -91,6 +91,8 @@ withConsole((scene) => {
     expect(await page.getByRole('heading', { level: 2 }).allTextContents()).toEqual(['vega'])
 
     await page.getByLabel('Status').selectOption('all')
+    const order = ['vega', 'lyra-canary', 'atlas', 'orion'] // what is down is what people come for
+    expect(await page.getByRole('heading', { level: 2 }).allTextContents()).toEqual(order)
     await page.getByRole('link', { name: 'atlas' }).click()
     await page.getByRole('cell', { name: 'active → down' }).waitFor()
     await expect.poll(() => page.getByRole('cell', { name: 'down → active' }).count()).toBe(1)

@@ -51,8 +51,9 @@ try {
   for (const page of housePages(house).filter(({ name }) => name.includes(asked.only))) {
     const visits: PageFigures[] = []
     for (let visit = 0; visit < Number(asked.visits); visit++) visits.push(await visited(scene, cookies, page))
-    figures.push(middleOf(visits))
-    say(page.name)
+    const middle = middleOf(visits)
+    figures.push(middle)
+    say(`${page.name}: ${middle.usable_ms} ms`)
   }
   const size = `${house.keys} keys, ${house.events} usage events, ${house.refusals} refusals`
   const load = loadavg().map((one) => one.toFixed(2))

@@ -8,6 +8,7 @@ const table = (caption: string) => (page: Page) =>
   page.locator(`table:has(caption:text-is("${caption}")) tbody tr:not(.skeleton-row)`)
 const button = (name: string) => (page: Page) => page.getByRole('button', { name, exact: true })
 const text = (words: string) => (page: Page) => page.getByText(words)
+const headline = (page: Page) => page.locator('.headline')
 const chart = (page: Page) => page.locator('.series-chart .plot svg path').first()
 
 export function housePages(house: House & HouseJobs): HousePage[] {
@@ -75,6 +76,7 @@ const moneyPages = (key_id: string): HousePage[] => [
       done: (page) => page.locator('.plot[aria-valuemax="89"], .plot[aria-valuemax="90"]'),
     },
   },
+  { name: 'Usage, 90 days by key: each key', path: '/usage?range=90d&by=key_id', shows: table('Usage by key') },
   {
     name: 'Usage, 90 days by key',
     path: '/usage?range=90d&by=key_id',
@@ -137,8 +139,8 @@ const wrongPages = (refused_id: string, key_id: string): HousePage[] => [
   { name: 'One refused', path: `/traces/${refused_id}`, shows: text('Why it was refused') },
   { name: 'Usage by tag, 30 days', path: '/usage?by=tag', shows: chart },
   { name: 'Usage by bundle, 30 days', path: '/usage?by=bundle_id', shows: table('Usage by bundle') },
-  { name: 'Reuse, 30 days', path: '/reuse?range=30d', shows: text('What to do next') },
-  { name: 'Reuse, 90 days', path: '/reuse?range=90d', shows: text('What to do next') },
+  { name: 'Reuse, 30 days', path: '/reuse?range=30d', shows: headline },
+  { name: 'Reuse, 90 days', path: '/reuse?range=90d', shows: headline },
   {
     name: 'Search everything',
     path: '/keys',

@@ -209,7 +209,7 @@ const fleetShots = (cluster_id: string): Shot[] => [
     path: '/routing/research%2Flong',
     signed_in: true,
     ready: 'From the next request on',
-    act: ({ page }) => page.getByRole('button', { name: 'Activate' }).click(),
+    act: ({ page }) => page.getByRole('button', { name: 'Activate release 3' }).click(),
   },
   {
     name: 'alias-create',

@@ -58,7 +58,7 @@ withConsole((scene) => {
     await dialog.getByLabel('Ids').fill(trace_id)
     await dialog.getByRole('button', { name: 'Plan', exact: true }).click()
     const row = page.getByRole('row', { name: new RegExp(trace_id) })
-    await untilByItself(page, row.getByText('1 traces'))
+    await untilByItself(page, row.getByText('1 trace,'))
     expect(await violations(page)).toEqual([])
     expect(await told()).toEqual([{ said: 'ses_nightly' }])
 

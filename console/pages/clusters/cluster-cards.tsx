@@ -7,6 +7,7 @@ import type { RowFilter } from '../../parts/data-table.tsx'
 import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
 import type { Resource } from '../../state/resource.ts'
 import { ClusterCard } from './cluster-card.tsx'
+import { urgentFirst } from './cluster-filters.ts'
 
 const PAGE_CARDS = 12
 const SKELETONS = ['one', 'two', 'three']
@@ -22,7 +23,7 @@ export function ClusterCards({ clusters: { state, reload }, filter, empty }: Clu
   if (state.kind === 'failed') return <LoadFailure what="Clusters" error={state.error} onRetry={reload} />
   if (state.kind === 'loading') return <Skeletons />
   if (state.value.length === 0) return <div className="empty">{empty}</div>
-  const matching = state.value.filter(filter.matches)
+  const matching = urgentFirst(state.value.filter(filter.matches))
   const last_page = Math.max(0, Math.ceil(matching.length / PAGE_CARDS) - 1)
   const page = asked.of === filter.of ? Math.min(asked.page, last_page) : 0
   const from = page * PAGE_CARDS

@@ -1,4 +1,4 @@
-// Which clusters are looked for: their statuses, and what a cluster is remembered by.
+// Which clusters are looked for: their statuses, what a cluster is remembered by, and which come first.
 import type { Cluster } from '../../api/cluster-calls.ts'
 import type { RowFilter } from '../../parts/data-table.tsx'
 import { type SearchFilter, searched } from '../../parts/search-filters.tsx'
@@ -13,6 +13,12 @@ export const CLUSTER_STATUSES: readonly Option<StatusFilter>[] = [
   { value: 'down', label: 'Down' },
   { value: 'registering', label: 'Registering' },
 ]
+
+const URGENCY: Record<Cluster['status'], number> = { down: 0, draining: 1, active: 2, registering: 3 }
+
+/** What is down is what people come for. The rest stays in its order. */
+export const urgentFirst = (clusters: readonly Cluster[]) =>
+  clusters.toSorted((one, other) => URGENCY[one.status] - URGENCY[other.status])
 
 export type ClusterFilter = SearchFilter<StatusFilter>
 export const NO_FILTER: ClusterFilter = { text: '', state: 'all' }

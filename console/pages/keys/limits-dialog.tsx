@@ -37,7 +37,7 @@ function LimitsForm({ api_key, onClose, onChanged, limits }: DeedProps & { limit
   const submit = () => void sending.submit({ texts, rates })
   return (
     <Form action="Set limits" busy={sending.busy} onSubmit={submit} onCancel={onClose}>
-      <p className="muted">They hold for the next request on, on every replica.</p>
+      <p className="muted">They hold from the next request on, on every replica.</p>
       <LimitFields texts={texts} onChange={setTexts} error={sending.error} effective={limits.effective} />
       <ModelRateFields drafts={rates} onChange={setRates} error={sending.error} />
       <FormError error={sending.error} fields={[...LIMITS, ...rateFields(rates)]} />

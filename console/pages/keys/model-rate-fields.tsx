@@ -63,11 +63,13 @@ interface ModelRateFieldsProps {
 
 export const ModelRateFields = ({ drafts, onChange, error }: ModelRateFieldsProps) => (
   <div className="stack">
-    <h3>Single models</h3>
-    <p className="muted">
-      Counted beside the limits above, by the name that a request gives. A * at the end stands for whatever follows; the
-      name that fits best counts.
-    </p>
+    <div>
+      <h3>Single models</h3>
+      <p className="muted">
+        Counted beside the limits above, by the name that a request gives. A * at the end stands for whatever follows;
+        the name that fits best counts.
+      </p>
+    </div>
     {drafts.map((draft, at) => (
       <fieldset key={draft.id} className="target-fields">
         <legend>Model {at + 1}</legend>

@@ -17,6 +17,7 @@ import { LoadFailure, StaleNotice } from '../../parts/load-failure.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { useToast } from '../../parts/toasts.tsx'
+import { useNamesOf } from '../../state/names-of-things.ts'
 import { type Resource, seenAs, useResource } from '../../state/resource.ts'
 import { useSubmission } from '../../state/submission.ts'
 import {
@@ -119,6 +120,7 @@ function Facts({
   provider: OperatorProvider
 }) {
   const hints = Object.entries(secrets).map(([name, hint]) => `${name} ${hint}`)
+  const names = useNamesOf([updated_by])
   return (
     <Card title="Settings">
       {source !== 'api' && <p className="muted">It stands in {SOURCES[source]}, and is changed there.</p>}
@@ -137,7 +139,10 @@ function Facts({
         <Stat label="Secret">{hints.length > 0 ? <code>{hints.join(', ')}</code> : 'none'}</Stat>
         {updated_at !== undefined && (
           <Stat label="Changed">
-            <TimeAgo at={updated_at} /> <code className="muted">{updated_by}</code>
+            <span className="two-lines">
+              <TimeAgo at={updated_at} />
+              <span className="muted">by {names.get(updated_by ?? '') ?? updated_by}</span>
+            </span>
           </Stat>
         )}
       </Stats>
@@ -195,7 +200,8 @@ function Versions({ provider, onChanged }: Pick<ProviderDeedProps, 'provider' | 
   const load = useCallback((signal: AbortSignal) => listVersions(id, signal), [id, version])
   const versions = useResource<readonly ProviderVersion[]>(load, { keep: true })
   const [to, setTo] = useState<ProviderVersion>()
-  const columns = useMemo(() => versionColumns(version, setTo), [version])
+  const names = useNamesOf(versions.state.kind === 'ready' ? versions.state.value.map(({ actor }) => actor) : [])
+  const columns = useMemo(() => versionColumns(version, names, setTo), [version, names])
   return (
     <Card title="Versions">
       <DataTable
@@ -212,6 +218,7 @@ function Versions({ provider, onChanged }: Pick<ProviderDeedProps, 'provider' | 
 
 const versionColumns = (
   present: number | undefined,
+  names: ReadonlyMap<string, string>,
   onRestore: (version: ProviderVersion) => void,
 ): readonly Column<ProviderVersion>[] => [
   { id: 'version', header: 'Version', align: 'right', cell: ({ version }) => count(version) },
@@ -222,7 +229,12 @@ const versionColumns = (
     minor: true,
     cell: ({ fields }) => <span className="muted">{fields.join(', ')}</span>,
   },
-  { id: 'actor', header: 'By', minor: true, cell: ({ actor }) => <code className="muted">{actor}</code> },
+  {
+    id: 'actor',
+    header: 'By',
+    minor: true,
+    cell: ({ actor }) => names.get(actor ?? '') ?? <code className="muted">{actor}</code>,
+  },
   { id: 'at', header: 'When', cell: ({ created_at }) => <TimeAgo at={created_at} /> },
   {
     id: 'deeds',

@@ -101,7 +101,13 @@ const COLUMNS: readonly Column<ListedRequest>[] = [
     id: 'key',
     header: 'Key',
     cell: ({ key_id, key_name }) =>
-      key_name === null ? <code className="muted">{key_id}</code> : <Link to={`/keys/${key_id}`}>{key_name}</Link>,
+      key_name === null ? (
+        <code className="muted">{key_id}</code>
+      ) : (
+        <Link to={`/keys/${key_id}`} className="one-line" title={key_name}>
+          {key_name}
+        </Link>
+      ),
   },
   {
     id: 'model',

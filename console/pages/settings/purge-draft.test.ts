@@ -27,6 +27,9 @@ test('0369 in words', () => {
   expect(matchedWords({ kinds: [kind('sessions', 1_200), kind('kept_answers', 3), kind('traces', 0)] })).toBe(
     '1,200 sessions, 3 kept answers',
   )
+  expect(matchedWords({ kinds: [kind('traces', 1), kind('prefix_memory', 1)] })).toBe(
+    '1 trace, what is remembered of prompts',
+  )
   expect(matchedWords({ kinds: [kind('sessions', null)] })).toBeUndefined()
   expect(matchedWords({ kinds: [kind('sessions', 0)] })).toBe('nothing')
 })

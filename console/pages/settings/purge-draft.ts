@@ -64,10 +64,16 @@ export function filterWords(filter: PurgeFilter): string {
   ].join(', ')
 }
 
+function kindWords(kind: string, matched: number): string {
+  if (kind === 'prefix_memory') return 'what is remembered of prompts' // one, and whole
+  const words = kind.replaceAll('_', ' ')
+  return matched === 1 ? `1 ${words.replace(/s$/, '')}` : `${count(matched)} ${words}`
+}
+
 /** `12 sessions, 340 traces`: what was counted, kind by kind; undefined until it was. */
 export function matchedWords({ kinds }: Pick<PurgeJob, 'kinds'>): string | undefined {
   if (kinds.some(({ matched }) => matched === null)) return undefined
   const found = kinds.filter(({ matched }) => matched)
   if (found.length === 0) return 'nothing'
-  return found.map(({ kind, matched }) => `${count(matched ?? 0)} ${kind.replaceAll('_', ' ')}`).join(', ')
+  return found.map(({ kind, matched }) => kindWords(kind, matched ?? 0)).join(', ')
 }

@@ -4,6 +4,7 @@ import { firstAnswer } from '../../api/generation-calls.ts'
 import { createKey, type NewKey } from '../../api/key-calls.ts'
 import { Button } from '../../parts/button.tsx'
 import { CodeBlock } from '../../parts/code-block.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { type Secret, secretOf } from '../../state/secret.ts'
@@ -31,8 +32,8 @@ export function MakeKey({ another, onMade }: { another: boolean; onMade(made: Ma
     <div className="stack">
       <p>
         {another
-          ? 'The project has a key. Make one for each agent: it may generate and read, and change nothing.'
-          : 'It may generate and read, and change nothing. You can give it a budget later.'}
+          ? 'The project has a key. Make one for each agent: it may call models and read, and change nothing.'
+          : 'It may call models and read, and change nothing. You can give it a budget later.'}
       </p>
       <FormError error={making.error} fields={[]} />
       <span>
@@ -56,6 +57,7 @@ export function Made({ raw, onStored }: { raw: string | undefined; onStored(): v
       <p>It is shown only now. Store it if you want to keep it: the server has its hash alone.</p>
       <div className="secret">
         <code>{raw}</code>
+        <CopyButton text={raw} what="key" />
         <Button onClick={onStored}>I have stored it</Button>
       </div>
     </div>

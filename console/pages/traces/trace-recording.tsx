@@ -9,6 +9,7 @@ import { CodeBlock } from '../../parts/code-block.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { LoadFailure } from '../../parts/load-failure.tsx'
 import { saveFile } from '../../parts/save-file.ts'
+import { Link } from '../../state/navigation.tsx'
 import { useResource } from '../../state/resource.ts'
 import { useSubmission } from '../../state/submission.ts'
 import { readable } from './recorded-text.ts'
@@ -17,10 +18,20 @@ export function TraceRecording({ id, recording }: Pick<Trace, 'id' | 'recording'
   const [is_open, setOpen] = useState(false)
   return (
     <Card title="Request and answer">
-      {!recording.recorded && <p className="muted">Not recorded. {recording.why_not}</p>}
+      {!recording.recorded && <NotRecorded why={recording.why_not} />}
       {recording.recorded && !is_open && <Button onClick={() => setOpen(true)}>Show request and answer</Button>}
       {is_open && <Contents trace_id={id} />}
     </Card>
+  )
+}
+
+/** Where the API is named, the page has a link. */
+const NotRecorded = ({ why }: { why: string | null | undefined }) => {
+  const words = why?.replace(/ \(POST \S+\)/, '')
+  return (
+    <p className="muted">
+      Not recorded. {words} {words !== why && <Link to="/settings">Settings of the project</Link>}
+    </p>
   )
 }
 

@@ -67,7 +67,6 @@ function Drawn(props: UsageChartProps & { known: Compared<UsageStep> }) {
   const split = useSplit(frame, top.join('\n'))
   const span = useMemo(() => spanIn(frame, nowMs()), [frame])
   const markers = useReleaseMarkers(span)
-  if (groups.state.kind === 'loading' || !split) return <Waiting />
   return (
     <SeriesChart
       title={label}
@@ -77,7 +76,8 @@ function Drawn(props: UsageChartProps & { known: Compared<UsageStep> }) {
       step={span.step}
       markers={markers}
       format={format}
-      series={splitSeries(known.now, split, ofStep).map((one) => ({
+      // The whole is drawn at once; what it is made of follows.
+      series={splitSeries(known.now, split ?? [], ofStep).map((one) => ({
         ...one,
         label: (frame.by === 'key_id' && names.get(one.label)) || one.label,
       }))}

@@ -35,10 +35,13 @@ export function useSteps(frame: UsageFrame): Resource<Compared<UsageStep>> {
   )
 }
 
-export function useGroups(frame: UsageFrame): Resource<Compared<UsageGroup>> {
+/** Of thousands of keys they take a while, in which an embedded store answers nobody: the whole is asked for before. */
+export function useGroups(frame: UsageFrame, steps: Resource<unknown>): Resource<Compared<UsageGroup>> {
+  const must_wait = frame.by === 'key_id' && steps.state.kind === 'loading'
   return useResource(
     useCallback(
       async (signal: AbortSignal) => {
+        if (must_wait) return new Promise<never>(() => {})
         const span = spanIn(frame, nowMs())
         const groups = async (of: Span, limit: number) => {
           const asked = { ...frame.filters, ...between(of), group_by: groupedBy(frame), limit: String(limit) }
@@ -50,7 +53,7 @@ export function useGroups(frame: UsageFrame): Resource<Compared<UsageGroup>> {
         ])
         return { now, before }
       },
-      [frame],
+      [frame, must_wait],
     ),
     { poll_ms: POLL_MS },
   )

@@ -28,7 +28,7 @@ export default function UsagePage() {
   const frame = useMemo(() => frameFrom(new URLSearchParams(frame_key)), [frame_key])
   const at = params.get('at')
   const steps = useSteps(frame)
-  const groups = useGroups(frame)
+  const groups = useGroups(frame, steps)
   const outcomes = useOutcomes(frame, groups)
   const names = useKeyNames(frame)
   const span = useMemo(() => spanIn(frame, nowMs()), [frame])
