@@ -58,6 +58,9 @@ async function watched(work: (db: OpenDb, project_id: string, key_id: string) =>
   }
 }
 
+/** By either index: both begin with the key, one of them within its project. */
+const ONE_KEY = /usage_rollup_(by_key \(key_id=\? AND cube=\?|sums_by_key \(project_id=\? AND key_id=\?) AND start_ms>/
+
 const range = { from: rfc3339(NOON - 30 * DAY_MS - 7), to: rfc3339(NOON) }
 
 test('§8.2.3 lists, pages, traces, groups and timelines find their events by an index', async () => {
@@ -79,6 +82,14 @@ test('§8.2.3 lists, pages, traces, groups and timelines find their events by an
   })
   expect(scans).toEqual([])
   expect(looked_at).toBeGreaterThan(50)
+})
+
+test('§8.2.3 sums of every key over months are read out of an index alone, in the order of keys', async () => {
+  const { plans } = await watched((db, project_id) =>
+    usageStore(db).grouped(project_id, usageQuestion({ ...range, group_by: 'key_id' })),
+  )
+  const of_days = plans.filter((plan) => plan.includes('usage_rollup_sums_by_key'))
+  expect(of_days).toEqual([expect.stringContaining('USING COVERING INDEX usage_rollup_sums_by_key (project_id=?)')])
 })
 
 test('§8.2 rolling up, letting go and a limit by the month find their rows by an index', async () => {
@@ -110,7 +121,7 @@ test('§8.2.3 the sums of one key are found by it, and not among those of all ke
   )
   const rollups = plans.filter((detail) => detail.includes('usage_rollup'))
   expect(rollups).toHaveLength(3)
-  for (const detail of rollups) expect(detail).toMatch(/usage_rollup_by_key \(key_id=\? AND cube=\? AND start_ms>/)
+  for (const detail of rollups) expect(detail).toMatch(ONE_KEY)
 })
 
 test.runIf(ENGINE === 'postgres')(

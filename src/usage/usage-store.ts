@@ -25,7 +25,8 @@ import {
   eventsWhere,
   filteredBy,
   needsEvents,
-  type Reading,
+  READING,
+  READING_BY_KEY,
   TOTAL_BY_DAY,
   within,
 } from './usage-sums-store.ts'
@@ -164,7 +165,7 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
       const all = is_apart ? withApart(parts, READING.event, { project_id, filter, group_tag }) : parts
       return told(joined(all, less))
     }
-    const reading = is_apart ? readingApart(READING) : READING
+    const reading = is_apart ? readingApart(READING) : group_by.join() === 'key_id' ? READING_BY_KEY : READING
     const rows = await answered<GroupRow>(db, reading, rolledUp(project_id, whole, group_by), toldAll)
     return rows.map(groupFrom)
   }
@@ -228,15 +229,6 @@ function pageOf(project_id: string, filter: UsageFilter, { after, before }: From
     sql` AND (e.created_ms, e.sequence, e.trace_id) < (${after.created_ms}, ${after.sequence}, ${after.trace_id})`,
     newest,
   )
-}
-
-const DIMENSION_COLUMNS = 'day, key_id, model, provider, profile, cluster_id'
-const READING: Reading = {
-  rollup: fixed(`${DIMENSION_COLUMNS}, events, ${AMOUNTS.join(', ')}`),
-  event: fixed(
-    "e.day, e.key_id, e.resolved_model AS model, e.provider, e.profile, COALESCE(e.cluster_id, '') AS cluster_id, " +
-      `1 AS events, ${AMOUNTS.map((name) => `e.${name}`).join(', ')}`,
-  ),
 }
 
 const allEvents = (project_id: string, filter: UsageFilter, group_tag: string | undefined): Sql =>
