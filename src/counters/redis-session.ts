@@ -58,11 +58,13 @@ export function redisSession({ dial, settling_ms, resync, onChange }: SessionNee
     }
   }
 
+  /** By time, not by turns: where each answer takes long, nobody keeps to a share for longer. */
   async function settle(current: Link): Promise<void> {
-    for (let turn = 0; turn < SETTLING_TURNS && !closed; turn++) {
+    let since_ms = performance.now()
+    do {
       await sleep(settling_ms / SETTLING_TURNS, undefined, { ref: false })
-      if ((await resync(current, 'settling')) === 'forgotten') turn = 0
-    }
+      if ((await resync(current, 'settling')) === 'forgotten') since_ms = performance.now()
+    } while (!closed && performance.now() - since_ms < settling_ms)
   }
 
   async function beat(): Promise<void> {
