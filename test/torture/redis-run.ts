@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type RedisNodes, redisNodes } from '../support/redis-nodes.ts'
 import { ownRedisServer, type RedisServer } from '../support/redis-server.ts'
 import { startUpstream } from '../support/upstream.ts'
-import { count } from './asks.ts'
+import { count, highest } from './asks.ts'
 import { measureDecisions } from './redis-decision.ts'
 import { type Heard, percentile, steadyLoad, surelyWithin60s } from './redis-load.ts'
 import { type Check, type Report, report } from './report.ts'
@@ -156,15 +156,21 @@ async function timed(work: Promise<unknown>): Promise<number> {
   return performance.now() - started_ms
 }
 
+/**
+ * Until the last of the servers has come back. One that a busy machine makes wait for an answer leaves Redis again, and
+ * comes back again; that is no part of this return.
+ */
 async function untilTogether({ clients }: Scene): Promise<number> {
   const started_ms = performance.now()
-  const isTogether = async ({ send }: Scene['client']) => !(await send({ path: '/readyz' })).body.includes('degraded')
-  await sleep(100)
-  while (performance.now() - started_ms < 2 * BACK_WITHIN_MS) {
-    if ((await Promise.all(clients.map(isTogether))).every(Boolean)) return performance.now() - started_ms
-    await sleep(50)
+  const untilBack = async ({ send }: Scene['client']) => {
+    await sleep(100)
+    while ((await send({ path: '/readyz' })).body.includes('degraded')) {
+      if (performance.now() - started_ms > 2 * BACK_WITHIN_MS) return Number.POSITIVE_INFINITY
+      await sleep(50)
+    }
+    return performance.now() - started_ms
   }
-  return Number.POSITIVE_INFINITY
+  return highest(await Promise.all(clients.map(untilBack)))
 }
 
 interface Found {
