@@ -56,6 +56,7 @@ const CHANGES: Record<string, Change> = {
   'POST /v2/project/name': { body: { name: 'harbour' } },
   'POST /v2/project/regions': { body: { allowed_regions: ['local'] } },
   'POST /v2/project/boundary': { body: { boundary: 'own_only' } },
+  'POST /v2/project/second-factor': { body: { required: true } },
   'POST /v2/members/invitations': { body: { email: 'guest@example.com', role: 'viewer' } },
   'POST /v2/members/:person_id/role': { make: newMember, body: { role: 'viewer' } },
   'DELETE /v2/members/:person_id': { make: newMember },
