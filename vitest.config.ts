@@ -5,21 +5,33 @@ import type { Part } from './test/support/machine-parts.ts'
 import { type Project, suitesOf } from './test/support/suite-needs.ts'
 
 const spec = ['src/**/*.test.ts', 'test/spec/**/*.test.ts']
-// Suites that start processes, hash passwords or run models for many seconds.
+// Suites that start processes, hash passwords, run models, or take a second of processor time for whatever else: a quick
+// check goes without them. In the whole run they are of one project with the fast ones: what a worker has loaded, it keeps.
 const thorough = [
   'cli/**/*.test.ts',
   'test/sim/**/*.test.ts',
-  'test/spec/05-accounts.test.ts',
-  'test/spec/05-browsers.test.ts',
+  'test/build.test.ts',
+  'test/support/{ends-with-us,provision}.test.ts',
+  'test/spec/05-{accounts,authentication,browsers,issuers}.test.ts',
   'test/spec/08-*limit*.test.ts',
-  'test/spec/outage.test.ts',
+  'test/spec/{event-stream,notifications,notification-turns,operator,outage,purge-worlds,replay-runs}.test.ts',
   'test/spec/inference-*.test.ts',
-  'src/accounts/**/*-routes.test.ts',
-  'src/counters/memory.test.ts',
-  'src/limits/sliding-window.test.ts',
-  'src/capacity/admission-properties.test.ts',
+  'test/spec/v1-*.test.ts',
   'test/spec/upstream*.test.ts',
+  'src/accounts/**/*-routes.test.ts',
+  'src/answers/event-watch.test.ts',
+  'src/artifacts/artifact-{quota,routes}.test.ts',
+  'src/capacity/{admission-properties,slot-share}.test.ts',
+  'src/core/json-steps.test.ts',
+  'src/counters/memory.test.ts',
+  'src/http/reference.test.ts',
+  'src/limits/{policy,sliding-window}.test.ts',
+  'src/recordings/kept-recording.test.ts',
+  'src/reuse/reuse.test.ts',
+  'src/start/open-tracing.test.ts',
+  'src/storage/sqlite.test.ts',
 ]
+const is_whole = process.env.TEST_WHOLE === 'yes'
 // Suites of what only a cluster has. They run with the other engine, since a quick check should need no Redis.
 const clustered = ['src/counters/redis*.test.ts', 'test/spec/redis-*.test.ts']
 // Threads without isolation: modules are loaded once, and the suites keep to their own databases.
@@ -71,11 +83,13 @@ export default defineConfig({
             'test/install.test.ts',
             'test/release.test.ts',
             'test/terraform.test.ts',
+            ...(is_whole ? thorough : []),
           ],
-          exclude: [...thorough, ...clustered],
+          exclude: is_whole ? clustered : [...thorough, ...clustered],
+          testTimeout: is_whole ? 120_000 : 60_000,
         },
       },
-      { test: { ...shared, name: 'thorough', include: thorough, testTimeout: 120_000 } },
+      { test: { ...shared, name: 'thorough', include: is_whole ? [] : thorough, testTimeout: 120_000 } },
       // The same promises over the other engine, by the suites that can tell the two apart.
       {
         test: {

@@ -107,9 +107,12 @@ export interface Suite {
   parts: Part[]
 }
 
+let ours: ReturnType<typeof suiteNeeds> | undefined // of the tree as it is: each file is read once
+
 export function suitesOf(project: Project): Suite[] {
   const { patterns, engine } = PROJECTS[project]
-  const { runsOnPostgres, partsOf } = suiteNeeds()
+  ours ??= suiteNeeds()
+  const { runsOnPostgres, partsOf } = ours
   return globSync([...patterns])
     .sort()
     .filter((path) => project !== 'postgres' || runsOnPostgres(path))
