@@ -21,7 +21,8 @@ const wrongWith = (...issuers: object[]) => {
 }
 
 test('§5.9 the defaults: nobody to sign in with, and sessions of 14 days without use', () => {
-  expect(read({})).toEqual({ session: { idle_ms: 336 * HOUR_MS, lifetime_ms: null }, issuers: [] })
+  const session_of_14_days = { idle_ms: 336 * HOUR_MS, lifetime_ms: null }
+  expect(read({})).toEqual({ session: session_of_14_days, second_factor_required: false, issuers: [] })
   expect(noGateway().sign_in).toEqual(read({}))
   const { session, issuers } = read({ session: { idle_hours: 1, lifetime_hours: 8 }, issuers: [ISSUER] })
   expect(session).toEqual({ idle_ms: HOUR_MS, lifetime_ms: 8 * HOUR_MS })
