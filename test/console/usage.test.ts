@@ -46,6 +46,7 @@ withConsole((scene) => {
     await page.getByLabel('Name of the tag').fill('run')
     await page.getByLabel('Name of the tag').press('Enter')
     await by_tag.getByRole('row', { name: /run=2.*\$1\.00/ }).waitFor()
+    await by_tag.getByRole('row', { name: /without this tag.*\$2\.00/ }).waitFor()
     await by_tag.getByRole('button', { name: 'run=2' }).click()
     await page.getByRole('list', { name: 'Only what matches' }).getByText('run=2').waitFor()
     await rowsToBe(page, 1)

@@ -138,7 +138,7 @@ function Facts({
         <Stat label="Running here">{count(running)}</Stat>
         <Stat label="Secret">{hints.length > 0 ? <code>{hints.join(', ')}</code> : 'none'}</Stat>
         {updated_at !== undefined && (
-          <Stat label="Changed">
+          <Stat label="Changed" wide>
             <span className="two-lines">
               <TimeAgo at={updated_at} />
               <span className="muted">by {names.get(updated_by ?? '') ?? updated_by}</span>
@@ -241,7 +241,9 @@ const versionColumns = (
     header: 'Return',
     align: 'right',
     cell: (one) =>
-      one.version !== present && (
+      one.version === present ? (
+        <span className="muted">in force</span>
+      ) : (
         <Button look="quiet" onClick={() => onRestore(one)}>
           Return<span className="visually-hidden"> to version {one.version}</span>
         </Button>

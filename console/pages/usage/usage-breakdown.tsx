@@ -11,7 +11,7 @@ import { Link } from '../../state/navigation.tsx'
 import { type Resource, seenAs } from '../../state/resource.ts'
 import { WRONG } from '../overview/refusal-layers.ts'
 import { type Compared, GROUPS_SHOWN, type Outcomes } from './usage-figures.ts'
-import { DIMENSIONS, drilledInto, hasOutcomes, nameOf, spanIn, type UsageFrame } from './usage-view.ts'
+import { DIMENSIONS, drilledInto, type Grouping, hasOutcomes, nameOf, spanIn, type UsageFrame } from './usage-view.ts'
 
 interface Row {
   name: string | null
@@ -58,9 +58,16 @@ function rowsOf(
   const all = now.reduce((sum, { charged_micros }) => sum + charged_micros, 0)
   return now.map((group) => {
     const name = nameOf(group, by)
-    const shown = name === null ? 'on no cluster' : (names.get(name) ?? name)
+    const shown = name === null ? (NAMELESS[by] ?? 'none') : (names.get(name) ?? name)
     return { name, shown, group, share: all > 0 ? group.charged_micros / all : 0, before: earlier.get(name) }
   })
+}
+
+/** What a line is called that has none of it. */
+const NAMELESS: Partial<Record<Grouping, string>> = {
+  cluster_id: 'on no cluster',
+  bundle_id: 'without a bundle',
+  tag: 'without this tag',
 }
 
 function columnsOf(frame: UsageFrame, change: AddressQuery['change'], outcomes: Outcomes | undefined): Column<Row>[] {
