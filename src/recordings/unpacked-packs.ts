@@ -5,40 +5,41 @@ import { SECOND_MS } from '../core/clock.ts'
 import { PACK_MAX_BYTES } from './recording.ts'
 
 const PACKS_MAX = 4 // a mebibyte
-const HELD_MS = 2 * SECOND_MS
+export const HELD_MS = 2 * SECOND_MS
 
 type Unpacked = Promise<Buffer | undefined>
 
-export function unpackedPacks() {
-  const held = new Map<string, Unpacked>()
-  let is_timed = false
+interface Held {
+  plain: Unpacked
+  timer: NodeJS.Timeout
+}
 
-  function hold(pack_id: string, plain: Unpacked): void {
-    held.set(pack_id, plain)
-    const [oldest] = held.keys()
-    if (held.size > PACKS_MAX && oldest !== undefined) held.delete(oldest)
-    if (is_timed) return
-    is_timed = true
-    setTimeout(forget, HELD_MS).unref()
+export function unpackedPacks() {
+  const held = new Map<string, Held>()
+
+  function drop(pack_id: string, plain = held.get(pack_id)?.plain): void {
+    const one = held.get(pack_id)
+    if (!one || one.plain !== plain) return
+    clearTimeout(one.timer) // which would keep the bytes
+    held.delete(pack_id)
   }
 
-  function forget(): void {
-    is_timed = false
-    held.clear()
+  function hold(pack_id: string, plain: Unpacked): void {
+    held.set(pack_id, { plain, timer: setTimeout(drop, HELD_MS, pack_id, plain).unref() })
+    const [oldest] = held.keys()
+    if (held.size > PACKS_MAX && oldest !== undefined) drop(oldest)
   }
 
   return {
     /** `unpack` is asked where it is not at hand. */
     plainOf(pack_id: string, unpack: () => Unpacked): Unpacked {
       const known = held.get(pack_id)
-      if (known) return known
+      if (known) return known.plain
       const plain = unpack()
       hold(pack_id, plain)
-      const drop = () => {
-        if (held.get(pack_id) === plain) held.delete(pack_id)
-      }
+      const forget = () => drop(pack_id, plain)
       // A large one is a pack by itself: nobody else reads it.
-      plain.then((bytes) => (bytes && bytes.length <= PACK_MAX_BYTES ? undefined : drop()), drop)
+      plain.then((bytes) => (bytes && bytes.length <= PACK_MAX_BYTES ? undefined : forget()), forget)
       return plain
     },
   }

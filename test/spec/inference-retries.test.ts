@@ -83,8 +83,7 @@ withScene(
         stage.one.next({ status, headers: { 'retry-after': '1' } })
         const call = stage.openChat({ model: 'busy' })
         await timers.untilSetWithin(ASKED, 1)
-        timers.pass(1_250)
-        expect((await call.heard).status).toBe(200)
+        expect((await timers.passUntil(call.heard)).status).toBe(200)
         const [attempts] = await attemptsOf(stage)
         expect(attempts?.map(([kind, , answered]) => [kind, answered])).toEqual([
           ['first', status],

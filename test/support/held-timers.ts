@@ -3,6 +3,7 @@ import { expect, onTestFinished, vi } from 'vitest'
 
 /** From here to the end of the test. Those of `node:timers/promises`, of sockets and of the test runner go on. */
 export function heldTimers() {
+  const real = globalThis.setTimeout
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const held = globalThis.setTimeout
   const delays: unknown[] = []
@@ -16,6 +17,19 @@ export function heldTimers() {
   })
   return {
     pass: (ms: number) => void vi.advanceTimersByTime(ms),
+    /** Ten times as quick as by itself, for as long as that takes: timers that are set meanwhile are met, too. */
+    async passUntil<Outcome>(outcome: Promise<Outcome>): Promise<Outcome> {
+      let is_settled = false
+      const settled = () => {
+        is_settled = true
+      }
+      outcome.then(settled, settled)
+      while (!is_settled) {
+        vi.advanceTimersByTime(10)
+        await new Promise((turn) => real(turn, 1))
+      }
+      return await outcome
+    },
     /** Until so many were set to this time, which tells how far a call has come. */
     async untilSet(ms: number, times: number): Promise<void> {
       await expect.poll(() => delays.filter((delay) => delay === ms).length).toBe(times)
