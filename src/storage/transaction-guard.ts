@@ -10,12 +10,23 @@ export interface TransactionGuard {
 
 export const noGuard: TransactionGuard = { enter: (work) => work(), assertOutside: () => {} }
 
+/** The transactions that this code runs in, the innermost first, each of another database. */
+interface Inside {
+  guard: TransactionGuard
+  outer: Inside | undefined
+}
+
+// One for all databases: each further one would be carried along by every promise of the process.
+const insides = new AsyncLocalStorage<Inside>()
+
 export function strictGuard(): TransactionGuard {
-  const inside = new AsyncLocalStorage<true>()
-  return {
-    enter: (work) => inside.run(true, work),
+  const guard: TransactionGuard = {
+    enter: (work) => insides.run({ guard, outer: insides.getStore() }, work),
     assertOutside() {
-      if (inside.getStore()) throw new Error('inside a transaction, use the tx it was handed')
+      for (let inside = insides.getStore(); inside; inside = inside.outer) {
+        if (inside.guard === guard) throw new Error('inside a transaction, use the tx it was handed')
+      }
     },
   }
+  return guard
 }
