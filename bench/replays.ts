@@ -11,7 +11,7 @@ const EVERY_MS = 10 // live calls
 const QUIET_MS = 20_000
 const WARM_MS = 5_000
 const CONCURRENCY = 8
-const LOOK_MS = 250
+const LOOK_MS = 2_000 // sixty a minute are allowed
 const STOLEN_MAX = 0.02 // by the host: above it, a 99th percentile tells of the host
 const LATE_S = [0.005, 0.01, 0.025, 0.05] // of the buckets of `switchyard_event_loop_delay_seconds`
 
@@ -87,6 +87,7 @@ function replayed(server: ServerProcess, items: number): { over: Promise<{ done:
     await post(server, `/v2/replay-runs/${id}/execute`, { max_cost_usd: 1_000, concurrency: CONCURRENCY })
     for (;;) {
       const answer = await fetch(`${server.url}/v2/replay-runs/${id}`, { headers })
+      if (!answer.ok) throw new Error(`the run could not be read: ${answer.status} ${await answer.text()}`)
       const run = (await answer.json()) as { status: string; items: { done: number } }
       if (!['queued', 'running'].includes(run.status))
         return { done: run.items.done, seconds: (performance.now() - started) / 1_000 }

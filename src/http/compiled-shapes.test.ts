@@ -4,8 +4,9 @@ import jsonCompiler from '@fastify/fast-json-stringify-compiler'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { expect, onTestFinished, test } from 'vitest'
+import { heldTimers } from '../../test/support/held-timers.ts'
 import { buildTestService } from '../../test/support/service.ts'
-import { compilersFactory } from './compiled-shapes.ts'
+import { lazyShapes } from './compiled-shapes.ts'
 
 const customOptions = { coerceTypes: false, removeAdditional: false } as const
 
@@ -22,7 +23,7 @@ function countedShape() {
   return { count, shape }
 }
 
-function serviceWith(shape: object): FastifyInstance {
+function serviceWith(shape: object, { compilersFactory } = lazyShapes()): FastifyInstance {
   const app = Fastify({ schemaController: { compilersFactory }, ajv: { customOptions } })
   onTestFinished(() => app.close())
   app.post('/', { schema: { body: shape, response: { 200: shape } } }, async ({ body }) => body)
@@ -42,8 +43,25 @@ test('0200 a shape is compiled when it is first used, not at the start', async (
   expect(count.read).toBe(2)
 })
 
+test('0200 what nobody has used is compiled a while after the start, by itself', async () => {
+  const [{ count, shape }, shapes, timers] = [countedShape(), lazyShapes(), heldTimers()]
+  const app = serviceWith(shape, shapes)
+  await app.ready()
+  const stop = shapes.compileInTime()
+  timers.pass(4_999)
+  expect(count.read).toBe(0)
+  timers.pass(1)
+  expect(count.read).toBe(1)
+  timers.pass(50)
+  expect(count.read).toBe(2)
+  timers.pass(10_000)
+  stop()
+  expect((await app.inject({ method: 'POST', url: '/', payload: { name: 'atlas' } })).json()).toEqual({ name: 'atlas' })
+  expect(count.read).toBe(2)
+})
+
 test('0200 services with the same shape share what was compiled, and not what it found', async () => {
-  const compile = compilersFactory.buildValidator?.({}, { customOptions }) as (route: object) => {
+  const compile = lazyShapes().compilersFactory.buildValidator?.({}, { customOptions }) as (route: object) => {
     (value: unknown): boolean
     errors?: unknown
   }

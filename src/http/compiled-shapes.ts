@@ -1,9 +1,10 @@
 // What Fastify compiles of the routes' shapes: validators by Ajv, serializers by fast-json-stringify, as it would by
 // itself, but each when it is first used, and once in a process, however many routes and services have that shape
-// (decision 0200). Compiling all of them is a third of a start.
+// (decision 0200). Compiling all of them is a third of a start. What nobody has used is compiled a while after it.
 import ajvCompiler from '@fastify/ajv-compiler'
 import jsonCompiler from '@fastify/fast-json-stringify-compiler'
 import type { FastifyServerOptions } from 'fastify'
+import { SECOND_MS } from '../core/clock.ts'
 
 type Factories = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 type Factory = (shared: object, options: object) => Compile
@@ -13,27 +14,57 @@ interface Compiled {
   errors?: unknown
 }
 
-export const compilersFactory = {
-  buildValidator: once(ajvCompiler() as Factory),
-  buildSerializer: once(jsonCompiler() as Factory),
-} as Factories
+const compilers = { validator: once(ajvCompiler() as Factory), serializer: once(jsonCompiler() as Factory) }
+
+const UP_FOR_MS = 5 * SECOND_MS // until then requests want the processor, and whatever only looks in has gone
+const EVERY_MS = 50
+
+/** The shapes of one service. */
+export function lazyShapes() {
+  const unused = new Set<() => unknown>()
+  const compilersFactory = {
+    buildValidator: (...given: Parameters<Factory>) => onFirstUse(compilers.validator(...given), unused),
+    buildSerializer: (...given: Parameters<Factory>) => onFirstUse(compilers.serializer(...given), unused),
+  } as Factories
+
+  /** Those that nobody has used yet, one at a time: the first request that needs one keeps nobody waiting. */
+  function compileInTime(): () => void {
+    let timer = setTimeout(next, UP_FOR_MS).unref()
+    function next(): void {
+      const [compile] = unused
+      if (!compile) return
+      try {
+        compile()
+      } catch {} // its first request says why
+      timer = setTimeout(next, EVERY_MS).unref()
+    }
+    return () => clearTimeout(timer)
+  }
+
+  return { compilersFactory, compileInTime }
+}
 
 /** What is compiled depends on the shared shapes, the options and the shape, each as its text. */
 function once(factory: Factory): Factory {
   return remembered(
-    (shared: object, options: object) =>
-      onFirstUse(remembered(factory(shared, options), ({ schema }) => JSON.stringify(schema))),
+    (shared: object, options: object) => remembered(factory(shared, options), ({ schema }) => JSON.stringify(schema)),
     (shared, options) => JSON.stringify([shared, options]),
   )
 }
 
-function onFirstUse(compile: Compile): Compile {
+function onFirstUse(compile: Compile, unused: Set<() => unknown>): Compile {
   return (route) => {
     let made: Compiled | undefined
+    const make = () => {
+      unused.delete(make)
+      made = compile(route)
+      return made
+    }
+    unused.add(make)
     const use: Compiled = (value) => {
-      made ??= compile(route)
-      const result = made(value)
-      use.errors = made.errors // where Ajv leaves what it found, and Fastify looks for it
+      const compiled = made ?? make()
+      const result = compiled(value)
+      use.errors = compiled.errors // where Ajv leaves what it found, and Fastify looks for it
       return result
     }
     return use

@@ -8,7 +8,7 @@ import { type Cidr, canonicalAddress, isIn } from '../core/ip-address.ts'
 import { Refusal } from '../core/refusal.ts'
 import { answerClientError, answerError, answerRefusal, answerTunnel, JSON_TYPE, SECURITY_HEADERS } from './answers.ts'
 import { type ArrivalLimits, watchArrivals } from './arrival.ts'
-import { compilersFactory } from './compiled-shapes.ts'
+import { lazyShapes } from './compiled-shapes.ts'
 import { readEncodedBodies } from './encoded-bodies.ts'
 import { closeGracefully } from './graceful-close.ts'
 import { parseJsonBodies } from './json-body.ts'
@@ -30,6 +30,7 @@ interface Manners {
 export function buildFastify(logger: FastifyBaseLogger, manners: Manners = {}) {
   const { trusted_proxies = [], clock = systemClock, arrival } = manners
   const newName = () => newRequestId(clock.now())
+  const { compilersFactory, compileInTime } = lazyShapes()
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }), // metrics count requests; logs tell of trouble
@@ -63,7 +64,14 @@ export function buildFastify(logger: FastifyBaseLogger, manners: Manners = {}) {
 
   closeGracefully(app.server)
   const arrivals = setInterval(watchArrivals(app.server, clock, arrival), SECOND_MS).unref()
-  app.addHook('onClose', async () => clearInterval(arrivals))
+  let stopCompiling = () => {}
+  app.addHook('onListen', async () => {
+    stopCompiling = compileInTime()
+  })
+  app.addHook('onClose', async () => {
+    clearInterval(arrivals)
+    stopCompiling()
+  })
   app.server.on('connect', (_request, socket) => answerTunnel(socket, newName()))
   app.server.on('checkExpectation', (_request, response) => {
     const { status, body } = new Refusal('expectation_failed', "Only 'Expect: 100-continue' is understood.")

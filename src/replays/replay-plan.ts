@@ -30,7 +30,7 @@ export interface Chosen {
 }
 
 const ASKED_AT_ONCE = 500
-const PLANNED_MS = 2 // what one takes of the event loop, roughly
+const PLANNED_MS = 4 // what one takes of the event loop, and as much again
 
 /** Which calls a run is about. A sample is drawn among those that were recorded. */
 export async function chosenCalls(needs: PlanNeeds, project_id: string, source: CheckedSource): Promise<Chosen> {

@@ -84,7 +84,7 @@ export function replayRunner(needs: RunnerNeeds) {
       const is_alive = await replayStore(tx).turn(project_id, id, { ...AT_WORK, now: clock.now() })
       const claim = { most, busy: new Set(under_way.keys()), now: clock.now() }
       return is_alive ? replayItemStore(tx).claim(project_id, id, claim) : []
-    })
+    }, UNHURRIED)
     for (const item of items) {
       if (is_stopping) break // whoever comes next finds them begun, and asks them
       begin(fenced, run, item, caller)
@@ -116,7 +116,7 @@ export function replayRunner(needs: RunnerNeeds) {
         if (begun === 0) return
         const ends = [...under_way.values()].map(({ ended }) => ended.then(() => true))
         const is_late = ends.length > 0 && !(await Promise.race([...ends, sleep(LOOK_MS, false, UNREF)]))
-        if (is_late) await fenced.transaction(async () => {}) // renews the lease
+        if (is_late) await fenced.transaction(async () => {}, UNHURRIED) // renews the lease
       }
     },
 
@@ -140,7 +140,12 @@ export function replayRunner(needs: RunnerNeeds) {
 }
 
 const UNREF = { ref: false }
-const PACE_MS = 10 // between two that are begun: work that comes in one piece would make a live call wait for all of it
+const PACE_MS = 35 // between two that are begun: work that comes in one piece would make a live call wait for all of it
+/**
+ * Live calls need the disk themselves: what a run notes down is brought there with what they write. A power cut may take
+ * the end of an item with it, and its kept answer stays: the item is asked again, and that answer found.
+ */
+const UNHURRIED = { lasting: 'committed' } as const
 const AT_WORK = { from: ['queued', 'running'], to: 'running' } as const
 
 /** With its money: in one transaction, it is over and the rest has gone back. */
@@ -206,7 +211,7 @@ async function ask(needs: RunnerNeeds, asking: Asking): Promise<void> {
     if (await replayItemStore(tx).done(name, result))
       await replayOutputStore(tx, needs.seals).insert(of, answer.body, needs.clock.now())
     await needs.forgetKeptOn(tx)({ project_id, endpoint: call.endpoint, key })
-  })
+  }, UNHURRIED)
 }
 
 async function writeDown(

@@ -2,7 +2,7 @@
 // holder's lapses and is taken over. Every transaction of the work names the lease it was begun under, so that a holder
 // which slept through its own replacement can change nothing any more.
 import { type Clock, SECOND_MS } from '../core/clock.ts'
-import { type Db, sql, type Tx } from '../storage/db.ts'
+import { type Db, sql, type Tx, type Writing } from '../storage/db.ts'
 
 /** A task that every replica does for itself. */
 export interface Task {
@@ -48,14 +48,14 @@ export function housekeepingLeases(db: Db, holder: string, clock: Clock) {
 
   /** A database in which nothing commits once the lease has changed hands; whatever commits renews it. */
   function under(fence: number, { name, every_ms }: SharedTask): Db {
-    const fenced = <T>(work: (tx: Tx) => Promise<T>) =>
+    const fenced = <T>(work: (tx: Tx) => Promise<T>, writing?: Writing) =>
       db.transaction(async (tx) => {
         const ours = await tx.rows(sql`
           UPDATE housekeeping_lease SET expires_at = ${clock.now() + leaseLength(every_ms)}
           WHERE task = ${name} AND holder = ${holder} AND fence = ${fence} RETURNING task`)
         if (ours.length === 0) throw new LeaseLost(`'${name}' is another replica's by now`)
         return work(tx)
-      })
+      }, writing)
     return { rows: (statement) => fenced((tx) => tx.rows(statement)), transaction: fenced }
   }
 

@@ -4,10 +4,14 @@
 import { MINUTE_MS } from '../core/clock.ts'
 import { randomBase62 } from '../core/ids.ts'
 import type { Sealing } from '../core/sealing.ts'
+import { restingTurn } from '../core/turns.ts'
 import { type Db, fixed, joined, type Sql, sql } from './db.ts'
 import { isOneOf } from './erasing.ts'
 
 export const PART_BYTES = 256 * 1024
+
+/** What a part may take of the process and its disk: all who write them share 32 MB a second. */
+const PART_MS = 8
 
 export const isLargeBody = (bytes: number) => bytes > PART_BYTES
 
@@ -55,6 +59,7 @@ export function largeBodies(db: Db, seals: Sealing) {
         INSERT INTO large_body_part (parts_id, part, project_id, loose_since_ms, sealed)
         VALUES (${parts_id}, ${part}, ${project_id}, ${loose_since_ms}, ${sealed})`
       await db.transaction((tx) => tx.rows(insert), { lasting: 'committed' })
+      await restingTurn(PART_MS) // everybody's calls are settled in between
     }
     return { parts_id, parts_bytes }
   }
