@@ -55,7 +55,7 @@ export const untilByItself = (page: Page, shown: Locator) =>
   expect
     .poll(
       async () => {
-        await page.clock.runFor(10_000)
+        await page.clock.fastForward(10_000)
         return shown.first().isVisible()
       },
       { interval: 500, timeout: 60_000 },
