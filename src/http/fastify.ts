@@ -1,6 +1,13 @@
 // A Fastify instance with the service's manners: strict JSON in, one error shape out, no undeclared route.
+import type { Server } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import { type Clock, SECOND_MS, systemClock } from '../core/clock.ts'
 import { BUDGETS } from '../core/foreign.ts'
 import { newRequestId } from '../core/ids.ts'
@@ -63,23 +70,8 @@ export function buildFastify(logger: FastifyBaseLogger, manners: Manners = {}) {
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   closeGracefully(app.server)
-  const arrivals = setInterval(watchArrivals(app.server, clock, arrival), SECOND_MS).unref()
-  let stopCompiling = () => {}
-  app.addHook('onListen', async () => {
-    stopCompiling = compileInTime()
-  })
-  app.addHook('onClose', async () => {
-    clearInterval(arrivals)
-    stopCompiling()
-  })
-  app.server.on('connect', (_request, socket) => answerTunnel(socket, newName()))
-  app.server.on('checkExpectation', (_request, response) => {
-    const { status, body } = new Refusal('expectation_failed', "Only 'Expect: 100-continue' is understood.")
-    const payload = JSON.stringify(body)
-    const length = Buffer.byteLength(payload)
-    const own = { 'x-request-id': newName(), 'content-type': JSON_TYPE, 'content-length': length, connection: 'close' }
-    response.writeHead(status, { ...SECURITY_HEADERS, ...own }).end(payload)
-  })
+  watchWhileOpen(app, compileInTime, watchArrivals(app.server, clock, arrival))
+  answerOddRequests(app.server, newName)
 
   app.decorateRequest('route')
   app.addHook('onRequest', (request, reply, done) => {
@@ -94,6 +86,31 @@ export function buildFastify(logger: FastifyBaseLogger, manners: Manners = {}) {
   app.setErrorHandler(answerError)
   answerUnknownRoutes(app)
   return app
+}
+
+/** What a service does by itself, from when it listens to its end. */
+function watchWhileOpen(app: FastifyInstance, compileInTime: () => () => void, lookForLateArrivals: () => void): void {
+  const arrivals = setInterval(lookForLateArrivals, SECOND_MS).unref()
+  let stopCompiling = () => {}
+  app.addHook('onListen', async () => {
+    stopCompiling = compileInTime()
+  })
+  app.addHook('onClose', async () => {
+    clearInterval(arrivals)
+    stopCompiling()
+  })
+}
+
+/** Requests that Node hands to nobody else. */
+function answerOddRequests(server: Server, newName: () => string): void {
+  server.on('connect', (_request, socket) => answerTunnel(socket, newName()))
+  server.on('checkExpectation', (_request, response) => {
+    const { status, body } = new Refusal('expectation_failed', "Only 'Expect: 100-continue' is understood.")
+    const payload = JSON.stringify(body)
+    const length = Buffer.byteLength(payload)
+    const own = { 'x-request-id': newName(), 'content-type': JSON_TYPE, 'content-length': length, connection: 'close' }
+    response.writeHead(status, { ...SECURITY_HEADERS, ...own }).end(payload)
+  })
 }
 
 /** R80, R81: under both names for who speaks Anthropic's protocol. */

@@ -140,10 +140,10 @@ export function replayRunner(needs: RunnerNeeds) {
 }
 
 const UNREF = { ref: false }
-const PACE_MS = 35 // between two that are begun: work that comes in one piece would make a live call wait for all of it
+const PACE_MS = 35 // between two that are begun: work that comes in one piece would make live calls wait for all of it
 /**
- * Live calls need the disk themselves: what a run notes down is brought there with what they write. A power cut may take
- * the end of an item with it, and its kept answer stays: the item is asked again, and that answer found.
+ * Live calls need the disk themselves: what a run notes down is brought there with what they write. A power cut may
+ * take the end of an item with it, and its kept answer stays: the item is asked again, and that answer found.
  */
 const UNHURRIED = { lasting: 'committed' } as const
 const AT_WORK = { from: ['queued', 'running'], to: 'running' } as const
