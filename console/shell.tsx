@@ -132,15 +132,15 @@ const ATTENTION_POLL_MS = 60_000
 /** How many things somebody should look at; nothing where there are none, or it is not known. */
 function AttentionCount() {
   const { state } = useResource(attention, { poll_ms: ATTENTION_POLL_MS })
-  const urgent = state.kind === 'ready' ? state.value.filter(({ severity }) => severity !== 'info').length : 0
+  const waiting = state.kind === 'ready' ? state.value.length : 0 // as many as the list has
   useEffect(() => {
-    countInTitle(urgent)
+    countInTitle(waiting)
     return () => countInTitle(0)
-  }, [urgent])
-  if (urgent === 0) return null
+  }, [waiting])
+  if (waiting === 0) return null
   return (
     <span className="side-count">
-      {urgent}
+      {waiting}
       <span className="visually-hidden"> need attention</span>
     </span>
   )
