@@ -92,8 +92,11 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
   const localTime = (now: number) => clock?.now() ?? now
   const anyTime = () => clock?.now() ?? caller_ms
 
-  /** Until when an answer matters, by Redis' clock. A Redis that comes to it later than that must not count it. */
-  const deadlineFor = () => (clock ? Math.ceil(clock.now() + ahead_ms + answer_ms) : '')
+  /**
+   * Until when an answer matters, by Redis' clock. A Redis that comes to it later than that must not count it: a moment
+   * before we give up, since timers and clocks of milliseconds may be early by one.
+   */
+  const deadlineFor = () => (clock ? Math.floor(clock.now() + ahead_ms + answer_ms) - 2 : '')
 
   function setAhead(store_ms: number, now: number): void {
     // Of an answer that was read late, Redis' time seems to be less than it is; so what was measured goes down slowly.
