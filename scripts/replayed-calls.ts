@@ -1,7 +1,6 @@
 // The transcript of a replay: recorded calls, a plan, the run, the comparison, and a release with its evidence.
-import { BUILT } from '../test/torture/server-process.ts'
-import { run, SHOWN_ORIGIN } from './transcript-commands.ts'
-import type { Section, Site, TranscriptScene } from './transcript-scene.ts'
+import { commandsOf } from './transcript-commands.ts'
+import type { Section, TranscriptScene } from './transcript-scene.ts'
 
 const CALLS = 20
 const FROM = 'gpt-4o-mini'
@@ -31,12 +30,3 @@ export const REPLAYED_CALLS: Section = {
     ].join('\n')
   },
 }
-
-/** As one would type them, with SWITCHYARD_URL and SWITCHYARD_KEY set. */
-const commandsOf =
-  ({ origin, token }: Site) =>
-  async (command: string): Promise<string> => {
-    const typed = command.replace(/^switchyard/, `'${process.execPath}' '${BUILT}/cli/main.js'`)
-    const printed = await run('sh', ['-c', typed], { SWITCHYARD_URL: origin, SWITCHYARD_KEY: token })
-    return `$ ${command}\n${printed.replaceAll(origin, SHOWN_ORIGIN).replace(/\n*$/, '\n')}`
-  }

@@ -2,6 +2,7 @@
 // run replaced by placeholders. A test takes them again and compares.
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { ERASED_CALLS } from './erased-calls.ts'
 import { FIRST_MINUTES } from './first-minutes.ts'
 import { REPLAYED_CALLS } from './replayed-calls.ts'
 import { SHARED_PREFIX } from './shared-prefix.ts'
@@ -85,6 +86,7 @@ const SECTIONS: readonly Section[] = [
   },
   SHARED_PREFIX,
   REPLAYED_CALLS,
+  ERASED_CALLS,
   {
     title: 'A retry with the same key',
     says: 'The first call executes. The second is the first answer again, byte for byte, and costs nothing more.',
@@ -161,7 +163,10 @@ export async function transcriptsText(): Promise<string> {
 /** What differs from run to run, replaced. */
 const steady = (text: string) =>
   text
-    .replace(/\b(trc|req|key|usr|alr|als|rpl|pcr|sub|byc|prj|art|bnd|chatcmpl)([_-])[0-9A-Za-z]{12,}/g, '$1$2…')
+    .replace(
+      /\b(trc|req|key|usr|alr|als|rpl|pcr|sub|byc|prj|prg|resp|art|bnd|chatcmpl)([_-])[0-9A-Za-z]{12,}/g,
+      '$1$2…',
+    )
     .replace(/^date: .*$/gim, 'date: <date>')
     .replace(/^retry-after: \d+$/gim, 'retry-after: <seconds>')
     .replace(/^(x-ratelimit-reset-\w+: ).*$/gim, '$1<time>')
