@@ -224,7 +224,7 @@ withService((service) => {
       const tries: [Browser, string][] = [
         [browserOn(service()), callback(address)],
         [other, callback(address)],
-        [at, callback(address).replace(/state=./, 'state=_')],
+        [at, callback(address).replace(/state=./, (own) => (own === 'state=_' ? 'state=-' : 'state=_'))],
         [at, '/auth/oidc/corp/callback?code=a-code'],
         [at, callback(address, 'other')],
       ]
