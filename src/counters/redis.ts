@@ -92,10 +92,8 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
   const localTime = (now: number) => clock?.now() ?? now
   const anyTime = () => clock?.now() ?? caller_ms
 
-  /**
-   * Until when an answer matters, by Redis' clock. A Redis that comes to it later than that must not count it: a moment
-   * before we give up, since timers and clocks of milliseconds may be early by one.
-   */
+  // Until when an answer matters, by Redis' clock: who comes to it later must not count it. Timers may be early by a
+  // millisecond, and clocks behind by one.
   const deadlineFor = () => (clock ? Math.floor(clock.now() + ahead_ms + answer_ms) - 2 : '')
 
   function setAhead(store_ms: number, now: number): void {
