@@ -7,7 +7,7 @@ import { ENGINE } from '../support/databases.ts'
 import { artifactForm, FORM_TYPE } from '../support/forms.ts'
 import { type Scene, type Stage, withScene } from '../support/inference-scene.ts'
 
-const CALLS = 3 * Number(process.env.PURGE_CALLS ?? 100) // `PURGE_CALLS=3334` for ten thousand
+const CALLS = 3 * Number(process.env.PURGE_CALLS ?? 100) // `PURGE_CALLS=3340` for ten thousand
 const AT_ONCE = 20
 const PIECE = 16
 
