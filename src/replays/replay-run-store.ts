@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Caller } from '../core/caller.ts'
 import { type Clock, SECOND_MS } from '../core/clock.ts'
 import type { Sealing } from '../core/sealing.ts'
-import { restingTurn } from '../core/turns.ts'
 import { replayFinished } from '../notifications/happening.ts'
 import type { Db } from '../storage/db.ts'
 import { tell } from '../storage/telling.ts'
@@ -88,7 +87,7 @@ export function replayRunner(needs: RunnerNeeds) {
     for (const item of items) {
       if (is_stopping) break // whoever comes next finds them begun, and asks them
       begin(fenced, run, item, caller)
-      await restingTurn(PACE_MS) // live calls come first
+      await sleep(PACE_MS) // live calls come first
     }
     if (items.length === 0 && busyWith(id) === 0 && !(await replayItemStore(db).hasOpen(project_id, id))) {
       await end(needs, fenced, run, 'completed')
