@@ -6,6 +6,8 @@ export interface Where {
   origin: string
   /** An empty folder, which is its home. */
   home: string
+  /** A Python that has the clients which are Python's. */
+  python: string
 }
 
 export interface Client {
@@ -13,37 +15,49 @@ export interface Client {
   over: readonly ('messages' | 'chat')[]
   tool: { name: string; arguments: string }
   start(where: Where): { command: string; args: string[]; env: Record<string, string> }
+  /** What prints its version. */
+  version(python: string): { command: string; args: string[] }
 }
 
 const SHELL = JSON.stringify({ command: 'echo from-the-tool', description: 'says something' })
 const WEATHER = { name: 'weather', arguments: '{"city":"Ulm"}' }
 const BOTH = ['messages', 'chat'] as const
-const PYTHON = process.env.PYTHON ?? 'python3'
 
 const anthropicEnv = ({ key, origin }: Where) => ({
   ANTHROPIC_BASE_URL: `${origin}/anthropic`,
   ANTHROPIC_API_KEY: key,
 })
 
+/** One that npx brings, unless a setting names where it is. */
+const fromNpm = (name: string, at: string | undefined, args: string[]) =>
+  at ? { command: at, args } : { command: 'npx', args: ['--yes', name, ...args] }
+const claude = (args: string[]) => fromNpm('@anthropic-ai/claude-code', process.env.CLAUDE, args)
+const codexCli = (args: string[]) => fromNpm('@openai/codex', process.env.CODEX, args)
+
 const claudeCode: Client = {
   name: 'claude-code',
   over: BOTH,
   tool: { name: 'Bash', arguments: SHELL },
   start: (where) => ({
-    command: process.env.CLAUDE ?? 'npx',
-    args: [
-      ...(process.env.CLAUDE ? [] : ['--yes', '@anthropic-ai/claude-code']),
-      ...['-p', 'Run the tool.', '--allowedTools', 'Bash', '--model', where.model],
-    ],
+    ...claude(['-p', 'Run the tool.', '--allowedTools', 'Bash', '--model', where.model]),
     env: { ...anthropicEnv(where), CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
   }),
+  version: () => claude(['--version']),
 }
 
-const python = (name: string, script: string): Client => ({
+const fromPyPI = (name: string, packaged: string, script: string): Client => ({
   name,
   over: BOTH,
   tool: WEATHER,
-  start: (where) => ({ command: PYTHON, args: ['-c', script], env: { ...anthropicEnv(where), MODEL: where.model } }),
+  start: (where) => ({
+    command: where.python,
+    args: ['-c', script],
+    env: { ...anthropicEnv(where), MODEL: where.model },
+  }),
+  version: (python) => ({
+    command: python,
+    args: ['-c', `import importlib.metadata as m; print("${packaged}", m.version("${packaged}"))`],
+  }),
 })
 
 const SDK = `
@@ -82,22 +96,21 @@ const codex: Client = {
   over: BOTH,
   tool: { name: 'exec_command', arguments: '{"cmd":"echo from-the-tool"}' },
   start: ({ model, key, origin }) => ({
-    command: process.env.CODEX ?? 'npx',
-    args: [
-      ...(process.env.CODEX ? [] : ['--yes', '@openai/codex']),
+    ...codexCli([
       ...['exec', '--skip-git-repo-check', '--model', model],
       ...['-c', 'model_provider="switchyard"', '-c', 'model_providers.switchyard.name="Switchyard"'],
       ...['-c', `model_providers.switchyard.base_url="${origin}/v1"`],
       ...['-c', 'model_providers.switchyard.env_key="SWITCHYARD_KEY"'],
       ...['-c', 'model_providers.switchyard.wire_api="responses"', 'Run the tool.'],
-    ],
+    ]),
     env: { SWITCHYARD_KEY: key },
   }),
+  version: () => codexCli(['--version']),
 }
 
 export const CLIENTS: readonly Client[] = [
   claudeCode,
-  python('anthropic-python', SDK),
-  python('langchain-anthropic', LANGCHAIN),
+  fromPyPI('anthropic-python', 'anthropic', SDK),
+  fromPyPI('langchain-anthropic', 'langchain-anthropic', LANGCHAIN),
   codex,
 ]

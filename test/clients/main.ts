@@ -1,7 +1,7 @@
 // `npm run clients`: agents and clients as people run them, unmodified, against the real server: over an upstream that
-// speaks Messages, and over one that speaks chat. Each calls a tool once and ends with what the upstream says then. What
-// is not installed is left out, and said: npx fetches Claude Code and Codex; PYTHON names a Python that has `anthropic`
-// and `langchain-anthropic`.
+// speaks Messages, and over one that speaks chat. Each calls a tool once and ends with what the upstream says then.
+// Nothing has to be there before: npx brings Claude Code and Codex, pip the clients of Python into a folder that is gone
+// afterwards. CLAUDE, CODEX and PYTHON name what is to be used instead.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { startScene } from '../support/inference-scene.ts'
 import { messagesConfig } from '../support/messages-scene.ts'
 import type { Behaviour, Recorded } from '../support/upstream.ts'
-import { CLIENTS, type Client } from './clients.ts'
+import { CLIENTS, type Client, type Where } from './clients.ts'
 
 const run = promisify(execFile)
 const WITHIN_MS = 120_000
@@ -25,10 +25,18 @@ const manner =
     return has_tool && !has_result ? { tool_calls: [tool] } : { text: LAST }
   }
 
-async function attempt(client: Client, model: string, key: string, origin: string): Promise<string> {
+/** A Python with its clients, in a folder of its own. */
+async function pythonIn(folder: string): Promise<string> {
+  const python = join(folder, 'bin', 'python')
+  await run('python3', ['-m', 'venv', folder])
+  await run(python, ['-m', 'pip', 'install', '--quiet', 'anthropic', 'langchain-anthropic'], { timeout: 2 * WITHIN_MS })
+  return python
+}
+
+async function attempt(client: Client, where: Omit<Where, 'home'>): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'switchyard-client-'))
   try {
-    const { command, args, env } = client.start({ model, key, origin, home })
+    const { command, args, env } = client.start({ ...where, home })
     const started = run(command, args, {
       cwd: home,
       timeout: WITHIN_MS,
@@ -38,25 +46,39 @@ async function attempt(client: Client, model: string, key: string, origin: strin
     const { stdout, stderr } = await started
     return stdout.includes(LAST) ? 'ok' : `said: ${(stdout + stderr).slice(-600)}`
   } catch (error) {
-    const { code, stdout = '', stderr = '' } = error as { code?: unknown; stdout?: string; stderr?: string }
-    return code === 'ENOENT' ? 'not installed' : `failed: ${(stdout + stderr).slice(-600)}`
+    const { message, stdout = '', stderr = '' } = error as Error & { stdout?: string; stderr?: string }
+    return `failed: ${(stdout + stderr || message).slice(-600)}`
   } finally {
     rmSync(home, { recursive: true, force: true })
   }
 }
 
+async function versionOf(client: Client, python: string): Promise<string> {
+  const { command, args } = client.version(python)
+  return (await run(command, args, { timeout: WITHIN_MS })).stdout.trim()
+}
+
+const named = process.argv.slice(2)
+const wanted = CLIENTS.filter(({ name }) => named.length === 0 || named.includes(name))
+const folder = mkdtempSync(join(tmpdir(), 'switchyard-python-'))
 const scene = await startScene({ config: messagesConfig })
 let failures = 0
-const wanted = process.argv.slice(2)
-for (const client of CLIENTS.filter(({ name }) => wanted.length === 0 || wanted.includes(name)))
-  for (const over of client.over) {
-    const stage = await scene.stage()
-    stage.one.behave(manner(client))
-    const model = over === 'messages' ? 'claude' : over === 'chat' ? stage.model : over
-    const said = await attempt(client, model, stage.key, scene.origin)
-    const { spent, events } = await stage.audit()
-    if (said !== 'ok' && said !== 'not installed') failures++
-    process.stdout.write(`${client.name} over ${over}: ${said}; ${events.length} generations, ${spent} micro-USD\n`)
+try {
+  const python = process.env.PYTHON ?? (await pythonIn(folder))
+  for (const client of wanted) {
+    process.stdout.write(`${client.name}: ${await versionOf(client, python)}\n`)
+    for (const over of client.over) {
+      const stage = await scene.stage()
+      stage.one.behave(manner(client))
+      const model = over === 'messages' ? 'claude' : stage.model
+      const said = await attempt(client, { model, key: stage.key, origin: scene.origin, python })
+      const { spent, events } = await stage.audit()
+      if (said !== 'ok') failures++
+      process.stdout.write(`  over ${over}: ${said}; ${events.length} generations, ${spent} micro-USD\n`)
+    }
   }
-await scene.stop()
+} finally {
+  await scene.stop()
+  rmSync(folder, { recursive: true, force: true })
+}
 process.exitCode = failures > 0 ? 1 : 0
