@@ -1,6 +1,7 @@
 // R78: how much of what is kept for it a project may have, in number and bytes, where a place cannot be taken in the
 // transaction that fills it: an answer is kept long after its call was let in. So a project's are counted now and then,
-// and what this process has added since is added to that. Whoever is let in is finished, answered and kept.
+// and what this process has added since is added to that. Others may have added as much: the less is left, the sooner
+// it is counted again, so that a bound does not multiply by replicas. Whoever is let in is finished, answered and kept.
 import { MINUTE_MS } from '../core/clock.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { beyondQuota, type QuotaKind, type Quotas } from './quota.ts'
@@ -23,12 +24,18 @@ const MIB = 2 ** 20
 const COUNTED_FOR_MS = 10 * MINUTE_MS
 const NEAR = 0.5
 const COUNTED_FOR_NEAR_MS = MINUTE_MS
+/** Of what was left when it was counted: whoever has added so much since counts again. */
+const ADDED_SHARE = 1 / 16
+const COUNTED_AGAIN_MS = 1_000 // no sooner
+const COUNTING_SHARE = 1 / 50 // of the time, and no more, a project's are being counted
 const PROJECTS_MAX = 10_000
 /** What an item under way is taken for, until a project's own are known. */
 const ITEM_BYTES = 16 * 1024
 
 interface Known {
   counted_at: number
+  /** How long the counting took. */
+  took_ms: number
   counted: Kept
   added: Kept
   under_way: number
@@ -41,6 +48,7 @@ export type KeptQuota = ReturnType<typeof keptQuota>
 
 export function keptQuota({ kinds, quotas, own, count }: KeptNeeds) {
   const known = new Map<string, Known>()
+  const counting = new Map<string, Promise<Known>>()
 
   /** Those that were counted first make room. */
   function remember(project_id: string, entry: Known): Known {
@@ -51,14 +59,25 @@ export function keptQuota({ kinds, quotas, own, count }: KeptNeeds) {
     return entry
   }
 
-  async function counted(project_id: string, now: number): Promise<Known> {
+  /** However many want to know. */
+  function counted(project_id: string, now: number): Promise<Known> {
+    const begun = counting.get(project_id)
+    if (begun) return begun
+    const counts = countNow(project_id, now).finally(() => counting.delete(project_id))
+    counting.set(project_id, counts)
+    return counts
+  }
+
+  async function countNow(project_id: string, now: number): Promise<Known> {
+    const from_ms = performance.now()
     const said = await own(project_id)
     const items_max = said[kinds.items] ?? quotas[kinds.items]
     const mib_max = said[kinds.mib] ?? quotas[kinds.mib]
     const there = await count(project_id, items_max + 1)
     const under_way = known.get(project_id)?.under_way ?? 0
     const added = { items: 0, bytes: 0 }
-    return remember(project_id, { counted_at: now, counted: there, added, under_way, items_max, mib_max })
+    const took_ms = performance.now() - from_ms
+    return remember(project_id, { counted_at: now, took_ms, counted: there, added, under_way, items_max, mib_max })
   }
 
   function used({ counted, added, under_way }: Known): Kept {
@@ -76,9 +95,11 @@ export function keptQuota({ kinds, quotas, own, count }: KeptNeeds) {
   }
 
   function isOld(entry: Known, now: number): boolean {
+    const age_ms = now - entry.counted_at
+    if (hasGrown(entry)) return age_ms >= Math.max(COUNTED_AGAIN_MS, entry.took_ms / COUNTING_SHARE)
     const { items, bytes } = used(entry)
     const is_near = items >= entry.items_max * NEAR || bytes >= entry.mib_max * MIB * NEAR
-    return now - entry.counted_at >= (is_near ? COUNTED_FOR_NEAR_MS : COUNTED_FOR_MS)
+    return age_ms >= (is_near ? COUNTED_FOR_NEAR_MS : COUNTED_FOR_MS)
   }
 
   return {
@@ -115,6 +136,12 @@ export function keptQuota({ kinds, quotas, own, count }: KeptNeeds) {
       entry.added.bytes += items > 0 ? bytes / items : ITEM_BYTES
     },
   }
+}
+
+function hasGrown({ counted, added, items_max, mib_max }: Known): boolean {
+  const items_left = Math.max(0, items_max - counted.items)
+  const bytes_left = Math.max(0, mib_max * MIB - counted.bytes)
+  return added.items > items_left * ADDED_SHARE || added.bytes > bytes_left * ADDED_SHARE
 }
 
 function refuse(refusal: Refusal | undefined): void {
