@@ -21,6 +21,7 @@ import type { ConsoleFiles } from './console/built-console.ts'
 import { consoleRoutes } from './console/console-routes.ts'
 import type { ContentPlaces } from './contents/content.ts'
 import type { Clock } from './core/clock.ts'
+import { fairTurns } from './core/fair-turns.ts'
 import { sealing } from './core/sealing.ts'
 import { type Counters, isShared } from './counters/counters.ts'
 import type { VerifyCredential } from './credentials/credential.ts'
@@ -35,6 +36,7 @@ import type { ArrivalLimits } from './http/arrival.ts'
 import { authenticate, authorize } from './http/auth-hooks.ts'
 import { buildFastify } from './http/fastify.ts'
 import { serveReference } from './http/reference.ts'
+import { inTurn } from './http/turn-hooks.ts'
 import { makePostsIdempotent } from './idempotency/idempotency-hooks.ts'
 import { holder, idempotencyStore } from './idempotency/idempotency-store.ts'
 import { keyHolders } from './keys/key-holders.ts'
@@ -159,10 +161,10 @@ export async function buildService(parts: Parts) {
   })
   const providers = await liveProviders({ db, seals, settings, logger })
   const purges = purging({ db, clock, logger, seals, erasers })
+  const turns = fairTurns()
   const inference = inferencePath({
     ...{ db, clock, logger, seals, process_id, gateway, policy, proxy, idempotencyOn, artifacts, metrics: counts },
-    patience: settings.streams,
-    shares: settings.shares,
+    ...{ turns, patience: settings.streams, shares: settings.shares },
     mayStore: kept.mayStore,
     tapes: recordings.tapes,
     exchange: counters && isShared(counters) ? counters : undefined,
@@ -208,9 +210,11 @@ export async function buildService(parts: Parts) {
       done()
     })
     api.addHook('onRequest', authenticate(holders, people.signIns, whereFrom)) // §5 → 401
+    api.addHook('onRequest', inTurn(turns.begin)) //          R78: no project before another
     api.addHook('onRequest', authorize(operatorProject(db))) // R3, R79 → 403
     tracing?.stageEnds(api, 'auth')
     api.addHook('onRequest', limits.requests) //             §8.1.2, §8.1.3 → 429
+    api.addHook('onRequest', inTurn(turns.goOn)) //           R78: those that a store answered together, one by one
     tracing?.stageEnds(api, 'limits')
     api.addHook('onSend', limits.tellUncounted)
     keepQuotas(api, { clock, quotas: settings.quotas }) //   R70 → 429

@@ -16,6 +16,7 @@ import type { Shares } from '../capacity/slot-share.ts'
 import { BOUNDS, systemTimers } from '../capacity/waiting-room.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
+import type { FairTurns } from '../core/fair-turns.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { type Credential, noAddress, settingsOf } from '../credentials/credential.ts'
 import { credentialStore } from '../credentials/credential-store.ts'
@@ -62,6 +63,8 @@ export interface PathParts {
   clock: Clock
   logger: FastifyBaseLogger
   seals: Sealing
+  /** R78: whose request goes on. */
+  turns: FairTurns
   process_id: string
   gateway: Gateway
   policy: AddressPolicy
@@ -193,6 +196,7 @@ export function inferencePath(parts: PathParts) {
     }),
     tapes: parts.tapes,
     opening: { patience, timers: systemTimers },
+    turns: parts.turns,
     onBudgetRefused: parts.onBudgetRefused ?? (() => {}),
     tagBudgetsOf: tagBudgetStore(db).of,
   })

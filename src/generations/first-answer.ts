@@ -118,6 +118,9 @@ async function tryTarget(trial: Trial): Promise<Answered | Failure> {
     if (hold) traced?.stage('hold')
     trial.hold = hold
     trial.clamped_to = clamp_output_to
+    // R78: those that had their holds together do not go on together.
+    const turn = hold && trial.generation.path.turns.next(hold.project_id)
+    if (turn) await turn
     const upstream = await dial(trial)
     trial.attempt.status = upstream.status
     trial.told = upstream.told

@@ -37,6 +37,8 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   const { stream, model } = call
   const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream, model })
   traced?.stage('allow')
+  const turn = path.turns.next(call.caller.project_id) //         R78: no project before another
+  if (turn) await turn
   const generation = new Generation(path, call, { request, reply, allowance })
   if (call.caller.records) beginRecording(generation)
   call.media?.begin()
@@ -108,6 +110,8 @@ async function reserve(generation: Generation): Promise<void> {
 
 async function answer(generation: Generation): Promise<void> {
   const answered = await firstAnswer(generation)
+  const turn = generation.path.turns.next(generation.call.caller.project_id)
+  if (turn) await turn
   if (answered.kind === 'client_error') return sendUpstreamRefusal(generation, answered)
   const { call, target, path, is_affine } = generation
   if (call.hints?.reuse) {

@@ -8,6 +8,7 @@ import type { Waivers } from '../budgets/waiver-store.ts'
 import type { Admission } from '../capacity/admission.ts'
 import type { Breakers } from '../capacity/breaker.ts'
 import type { Clock } from '../core/clock.ts'
+import type { FairTurns } from '../core/fair-turns.ts'
 import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { Tag } from '../headers/call-tags.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
@@ -69,6 +70,8 @@ export interface Path {
   tapes: Pick<Recorder, 'begin' | 'end'>
   /** How long a stream may be silent towards its client (R82). */
   opening: Opening
+  /** R78: whose request goes on. */
+  turns: FairTurns
   /** A call does not fit into what is left of a limit. */
   onBudgetRefused(refused: { project_id: string; key_id: string; limit: Exclude<Limit, 'tag'> }): void
   /** Budgets that a call with these tags counts against, by their ids. */

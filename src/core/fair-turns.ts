@@ -1,0 +1,93 @@
+// R78: requests go on one project after the other. A turn of the event loop lets them for a few milliseconds; those
+// that are left wait for the next turn, a queue for each project. However many of one project arrive at once, or are
+// answered at once by a store that answers many together, whoever asks for another waits for no more than one of them.
+
+const TURN_MS = 4
+
+export interface TurnNeeds {
+  now_ms(): number
+  /** Runs it in the next turn, behind what has arrived by then. */
+  nextTurn(work: () => void): void
+  /** Runs it behind what follows at once from what has just begun. */
+  afterwards(work: () => void): void
+}
+
+const OF_NODE: TurnNeeds = {
+  now_ms: () => performance.now(),
+  nextTurn: (work) => void setImmediate(work),
+  afterwards: (work) => process.nextTick(queueMicrotask, work), // promises are settled behind all ticks
+}
+
+type Start = () => void
+
+/** Of one project. What has begun goes before what has not: it is answered the sooner, and holds less meanwhile. */
+interface Queue {
+  begun: Start[]
+  new: Start[]
+}
+
+export type FairTurns = ReturnType<typeof fairTurns>
+
+export function fairTurns({ now_ms, nextTurn, afterwards }: TurnNeeds = OF_NODE) {
+  /** By project; the first has waited longest for its turn. */
+  const waiting = new Map<string, Queue>()
+  /** When the first request of this turn went on. */
+  let turn_began_ms: number | undefined
+
+  const isOver = () => turn_began_ms !== undefined && now_ms() - turn_began_ms >= TURN_MS
+
+  function endTurn(): void {
+    turn_began_ms = undefined
+    if (waiting.size > 0) beginNext()
+  }
+
+  function beginTurn(): void {
+    if (turn_began_ms !== undefined) return
+    turn_began_ms = now_ms()
+    nextTurn(endTurn)
+  }
+
+  function beginNext(): void {
+    const [first] = waiting
+    if (!first || isOver()) return // the end of the turn goes on
+    const [project_id, queue] = first
+    const start = (queue.begun.shift() ?? queue.new.shift()) as Start
+    waiting.delete(project_id)
+    if (queue.begun.length + queue.new.length > 0) waiting.set(project_id, queue) // behind the others
+    beginTurn()
+    if (waiting.size > 0) afterwards(beginNext)
+    start()
+  }
+
+  function mayGoOn(): boolean {
+    if (waiting.size > 0 || isOver()) return false
+    beginTurn()
+    return true
+  }
+
+  function queueOf(project_id: string): Queue {
+    const known = waiting.get(project_id)
+    if (known) return known
+    const queue: Queue = { begun: [], new: [] }
+    waiting.set(project_id, queue)
+    return queue
+  }
+
+  return {
+    /** Starts a request of this project: now, or when it is its turn. */
+    begin(project_id: string, start: Start): void {
+      if (mayGoOn()) start()
+      else queueOf(project_id).new.push(start)
+    },
+
+    /** The same for one that has begun, and waited for others since. */
+    goOn(project_id: string, start: Start): void {
+      if (mayGoOn()) start()
+      else queueOf(project_id).begun.push(start)
+    },
+
+    /** The same as a promise: undefined where it need not wait. */
+    next: (project_id: string): Promise<void> | undefined =>
+      mayGoOn() ? undefined : new Promise((resolve) => void queueOf(project_id).begun.push(resolve)),
+  }
+}
