@@ -7,7 +7,7 @@ import { ChartPlot } from './chart-plot.tsx'
 import { type ChartMarker, placeMs, type Series, type SeriesChartProps, type SeriesColor, shown } from './chart-rows.ts'
 import { highestOf, roundTop, stacked, type Values } from './chart-scale.ts'
 import { stepLabel } from './periods.ts'
-import { timeTicks } from './time-ticks.ts'
+import { placedTicks } from './time-ticks.ts'
 import { ZONE } from './times.ts'
 
 export type { ChartMarker, Series, SeriesColor }
@@ -46,21 +46,20 @@ export function SeriesChart(props: SeriesChartProps) {
   )
 }
 
-const NEAR_THE_END = 0.94
-
 function TimeAxis({ starts }: Pick<SeriesChartProps, 'starts'>) {
-  const ticks = useMemo(() => timeTicks(starts), [starts])
+  const ticks = useMemo(() => placedTicks(starts), [starts])
   return (
     <div className="plot-ticks" aria-hidden="true">
-      {ticks.map(({ at, label }, n) => {
-        const across = at / starts.length
-        const side = across === 0 ? 'start' : across > NEAR_THE_END ? 'end' : undefined
-        return (
-          <span key={at} data-side={side} data-second={n % 2 === 1 || undefined} style={{ left: `${across * 100}%` }}>
-            {label}
-          </span>
-        )
-      })}
+      {ticks.map(({ at, label, across, side }, n) => (
+        <span
+          key={at}
+          data-side={side}
+          data-second={n % 2 === 1 || undefined}
+          style={side === 'end' ? undefined : { left: `${across * 100}%` }}
+        >
+          {label}
+        </span>
+      ))}
     </div>
   )
 }

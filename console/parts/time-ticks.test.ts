@@ -1,7 +1,7 @@
 // Marks of an axis of time: at round times, few enough to read, and at least two where there is room for two.
 import { expect, test } from 'vitest'
 import { PERIOD_IDS, PERIODS, STEP_MS, spanOf } from './periods.ts'
-import { timeTicks } from './time-ticks.ts'
+import { placedTicks, timeTicks } from './time-ticks.ts'
 
 const NOW = Date.parse('2026-11-15T14:25:10.500Z')
 const startsOf = (from_ms: number, step_ms: number, steps: number) =>
@@ -28,4 +28,27 @@ test('§console marks are few, in order, and each stands where its time begins, 
       expect(ticks.map(({ at }) => at)).toEqual(ticks.map(({ at }) => at).toSorted((a, b) => a - b))
     }
   expect(timeTicks([])).toEqual([])
+})
+
+test('§console labels do not run into each other or out of the chart, wherever a day begins in it', () => {
+  const HOUR_MS = 3_600_000
+  const LABEL = 42 / 378 // of the narrowest chart that shows every label
+  for (const [steps, step_ms] of [
+    [24 * 7, HOUR_MS],
+    [24, HOUR_MS],
+    [30, 24 * HOUR_MS],
+    [90, 24 * HOUR_MS],
+  ] as const)
+    for (let n = 0; n < 24 * 8; n++) {
+      const from_ms = Date.parse('2026-11-01T00:00:00Z') + n * step_ms
+      const lefts = placedTicks(startsOf(from_ms, step_ms, steps)).map(({ across, side }) =>
+        side === 'end' ? 1 - LABEL : side === 'behind' ? across : across - LABEL / 2,
+      )
+      expect(lefts.length).toBeGreaterThan(2)
+      for (const [at, left] of lefts.entries()) {
+        expect(left).toBeGreaterThan(-LABEL / 3)
+        expect(left + LABEL).toBeLessThan(1.01)
+        if (at > 0) expect(left - (lefts[at - 1] ?? 0)).toBeGreaterThan(LABEL)
+      }
+    }
 })

@@ -43,6 +43,37 @@ const DISTANCES: readonly Distance[] = [
   ...[1, 3, 6, 12].map(months),
 ]
 
+/** Of the width of the narrowest chart that shows every label, what one takes. */
+const LABEL = 0.115
+
+export interface PlacedTick extends Tick {
+  /** Of the chart's width. */
+  across: number
+  /** Where its label stands, if not over it: behind its mark, or at the end of the chart. */
+  side: 'behind' | 'end' | undefined
+}
+
+/**
+ * Labels stand over their marks. Where the first mark is so near the edge that its label cannot, all of them stand behind
+ * theirs; the last keeps within the chart, and is left out where it would run into the one before.
+ */
+export function placedTicks(starts: readonly number[]): PlacedTick[] {
+  const ticks = timeTicks(starts).map((tick) => ({ ...tick, across: tick.at / starts.length }))
+  const is_near_edge = (ticks[0]?.across ?? 1) < LABEL / 4
+  const placed = ticks.map((tick): PlacedTick => {
+    if (is_near_edge && tick.across <= 1 - LABEL) return { ...tick, side: 'behind' }
+    return { ...tick, side: tick.across > 1 - LABEL / 2 ? 'end' : undefined }
+  })
+  const [before, last] = placed.slice(-2)
+  return before && last && leftOf(last) < leftOf(before) + LABEL ? placed.slice(0, -1) : placed
+}
+
+/** Where its label begins. */
+function leftOf({ across, side }: PlacedTick): number {
+  if (side === 'end') return 1 - LABEL
+  return side === 'behind' ? across : across - LABEL / 2
+}
+
 /** The finest that leaves at most so many marks. Days are named where one begins, hours between them. */
 export function timeTicks(starts: readonly number[], most = TICKS_MAX): Tick[] {
   for (const { least_ms, marks } of DISTANCES) {

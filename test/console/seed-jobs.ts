@@ -22,7 +22,7 @@ const sender =
   }
 
 async function comesTrue(isSo: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     if (await isSo()) return
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
@@ -44,6 +44,13 @@ export async function seedChannels(scene: ConsoleScene, cookie: string, url: str
   for (const id of [channel_id, failing_id]) await send(`${CHANNELS}/${id}/test`, {})
   await comesTrue(async () => Number((await send(`${CHANNELS}/${failing_id}`)).failures) > 0)
   return { channel_id, failing_id }
+}
+
+/** Until those channels that fail are among what needs attention: every page says how much that is. */
+export async function untilFailing(scene: ConsoleScene, cookie: string, channels: number): Promise<void> {
+  const send = sender(scene, cookie)
+  const failing = async () => JSON.stringify(await send('/v2/attention')).split('channel_failing').length - 1
+  await comesTrue(async () => (await failing()) >= channels)
 }
 
 const QUESTIONS = ['What is a hop?', 'What is a route?', 'What is a packet?', 'Why do queues grow?', 'What is loss?']

@@ -8,7 +8,7 @@ import { modelUpstream } from './model-upstream.ts'
 import { withPalette } from './palette-png.ts'
 import { type SeededKey, seedKeys, seedOperator, seedOwner, seedSpending, seedUsage } from './seed.ts'
 import { seedFleet, seedRouting } from './seed-fleet.ts'
-import { seedChannels, seedProvider, seedPurges, seedReplays, seedTagBudgets } from './seed-jobs.ts'
+import { seedChannels, seedProvider, seedPurges, seedReplays, seedTagBudgets, untilFailing } from './seed-jobs.ts'
 import { seedSettings } from './seed-settings.ts'
 import { seedFailed, seedRefusals, seedRefused, seedTrace, seedTraffic } from './traffic.ts'
 
@@ -253,6 +253,7 @@ try {
   await seedTagBudgets(scene, cookie)
   await seedPurges(scene, cookie)
   await seedProvider(scene, (await seedOperator(scene.db())).cookie, upstream.base_url)
+  await untilFailing(scene, cookie, 2)
   const only = process.argv.slice(2)
   for (const shot of shotsOf({ key_id, cluster_id, trace_id, refused_id, project_id, ...channels, ...replays }))
     if (only.length === 0 || only.includes(shot.name)) await take(shot, cookie)
