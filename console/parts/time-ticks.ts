@@ -54,8 +54,8 @@ export interface PlacedTick extends Tick {
 }
 
 /**
- * Labels stand over their marks. Where the first mark is so near the edge that its label cannot, all of them stand behind
- * theirs; the last keeps within the chart, and is left out where it would run into the one before.
+ * Labels stand over their marks. Where the first mark is so near the edge that its label cannot, all of them stand
+ * behind theirs; the last keeps within the chart, and is left out where it would run into the one before.
  */
 export function placedTicks(starts: readonly number[]): PlacedTick[] {
   const ticks = timeTicks(starts).map((tick) => ({ ...tick, across: tick.at / starts.length }))
