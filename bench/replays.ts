@@ -8,7 +8,7 @@ import { undisturbed } from './undisturbed.ts'
 import { startUpstream } from './upstream-side.ts'
 
 const EVERY_MS = 10 // live calls
-const QUIET_MS = 20_000
+const ROUNDS = 3
 const WARM_MS = 5_000
 const CONCURRENCY = 8
 const LOOK_MS = 2_000 // sixty a minute are allowed
@@ -29,38 +29,58 @@ export async function replays({ items, has_upstream }: ReplayConditions): Promis
   try {
     await recorded(server, items)
     await live(server, sleep(WARM_MS))
-    const [quiet, besideRun, again] = [
-      await undisturbed(STOLEN_MAX, () => live(server, sleep(QUIET_MS))),
-      await undisturbed(STOLEN_MAX, async () => {
-        const run = replayed(server, items)
-        return { waits: await live(server, run.over), told: await run.over }
-      }),
-      await undisturbed(STOLEN_MAX, () => live(server, sleep(QUIET_MS))),
+    const rounds = await besideQuiet(server, items)
+    const [quiet, beside] = [pooled(rounds.map((one) => one.quiet)), pooled(rounds.map((one) => one.beside))]
+    const recorded_rounds = rounds.map((one) => ({
+      ...one,
+      quiet: figuresOf(one.quiet),
+      beside: figuresOf(one.beside),
+    }))
+    record('Live calls beside a replay run', { items, has_upstream, rounds: recorded_rounds, quiet, beside })
+    const row = (name: string, { calls, p50, p99, later }: Figures) => [
+      ...[name, String(calls), p50.toFixed(2), p99.toFixed(2)],
+      ...later.map((share) => `${(100 * share).toFixed(2)} %`),
     ]
-    const { waits: beside, told } = besideRun.value
-    record('Live calls beside a replay run', { items, has_upstream, quiet, beside, again, ...told })
-    const row = (name: string, { calls, p50, p99, turns }: Waits, stolen: number) => [
-      ...[name, String(calls), p50.toFixed(2), p99.toFixed(2), `${(100 * stolen).toFixed(0)} %`],
-      ...LATE_S.map((seconds) => `${(100 * turns.later(seconds)).toFixed(2)} %`),
-    ]
-    const ratio = beside.p99 / Math.max(quiet.value.p99, again.value.p99)
+    const runs = rounds.map(({ told }) => `${told.done} in ${told.seconds.toFixed(1)} s`)
+    const each = rounds.map((one) => (figuresOf(one.beside).p99 / figuresOf(one.quiet).p99).toFixed(2))
+    const stolen = Math.max(...rounds.map((one) => one.stolen))
     return [
-      `${told.done} of ${items} items in ${told.seconds.toFixed(1)} s at concurrency ${CONCURRENCY}; ` +
-        `p99 of live calls ${ratio.toFixed(2)} × quiet`,
+      `Of ${items} items at concurrency ${CONCURRENCY}: ${runs.join(', ')}. p99 of live calls beside them ` +
+        `${(beside.p99 / quiet.p99).toFixed(2)} × quiet; round by round ${each.join(', ')}. ` +
+        `The host took ${(100 * stolen).toFixed(1)} % at the most.`,
       textTable(
-        `A live call every ${EVERY_MS} ms, ${has_upstream ? 'an upstream' : 'the placeholder'}`,
-        ['', 'calls', 'p50 ms', 'p99 ms', 'stolen', ...LATE_S.map((seconds) => `turns > ${1_000 * seconds} ms`)],
-        [
-          row('quiet', quiet.value, quiet.stolen),
-          row('beside the run', beside, besideRun.stolen),
-          row('quiet again', again.value, again.stolen),
-        ],
+        `A live call every ${EVERY_MS} ms, ${has_upstream ? 'an upstream' : 'the placeholder'}, ${ROUNDS} rounds together`,
+        ['', 'calls', 'p50 ms', 'p99 ms', ...LATE_S.map((seconds) => `turns > ${1_000 * seconds} ms`)],
+        [row('quiet', quiet), row('beside the runs', beside)],
       ),
     ].join('\n\n')
   } finally {
     await server.stop()
     await upstream?.stop()
   }
+}
+
+interface Round {
+  quiet: Waits
+  beside: Waits
+  told: { done: number; seconds: number }
+  /** Of the machine by its host, in the worse half. */
+  stolen: number
+}
+
+/** A run, and as long without one, again and again: what a machine is like changes from minute to minute. */
+async function besideQuiet(server: ServerProcess, items: number): Promise<Round[]> {
+  const rounds: Round[] = []
+  while (rounds.length < ROUNDS) {
+    const run = await undisturbed(STOLEN_MAX, async () => {
+      const { over } = replayed(server, items)
+      return { beside: await live(server, over), told: await over }
+    })
+    const { beside, told } = run.value
+    const quiet = await undisturbed(STOLEN_MAX, () => live(server, sleep(told.seconds * 1_000)))
+    rounds.push({ quiet: quiet.value, beside, told, stolen: Math.max(run.stolen, quiet.stolen) })
+  }
+  return rounds
 }
 
 async function recorded(server: ServerProcess, items: number): Promise<void> {
@@ -98,27 +118,37 @@ function replayed(server: ServerProcess, items: number): { over: Promise<{ done:
 }
 
 interface Waits {
+  waits_ms: number[]
+  /** How many turns of the event loop came within each of these bounds, by the server's own measure. */
+  turns: Map<string, number>
+}
+
+interface Figures {
   calls: number
   p50: number
   p99: number
-  turns: Turns
+  /** Which share of the turns of the event loop came later than each of `LATE_S`. */
+  later: number[]
 }
 
-interface Turns {
-  /** Which share of the turns of the event loop came so late. */
-  later(seconds: number): number
+function figuresOf({ waits_ms, turns }: Waits): Figures {
+  const sorted = waits_ms.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
+  const within = (bound: string) => turns.get(bound) ?? 0
+  const later = LATE_S.map((seconds) => 1 - within(String(seconds)) / Math.max(1, within('+Inf')))
+  return { calls: sorted.length, p50: at(0.5), p99: at(0.99), later }
 }
 
-/** How many turns came by then, by the server's own measure. */
+function pooled(all: readonly Waits[]): Figures {
+  const turns = new Map<string, number>()
+  for (const one of all) for (const [bound, count] of one.turns) turns.set(bound, (turns.get(bound) ?? 0) + count)
+  return figuresOf({ waits_ms: all.flatMap(({ waits_ms }) => waits_ms), turns })
+}
+
 async function turnsOf({ url }: ServerProcess): Promise<Map<string, number>> {
   const text = await (await fetch(`${url}/metrics`, { headers: as(ADMIN_KEY) })).text()
   const lines = text.matchAll(/^switchyard_event_loop_delay_seconds_bucket\{le="([^"]+)"\} (\S+)$/gm)
   return new Map([...lines].map(([, bound = '', count]) => [bound, Number(count)]))
-}
-
-function turnsBetween(before: Map<string, number>, after: Map<string, number>): Turns {
-  const within = (bound: string) => (after.get(bound) ?? 0) - (before.get(bound) ?? 0)
-  return { later: (seconds) => 1 - within(String(seconds)) / Math.max(1, within('+Inf')) }
 }
 
 /** Calls at a steady pace until something has ended, each timed from when it was due. */
@@ -141,8 +171,7 @@ async function live(server: ServerProcess, until: Promise<unknown>): Promise<Wai
         .then(() => performance.now() - due),
     )
   }
-  const sorted = (await Promise.all(waits)).sort((a, b) => a - b)
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
-  const turns = turnsBetween(before, await turnsOf(server))
-  return { calls: sorted.length, p50: at(0.5), p99: at(0.99), turns }
+  const waits_ms = await Promise.all(waits)
+  const after = await turnsOf(server)
+  return { waits_ms, turns: new Map([...after].map(([bound, count]) => [bound, count - (before.get(bound) ?? 0)])) }
 }
