@@ -55,9 +55,8 @@ async function* written<Item>(
       const text = separator + batch.map(item).join(separator)
       const took_ms = performance.now() - from_ms
       yield text
-      // Reading takes up to twice as long as writing, and an embedded store answers within the turn: without this,
-      // nobody else is served.
-      await restingTurn(3 * took_ms)
+      // An embedded store answers within the turn, in about the time of writing: without this, nobody else is served.
+      await restingTurn(2 * took_ms)
       const next: IteratorResult<readonly Item[]> = await rest.next()
       batch = next.done ? undefined : next.value
     }
