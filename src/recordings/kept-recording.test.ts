@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { settingsFrom } from '../../test/support/inference-scene.ts'
+import { nextLook } from '../../test/support/next-look.ts'
 import { startService, type TestProject, type TestService, withService } from '../../test/support/service.ts'
 import { countStatements, type Tampering, textOf } from '../../test/support/tampered-db.ts'
 import type { Contents } from '../contents/content.ts'
@@ -28,7 +29,7 @@ const rowsIn = async (db: Db) => {
 }
 
 const turns = async (holds: () => boolean) => {
-  while (!holds()) await new Promise((turn) => setImmediate(turn))
+  while (!holds()) await nextLook()
 }
 
 async function recordingService(contents: Contents) {

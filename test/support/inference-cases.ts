@@ -1,5 +1,6 @@
 // The four forms in which a generation can be asked for, and what tests say about their answers.
 import { eventsIn, type Heard } from './inference-client.ts'
+import { nextLook } from './next-look.ts'
 
 /** The idempotency key of a case that has one. */
 export const KEY = 'the-key'
@@ -50,5 +51,5 @@ export const lastEvent = (heard: Heard) => JSON.parse(eventsIn(heard).at(-1) ?? 
 
 /** As soon as this is true; whoever waits in vain fails by the test's own time limit. */
 export async function comesTrue(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((turn) => setImmediate(turn))
+  while (!(await holds())) await nextLook()
 }

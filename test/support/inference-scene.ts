@@ -12,6 +12,7 @@ import type { Tracing } from '../../src/telemetry/traced-call.ts'
 import type { UsageAttempt } from '../../src/usage/usage-event.ts'
 import { ENGINE } from './databases.ts'
 import { type Asking, type Heard, type OpenCall, openCall } from './inference-client.ts'
+import { nextLook } from './next-look.ts'
 import { buildTestService, type TestService } from './service.ts'
 import { listenOn } from './sockets.ts'
 import type { Tampering } from './tampered-db.ts'
@@ -247,7 +248,7 @@ async function booksWhere(db: OpenDb, project_id: string, holds: (ledger: Ledger
   for (;;) {
     const ledger = await ledgerOf(db, project_id)
     if (holds(ledger)) return ledger
-    await new Promise((turn) => setImmediate(turn))
+    await nextLook()
   }
 }
 
