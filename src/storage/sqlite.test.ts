@@ -1,9 +1,10 @@
 // What only the embedded adapter promises: what is on the disk when, and what does not wait on the event loop.
 import { randomBytes } from 'node:crypto'
-import { fdatasync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { fdatasync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { foundPieces, piecesOf } from '../../test/support/found-pieces.ts'
 import { type OpenDb, sql } from './db.ts'
 import type { FlushFile } from './disk-flush.ts'
 import { openSqlite } from './sqlite.ts'
@@ -30,17 +31,7 @@ function heldDisk() {
 }
 
 /** Pieces of 16 bytes of what was deleted that are anywhere in the store's files. */
-function leftOf(path: string, deleted: readonly Buffer[]): number {
-  const wanted = new Set<string>()
-  for (const bytes of deleted)
-    for (let at = 0; at + 16 <= bytes.length; at += 16) wanted.add(bytes.toString('latin1', at, at + 16))
-  let left = 0
-  for (const file of [path, `${path}-wal`]) {
-    const text = readFileSync(file).toString('latin1')
-    for (let at = 0; at + 16 <= text.length; at++) if (wanted.has(text.slice(at, at + 16))) left++
-  }
-  return left
-}
+const leftOf = (path: string, deleted: readonly Buffer[]) => foundPieces(path, new Set(deleted.flatMap(piecesOf)))
 
 describe('§store the embedded store and its disk', () => {
   let folder: string

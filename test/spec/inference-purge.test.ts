@@ -1,15 +1,14 @@
 // §8.1, §11 purge jobs after real generations: nothing of a prompt or an answer is left in the store's files, a repeat is
 // 410 and charged to nobody, and what was remembered of prompts is forgotten on every replica.
-import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type OpenDb, sql } from '../../src/storage/db.ts'
 import { ENGINE } from '../support/databases.ts'
 import { artifactForm, FORM_TYPE } from '../support/forms.ts'
+import { foundPieces, piecesOf } from '../support/found-pieces.ts'
 import { type Scene, type Stage, withScene } from '../support/inference-scene.ts'
 
 const CALLS = 3 * Number(process.env.PURGE_CALLS ?? 100) // `PURGE_CALLS=3340` for ten thousand
 const AT_ONCE = 20
-const PIECE = 16
 
 /** Different in every 16 bytes from every other. */
 const secretText = (n: number) => Array.from({ length: 12 }, (_, at) => `${n}:${at}:unrepeated;`).join(' ')
@@ -53,22 +52,6 @@ async function sealedIn(db: OpenDb): Promise<Buffer[]> {
   return rows.map(({ sealed }) => Buffer.from(sealed))
 }
 
-const pieces = (bytes: Buffer): string[] => {
-  const found: string[] = []
-  for (let at = 0; at + PIECE <= bytes.length; at += PIECE) found.push(bytes.toString('latin1', at, at + PIECE))
-  return found
-}
-
-/** How many of these 16 bytes lie anywhere in the store's files, at any offset. */
-function foundIn(location: string, wanted: ReadonlySet<string>): number {
-  let found = 0
-  for (const file of [location, `${location}-wal`].filter(existsSync)) {
-    const bytes = readFileSync(file).toString('latin1')
-    for (let at = 0; at + PIECE <= bytes.length; at++) if (wanted.has(bytes.slice(at, at + PIECE))) found++
-  }
-  return found
-}
-
 async function purge(scene: Scene, stage: Stage, more: object = {}) {
   const job = { filter: { everything: true }, confirm: 'home', mode: 'erase', ...more }
   const { id } = (await stage.post('/v2/purge-jobs', job)).body
@@ -87,12 +70,12 @@ withScene((scene) => {
       const sealed = await sealedIn(db)
       expect(sealed.length).toBeGreaterThan(CALLS)
       const plain = Array.from({ length: CALLS + 2 }, (_, n) => Buffer.from(secretText(n)))
-      const wanted = new Set([...sealed, ...plain].flatMap(pieces))
-      expect(foundIn(location, wanted)).toBeGreaterThan(CALLS) // it can see them
+      const wanted = new Set([...sealed, ...plain].flatMap(piecesOf))
+      expect(foundPieces(location, wanted)).toBeGreaterThan(CALLS) // it can see them
       const ledger = await stage.ledger()
       const receipt = await purge(scene(), stage)
       expect(receipt.storage.state).toBe('rewritten')
-      expect(foundIn(location, wanted)).toBe(0)
+      expect(foundPieces(location, wanted)).toBe(0)
       expect(await stage.ledger()).toEqual(ledger)
       const counts = Object.fromEntries(
         receipt.erased.map((one: { kind: string; count: number }) => [one.kind, one.count]),

@@ -211,7 +211,8 @@ export type Contents = Record<Table, Row[]>
 export async function contentsOf(db: OpenDb): Promise<Contents> {
   const read = async (table: Table) => {
     const rows = await db.rows<Row>({ text: [`SELECT * FROM ${table}`], values: [] })
-    return [table, rows.map(plain).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))]
+    const told = rows.map(plain).map((row) => ({ row, text: JSON.stringify(row) })) // once, not at each comparison
+    return [table, told.sort((a, b) => (a.text < b.text ? -1 : 1)).map(({ row }) => row)]
   }
   return Object.fromEntries(await Promise.all(TABLES.map(read))) as Contents
 }
