@@ -138,6 +138,15 @@ describe.sequential('two workers', () => {
     expect([(await spentNow()) - before, Number(living?.n)]).toEqual([LANES * 60, 0])
   })
 
+  test('§operations a worker that cannot start ends the whole, with its message and no second try', async () => {
+    const scene = common // which the test above has ended
+    const { env, spawn } = scene.scene
+    Object.assign(env, { SWITCHYARD_SECRET: 'another secret than that of the store' })
+    const failed = spawn()
+    await expect(failed.ready).rejects.toThrow('ended while starting (2)')
+    expect(scene.log().match(/sealed with another secret/g)).toHaveLength(1)
+  })
+
   test('§8.1 a limit is exact over both', async () => {
     const scene = await open({ limits: 'limits: { key: { requests_per_minute: 60 } }' })
     const lanes = lanesOf(scene)
@@ -197,16 +206,6 @@ describe.sequential('two workers', () => {
     process.kill(victim as number, 'SIGKILL')
     await expect.poll(() => workers().filter((pid) => pid !== victim)).toHaveLength(2)
     expect(await server.stop()).toBe(0)
-  })
-
-  test('§operations a worker that cannot start ends the whole, with its message and no second try', async () => {
-    const scene = await open()
-    expect(await scene.server.stop()).toBe(0)
-    const { env, spawn } = scene.scene
-    Object.assign(env, { SWITCHYARD_SECRET: 'another secret than that of the store' })
-    const failed = spawn()
-    await expect(failed.ready).rejects.toThrow('ended while starting (2)')
-    expect(scene.log().match(/sealed with another secret/g)).toHaveLength(1)
   })
 })
 
