@@ -11,10 +11,12 @@ import { foundBy, isClean, table } from '../torture/report.ts'
 import { UPSTREAM_CHECKS, type UpstreamPlant, upstreams } from '../torture/upstreams.ts'
 
 const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31 - 1))
-const ANSWERS = Number(process.env.FUZZ_ANSWERS ?? 100_000)
+// Each run draws others; `npm run torture -- upstreams` reads a million. Counts that are believed and careless readers
+// show within 3,000 of any seed that was tried; a long walk within 3,000 of the one below, of others not in 100,000.
+const ANSWERS = Number(process.env.FUZZ_ANSWERS ?? 30_000)
 const OVER_SOCKETS = Number(process.env.FUZZ_OVER_SOCKETS ?? 400)
 
-test('F18, R77 a hundred thousand hostile answers through the code that reads them', { timeout: 600_000 }, async () => {
+test('F18, R77 thirty thousand hostile answers through the code that reads them', { timeout: 600_000 }, async () => {
   const report = await upstreams({ answers: ANSWERS, seed })
   process.stdout.write(`${table(report)}\n`)
   expect(isClean(report), table(report)).toBe(true)
