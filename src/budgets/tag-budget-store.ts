@@ -1,7 +1,7 @@
 // Budgets of tags at rest.
 import { nextSequence } from '../core/ids.ts'
 import type { Tag } from '../headers/call-tags.ts'
-import { type Db, joined, sql } from '../storage/db.ts'
+import { type Db, sql } from '../storage/db.ts'
 import type { TagBudget } from './tag-budget.ts'
 
 type Row = Omit<TagBudget, 'object' | 'tag'> & { name: string; value: string }
@@ -53,17 +53,30 @@ export function tagBudgetStore(db: Db) {
 
     /** The budgets that a call with these tags counts against, by their ids. */
     async of(project_id: string, tags: readonly Tag[]): Promise<string[]> {
-      const named = tags.map(({ name, value }) => sql` OR (name = ${name} AND value = ${value})`)
-      const rows = await db.rows<{ id: string }>(
-        joined(
-          sql`SELECT id FROM tag_budget WHERE project_id = ${project_id} AND (FALSE`,
-          ...named,
-          sql`) ORDER BY id`,
-        ),
-      )
+      if (tags.length === 0) return []
+      const values = [project_id, ...tags.flatMap(({ name, value }) => [name, value])]
+      const rows = await db.rows<{ id: string }>({ text: ofSoMany(tags.length), values })
       return rows.map(({ id }) => id)
     },
   }
+}
+
+const texts = new Map<number, readonly string[]>()
+
+/** The same text for as many tags, lest each call has a statement of its own. */
+function ofSoMany(tags: number): readonly string[] {
+  const known = texts.get(tags)
+  if (known) return known
+  const more = Array.from({ length: tags - 1 }, () => [' AND value = ', ') OR (name = ']).flat()
+  const text = [
+    'SELECT id FROM tag_budget WHERE project_id = ',
+    ' AND ((name = ',
+    ...more,
+    ' AND value = ',
+    ')) ORDER BY id',
+  ]
+  texts.set(tags, text)
+  return text
 }
 
 const fromRow = ({ name, value, ...row }: Row): TagBudget => ({ object: 'tag_budget', tag: `${name}=${value}`, ...row })

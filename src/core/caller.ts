@@ -39,6 +39,8 @@ export interface Caller {
   routing_epoch: number
   /** What is remembered of the project's prompts is good for as long as this stands still; absent where it is 0. */
   memory_epoch?: number
+  /** No tag of its project has a budget. Absent where one has, or where it is not known. */
+  has_no_tag_budgets?: true
   /** Its project has its generations recorded, as far as the operator lets it. */
   records?: true
   /** §8.1: what this key may do in a minute or at once, where that is not what every key may. */

@@ -34,7 +34,7 @@ export function holdFor(generation: Generation, target: Target): Held | Promise<
     refuseUnpriced(call, target)
     only.assertFits(worstCost(call, target))
   }
-  if (call.tags) return holdTagged(generation, target)
+  if (call.tags && !call.caller.has_no_tag_budgets) return holdTagged(generation, target)
   if ((budget_micros ?? window_limit_micros ?? project_cap_micros) === undefined) return NOTHING
   refuseUnpriced(call, target)
   return hold(generation, target)

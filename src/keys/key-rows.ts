@@ -104,6 +104,8 @@ export interface HolderRow {
   expires_at: number | null
   previous_expires_at: number | null
   clamp_output: number | null
+  /** Whether there are any. */
+  tag_budgets: number
 }
 
 /** `by` which of its two secrets (R61). */
@@ -129,6 +131,7 @@ export function holderOf(row: HolderRow, by: 'hash' | 'previous_hash'): Caller {
   if (row.share !== 1) caller.share = row.share
   if (row.memory_epoch > 0) caller.memory_epoch = row.memory_epoch
   if (row.records_since_ms !== null) caller.records = true
+  if (row.tag_budgets === 0) caller.has_no_tag_budgets = true
   if (row.parent_id !== null) caller.parent_id = row.parent_id
   const ends = by === 'hash' ? [row.expires_at] : [row.expires_at, row.previous_expires_at]
   const works_until = Math.min(...ends.map((end) => end ?? Number.POSITIVE_INFINITY))

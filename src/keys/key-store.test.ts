@@ -3,6 +3,8 @@ import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
 import { mutateSql, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
+import { newTagBudget } from '../budgets/tag-budget.ts'
+import { tagBudgetStore } from '../budgets/tag-budget-store.ts'
 import { rfc3339 } from '../core/clock.ts'
 import type { Scope } from '../core/scopes.ts'
 import { foundProject } from '../start/bootstrap.ts'
@@ -63,6 +65,8 @@ withDb((db) => {
 
   test('§5.4 every column that a caller is made of is watched, wherever the store tells of changes', async () => {
     let told = 0
+    const { project: home } = await project()
+    await tagBudgetStore(db()).insert(newTagBudget(home.id, { tag: 'team=search', limit_usd: 1 }, NOON), NOON)
     db().watch?.(HOLDER_COLUMNS, () => told++)
     const columns = Object.entries(HOLDER_COLUMNS).flatMap(([table, names]) => names.map((name) => ({ table, name })))
     expect(columns).toContainEqual({ table: 'project', name: 'routing_epoch' })

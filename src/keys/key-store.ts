@@ -237,7 +237,9 @@ const HOLDER = `
          CASE WHEN f.id IS NULL THEN k.tokens_per_minute ELSE f.tokens_per_minute END AS tokens_per_minute,
          CASE WHEN f.id IS NULL THEN k.concurrent_streams ELSE f.concurrent_streams END AS concurrent_streams,
          CASE WHEN f.id IS NULL THEN k.max_parallel_requests ELSE f.max_parallel_requests END AS max_parallel_requests,
-         CASE WHEN f.id IS NULL THEN k.model_rates ELSE f.model_rates END AS model_rates
+         CASE WHEN f.id IS NULL THEN k.model_rates ELSE f.model_rates END AS model_rates,
+         CASE WHEN EXISTS (SELECT 1 FROM tag_budget b WHERE b.project_id = k.project_id)
+              THEN 1 ELSE 0 END AS tag_budgets
   FROM api_key k JOIN project p ON p.id = k.project_id JOIN person o ON o.id = p.owner_id
        LEFT JOIN api_key f ON f.id = k.parent_id
   WHERE `
@@ -247,15 +249,16 @@ const BY_ID = [`${HOLDER}k.id = `, ' AND k.project_id = ', ...AND_LIVES]
 const BY_PREVIOUS = [`${HOLDER}k.previous_hash = `, ' AND k.previous_expires_at > ', ...AND_LIVES]
 
 /** Undefined where the store cannot tell of changes. */
-export const watchHolders = ({ watch }: OpenDb) => watch && ((changed: () => void) => watch(HOLDER_COLUMNS, changed))
+export const watchHolders = ({ watch }: OpenDb) =>
+  watch && ((changed: () => void) => watch(HOLDER_COLUMNS, changed, ['tag_budget']))
 
 /** What a caller is made of, read off the statements, so that no column can be forgotten. */
 export const HOLDER_COLUMNS = columnsIn([...BY_HASH, ...BY_PREVIOUS].join(''))
 
 function columnsIn(text: string): Columns {
-  const tables = { k: 'api_key', f: 'api_key', p: 'project', o: 'person' }
-  const columns: Record<string, string[]> = { api_key: [], project: [], person: [] }
-  for (const [, alias, name] of text.matchAll(/\b([kfpo])\.(\w+)/g)) {
+  const tables = { k: 'api_key', f: 'api_key', p: 'project', o: 'person', b: 'tag_budget' }
+  const columns: Record<string, string[]> = { api_key: [], project: [], person: [], tag_budget: [] }
+  for (const [, alias, name] of text.matchAll(/\b([kfpob])\.(\w+)/g)) {
     const names = columns[tables[alias as keyof typeof tables]]
     if (!names?.includes(name as string)) names?.push(name as string)
   }

@@ -98,8 +98,9 @@ export interface OpenDb extends Db {
   /**
    * Calls `changed` at every commit that may have changed one of these columns or deleted a row that has them, before
    * whoever wrote hears of it: what was read of them is good until then. Undefined where other servers write as well.
+   * `added`: the tables where a row that is added counts as well.
    */
-  readonly watch?: (columns: Columns, changed: () => void) => void
+  readonly watch?: (columns: Columns, changed: () => void, added?: readonly string[]) => void
   /**
    * Leaves nothing of what was deleted in the store's own files. `rewritten`: nothing at all. `overwritten`: where it
    * lay it is overwritten, but an earlier copy may be left in unused space of a page. Undefined where the files are

@@ -20,12 +20,13 @@ export function sqliteWatch({ connection }: Pick<Connection, 'connection'>) {
   })
 
   return {
-    watch(columns: Columns, changed: () => void): void {
+    watch(columns: Columns, changed: () => void, added: readonly string[] = []): void {
       const at = watchers.push({ changed, is_touched: false }) - 1
       for (const [table, names] of Object.entries(columns))
         for (const [what, event] of [
           ['changed', `UPDATE OF ${names.join(', ')}`],
           ['deleted', 'DELETE'],
+          ...(added.includes(table) ? [['added', 'INSERT']] : []),
         ])
           connection.exec(
             `CREATE TEMP TRIGGER watch_${at}_${table}_${what} AFTER ${event} ON main.${table}

@@ -10,6 +10,10 @@ import { countStatements, deferred, mutateSql } from '../support/tampered-db.ts'
 const usdOf = (micros: number) => micros / 1e6
 const tagged = (tags: string) => ({ headers: { 'agent-tags': tags } })
 
+/** Whose key it is says already whether there are budgets. */
+const isAboutTags = (text: string) =>
+  /tag_budget|usage_tag|project_tag|tag_hold/.test(text) && !text.includes('FROM api_key k')
+
 withScene((scene) => {
   describe('as dimensions', () => {
     test('§tags events have them; filter, group and table tell them apart', async () => {
@@ -88,7 +92,15 @@ withScene((scene) => {
       const noted = countStatements(scene().tampering)
       const statements = await noted.while(() => stage.chat())
       delete scene().tampering.rows
-      expect(statements.filter((text) => /tag_budget|usage_tag|project_tag|tag_hold/.test(text))).toEqual([])
+      expect(statements.filter((text) => isAboutTags(text))).toEqual([])
+    })
+
+    test('§tags where no tag of the project has a budget, a call with tags costs no statement for budgets', async () => {
+      const stage = await scene().stage({ key: 1e9 })
+      const noted = countStatements(scene().tampering)
+      const statements = await noted.while(() => stage.chat({ user: 'agent-7' }, tagged('team=search')))
+      delete scene().tampering.rows
+      expect(statements.filter((text) => isAboutTags(text) && /tag_budget|tag_hold/.test(text))).toEqual([])
     })
 
     test('§8.1 a purge of traces erases what a call was filed under; what it cost stays', async () => {
@@ -129,6 +141,17 @@ withScene((scene) => {
       expect(stage.one.requests).toHaveLength(4)
       await stage.patch(`/v2/tag-budgets/${id}`, { limit_usd: 1 })
       expect((await stage.chat(BODY, tagged('team=search'))).status).toBe(200)
+      await stage.audit()
+    })
+
+    test('R43 a budget counts from the next call on, of keys that were used before it too; and no more once it is gone', async () => {
+      const stage = await scene().stage()
+      const status = async () => (await stage.chat(BODY, tagged('team=late'))).status
+      expect(await status()).toBe(200)
+      const { id } = await made(stage, 'team=late', 1)
+      expect(await status()).toBe(429)
+      await stage.del(`/v2/tag-budgets/${id}`)
+      expect(await status()).toBe(200)
       await stage.audit()
     })
 
