@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endsWithUs } from '../test/support/ends-with-us.ts'
 import { MACHINE_PARTS, PARTS, type Part } from '../test/support/machine-parts.ts'
+import { isSlowMachine, SMALLER } from '../test/support/machine-speed.ts'
 import { postgresServer } from '../test/support/postgres-server.ts'
 import { type Missing, provision } from '../test/support/provision.ts'
 import { redisServer } from '../test/support/redis-server.ts'
@@ -31,7 +32,11 @@ const chromium = has('Chromium') ? (process.env.CHROMIUM ?? MACHINE_PARTS.Chromi
 // What one project has transformed, the others read; the next run begins anew, lest old versions pile up.
 const made = mkdtempSync(join(tmpdir(), 'switchyard-tests-'))
 const modules = ['--experimental.fsModuleCache', `--experimental.fsModuleCachePath=${join(made, 'modules')}`]
+const is_slow = args.length === 0 && isSlowMachine()
+if (is_slow)
+  say('This machine is slow: suites that draw at random draw fewer, as many as test/support/machine-speed.ts says.')
 const env = {
+  ...(is_slow && SMALLER),
   ...process.env,
   ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_TEMPLATE: template?.name }),
   ...(redis && { TEST_REDIS_URL: redis.url }),

@@ -167,13 +167,15 @@ withConsole((scene) => {
   async function keepsNobodyOut(path: string, cookie?: string, dialogs: readonly string[] = []) {
     const visit = await scene().arrive({ reducedMotion: 'reduce', ...(cookie && { cookie }) })
     const { page } = visit
-    for (const { colorScheme, viewport } of LOOKS) {
+    for (const [look, { colorScheme, viewport }] of LOOKS.entries()) {
       await page.emulateMedia({ colorScheme })
       await page.setViewportSize(viewport)
       if (page.url() === 'about:blank') await page.goto(`/console${path}`)
       await page.getByRole('heading').first().waitFor()
       expect(await findings(page), colorScheme).toEqual([])
-      for (const button of dialogs) await opens(page, button)
+      // Dialogs are all of the same parts: half of them are opened in each look.
+      for (const [at, button] of dialogs.entries())
+        if ((at + path.length) % LOOKS.length === look) await opens(page, button)
     }
     expect(faults(visit)).toEqual([])
     await visit.close()

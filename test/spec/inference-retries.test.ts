@@ -121,6 +121,7 @@ withScene(
         const timers = heldTimers()
         stage.one.behave({ status: 429, headers: { 'retry-after': '1' } })
         const call = stage.openChat({ model: 'busy' })
+        await stage.one.until(() => stage.one.requests.length === 1) // a timer of somebody else's may be as long
         await timers.untilSetWithin(ASKED, 1)
         call.leave()
         const { events } = await stage.until((ledger) => ledger.events.length === 1)
