@@ -33,8 +33,7 @@ const chromium = has('Chromium') ? (process.env.CHROMIUM ?? MACHINE_PARTS.Chromi
 const made = mkdtempSync(join(tmpdir(), 'switchyard-tests-'))
 const modules = ['--experimental.fsModuleCache', `--experimental.fsModuleCachePath=${join(made, 'modules')}`]
 const is_slow = args.length === 0 && isSlowMachine()
-if (is_slow)
-  say('This machine is slow: suites that draw at random draw fewer, as many as test/support/machine-speed.ts says.')
+if (is_slow) say('This machine is slow: some suites are smaller, as test/support/machine-speed.ts says.')
 const env = {
   ...(is_slow && SMALLER),
   ...process.env,

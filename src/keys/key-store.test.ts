@@ -10,7 +10,7 @@ import type { Scope } from '../core/scopes.ts'
 import { foundProject } from '../start/bootstrap.ts'
 import { sql } from '../storage/db.ts'
 import { adoptKey, createKey, hashKey } from './key.ts'
-import { HOLDER_COLUMNS, type KeyStore, keyStore } from './key-store.ts'
+import { HOLDER_COLUMNS, type KeyStore, keyStore, watchHolders } from './key-store.ts'
 
 withDb((db) => {
   const store = () => keyStore(db())
@@ -73,6 +73,17 @@ withDb((db) => {
     for (const { table, name } of columns)
       await db().rows({ text: [`UPDATE ${table} SET ${name} = ${name}`], values: [] })
     expect(told).toBe(db().watch ? columns.length : 0)
+  })
+
+  test('R43 the holder knows whether any tag of its project has a budget, and is told of the first', async () => {
+    let told = 0
+    const { project: home } = await project()
+    const { hash } = await key(home.id)
+    const hasNone = async () => (await store().findHolder(hash, NOON))?.has_no_tag_budgets
+    expect(await hasNone()).toBe(true)
+    watchHolders(db())?.(() => told++)
+    await tagBudgetStore(db()).insert(newTagBudget(home.id, { tag: 'team=search', limit_usd: 1 }, NOON), NOON)
+    expect([await hasNone(), told]).toEqual([undefined, db().watch ? 1 : 0])
   })
 
   test('R60, R61 the holder knows until when the key, and a secret that was replaced, works', async () => {

@@ -85,7 +85,7 @@ export function largeBodies(db: Db, seals: Sealing) {
 
     /** Undefined where they went while they were read. */
     async read(large: LargeBody, ingredient: string): Promise<Buffer | undefined> {
-      const plain = Buffer.allocUnsafe(large.parts_bytes) // filled part by part: nobody waits for a copy of all of it
+      const plain = Buffer.alloc(large.parts_bytes) // filled part by part: nobody waits for a copy of all of it
       for (let part = 0; part < partsOf(large.parts_bytes); part++) {
         const piece = await readPart(large, part, ingredient)
         if (!piece) return undefined

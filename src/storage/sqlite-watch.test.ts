@@ -71,6 +71,13 @@ describe('§store whoever watches columns is told of each commit that may have c
     expect([told, sizes]).toEqual([0, 1])
   })
 
+  test('rows that are added count in tables that are named for it, and in no others', async () => {
+    let added = 0
+    db.watch?.({ note: ['name'] }, () => added++, ['note'])
+    await db.rows(sql`INSERT INTO note (name) VALUES ('second')`)
+    expect([told, added]).toEqual([0, 1])
+  })
+
   test('what another process wrote is told of with the next commit', async () => {
     const other = open()
     await other.rows(sql`UPDATE note SET colour = 'blue'`)

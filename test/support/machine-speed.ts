@@ -1,5 +1,6 @@
-// Whether this machine is so slow, by itself or by its neighbours, that suites which draw at random should draw fewer:
-// the whole of `npm test` is to end within the time that a runner gives it. What each of them asserts stays the same.
+// Whether this machine is so slow, by itself or by its neighbours, that suites which do the same many times over should
+// do it less often: the whole of `npm test` is to end within the time that a runner gives it. What each of them asserts
+// stays the same.
 
 const LOOPS = 40_000_000
 const SLOW_MS = 220 // a core of its own at 2.5 GHz takes 150
