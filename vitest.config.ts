@@ -6,13 +6,14 @@ import { type Project, suitesOf } from './test/support/suite-needs.ts'
 
 const spec = ['src/**/*.test.ts', 'test/spec/**/*.test.ts']
 // Suites that start processes, hash passwords, run models, or take a second of processor time for whatever else: a quick
-// check goes without them. In the whole run they are of one project with the fast ones: what a worker has loaded, it keeps.
+// check goes without them.
 const thorough = [
+  'bench/usage-load.test.ts',
   'cli/**/*.test.ts',
   'test/sim/**/*.test.ts',
   'test/build.test.ts',
   'test/support/{ends-with-us,provision}.test.ts',
-  'test/spec/05-{accounts,authentication,browsers,issuers}.test.ts',
+  'test/spec/05-{accounts,authentication,browsers,issuers,second-factor}.test.ts',
   'test/spec/08-*limit*.test.ts',
   'test/spec/{event-stream,notifications,notification-turns,operator,outage,purge-worlds,replay-runs}.test.ts',
   'test/spec/inference-*.test.ts',
@@ -26,12 +27,14 @@ const thorough = [
   'src/counters/memory.test.ts',
   'src/http/reference.test.ts',
   'src/limits/{policy,sliding-window}.test.ts',
-  'src/recordings/kept-recording.test.ts',
+  'src/providers/anthropic/anthropic-stream.test.ts',
+  'src/providers/http1-answer.test.ts',
+  'src/recordings/{kept-recording,recorder}.test.ts',
+  'src/responses/from-chat.test.ts',
   'src/reuse/reuse.test.ts',
   'src/start/open-tracing.test.ts',
   'src/storage/sqlite.test.ts',
 ]
-const is_whole = process.env.TEST_WHOLE === 'yes'
 // Suites of what only a cluster has. They run with the other engine, since a quick check should need no Redis.
 const clustered = ['src/counters/redis*.test.ts', 'test/spec/redis-*.test.ts']
 // Threads without isolation: modules are loaded once, and the suites keep to their own databases.
@@ -83,13 +86,11 @@ export default defineConfig({
             'test/install.test.ts',
             'test/release.test.ts',
             'test/terraform.test.ts',
-            ...(is_whole ? thorough : []),
           ],
-          exclude: is_whole ? clustered : [...thorough, ...clustered],
-          testTimeout: is_whole ? 120_000 : 60_000,
+          exclude: [...thorough, ...clustered],
         },
       },
-      { test: { ...shared, name: 'thorough', include: is_whole ? [] : thorough, testTimeout: 120_000 } },
+      { test: { ...shared, name: 'thorough', include: thorough, testTimeout: 120_000 } },
       // The same promises over the other engine, by the suites that can tell the two apart.
       {
         test: {

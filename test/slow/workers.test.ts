@@ -13,7 +13,7 @@ import type { Client, Reply } from '../torture/recording-client.ts'
 import { CHAT, chatBody, openWorkerScene, type WorkerPlace, type WorkerScene } from '../torture/worker-scene.ts'
 
 const LANES = 12
-const KILLS = 3
+const KILLS = 2
 
 async function open(place: WorkerPlace = {}): Promise<WorkerScene> {
   const scene = await openWorkerScene(place)

@@ -30,14 +30,14 @@ if [ -n "$left" ]; then
   exit 100
 fi
 [ $what = update ] && exit 0
-for package in "$@"; do case $package in '${lacks}') echo "E: Unable to locate package $package" >&2; exit 100;; esac; done
+for package in "$@"; do case $package in ${lacks || 'nothing'}) echo "E: Unable to locate package $package" >&2; exit 100;; esac; done
 for package in "$@"; do touch "installed.$package"; done
 `,
   )
   script('npm', 'echo "npm $@" >> calls\necho "npm error 404 no such package" >&2\nexit 1\n')
   const pauses: number[] = []
   const machine: Machine = {
-    has: (part: Part) => existsSync(join(folder, `installed.${MACHINE_PARTS[part].debian}`)),
+    has: (part: Part) => MACHINE_PARTS[part].debian.some((name) => existsSync(join(folder, `installed.${name}`))),
     is_root: true,
     env: { PATH: `${bin}:/bin:/usr/bin` },
     pause: async (ms) => void pauses.push(ms),
@@ -56,7 +56,7 @@ const install = (packages: string) => `waiting for the lock: install -y --no-ins
 test('§tests one update and one install bring all that is missing', async () => {
   const { machine, calls, say } = emptyMachine()
   expect(await provision(PARTS, say, machine)).toEqual([])
-  expect(calls()).toEqual([UPDATE, install('postgresql redis-server chromium')])
+  expect(calls()).toEqual([UPDATE, install('postgresql redis-server chromium-headless-shell')])
   expect(await provision(PARTS, say, machine)).toEqual([])
   expect(calls()).toHaveLength(2)
 })
@@ -66,13 +66,13 @@ test('§tests two who ask at once make one install', async () => {
   const both = await Promise.all([provision(['Chromium'], say, machine), provision(PARTS, say, machine)])
   expect(both).toEqual([[], []])
   expect(calls().filter((call) => call.includes('chromium'))).toHaveLength(1)
-  expect(calls()).toEqual([UPDATE, install('chromium'), UPDATE, install('postgresql redis-server')])
+  expect(calls()).toEqual([UPDATE, install('chromium-headless-shell'), UPDATE, install('postgresql redis-server')])
 })
 
 test('§tests while somebody else installs, it waits, and says so once', async () => {
   const { machine, calls, pauses, said, say } = emptyMachine({ locked_update: 3, locked_install: 2 })
   expect(await provision(['Chromium'], say, machine)).toEqual([])
-  expect(calls()).toEqual([...Array(4).fill(UPDATE), ...Array(3).fill(install('chromium'))])
+  expect(calls()).toEqual([...Array(4).fill(UPDATE), ...Array(3).fill(install('chromium-headless-shell'))])
   expect(pauses).toHaveLength(5)
   expect(said.filter((line) => line.includes('waiting'))).toHaveLength(2)
 })
@@ -86,7 +86,7 @@ test('§tests a lock that nobody lets go of is waited for five minutes, and told
 }, 120_000)
 
 test('§tests what Debian refuses is told in its words, and keeps nothing else away', async () => {
-  const { machine, calls, say } = emptyMachine({ lacks: 'chromium' })
+  const { machine, calls, say } = emptyMachine({ lacks: 'chromium*' })
   const [missing, ...more] = await provision(PARTS, say, machine)
   expect(more).toEqual([])
   expect(missing?.part).toBe('Chromium')
@@ -95,8 +95,15 @@ test('§tests what Debian refuses is told in its words, and keeps nothing else a
   expect(machine.has('PostgreSQL') && machine.has('Redis')).toBe(true)
   expect(calls()).toEqual([
     UPDATE,
-    ...['postgresql redis-server chromium', 'postgresql', 'redis-server', 'chromium'].map(install),
+    ...['postgresql redis-server chromium-headless-shell', 'postgresql', 'redis-server'].map(install),
+    ...['chromium-headless-shell', 'chromium'].map(install),
   ])
+})
+
+test('§tests an older Debian has no Chromium without a window: the one with a window does', async () => {
+  const { machine, calls, say } = emptyMachine({ lacks: 'chromium-headless-shell' })
+  expect(await provision(['Chromium'], say, machine)).toEqual([])
+  expect(calls()).toEqual([UPDATE, ...['chromium-headless-shell', 'chromium-headless-shell', 'chromium'].map(install)])
 })
 
 test('§tests PostgreSQL comes from npm where Debian has none, or where nobody may install', async () => {

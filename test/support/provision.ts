@@ -75,17 +75,26 @@ async function fromDebian(
   machine: Machine,
 ): Promise<void> {
   if (!machine.is_root || !(await command('apt-get', ['--version'], machine)).ok) return
-  const packages = parts.map((part) => MACHINE_PARTS[part].debian)
+  const packages = parts.map((part) => MACHINE_PARTS[part].debian[0])
   say(`installing Debian's ${packages.join(', ')} …`)
   const lists = await aptGet(['update'], say, machine)
   if (!lists.ok) say(`apt-get update failed; trying with the lists that are here:\n${lists.words}`)
   const all = await install(packages, say, machine)
   if (all.ok) return
-  const one_by_one = parts.length > 1 && !LOCKED.test(all.words)
   for (const part of parts) {
-    const { ok, words: told } = one_by_one ? await install([MACHINE_PARTS[part].debian], say, machine) : all
-    if (!ok) words.set(part, `apt-get install ${MACHINE_PARTS[part].debian} said:\n${told}`)
+    const told = LOCKED.test(all.words) ? all : await firstOf(MACHINE_PARTS[part].debian, say, machine)
+    if (!told.ok) words.set(part, `apt-get install ${MACHINE_PARTS[part].debian.join(' or ')} said:\n${told.words}`)
   }
+}
+
+async function firstOf(packages: readonly string[], say: (text: string) => void, machine: Machine): Promise<Ended> {
+  const refusals: string[] = []
+  for (const name of packages) {
+    const ended = await install([name], say, machine)
+    if (ended.ok) return ended
+    refusals.push(ended.words)
+  }
+  return { ok: false, words: refusals.join('\n') }
 }
 
 const install = (packages: readonly string[], say: (text: string) => void, machine: Machine) =>
