@@ -31,6 +31,8 @@ export async function replays({ items, has_upstream }: ReplayConditions): Promis
     await live(server, sleep(WARM_MS))
     const rounds = await besideQuiet(server, items)
     const [quiet, beside] = [pooled(rounds.map((one) => one.quiet)), pooled(rounds.map((one) => one.beside))]
+    const planning = pooled(rounds.map(({ beside, told }) => partOf(beside, (due) => due < told.planned_ms)))
+    const asking = pooled(rounds.map(({ beside, told }) => partOf(beside, (due) => due >= told.planned_ms)))
     const recorded_rounds = rounds.map((one) => ({
       ...one,
       quiet: figuresOf(one.quiet),
@@ -39,7 +41,7 @@ export async function replays({ items, has_upstream }: ReplayConditions): Promis
     record('Live calls beside a replay run', { items, has_upstream, rounds: recorded_rounds, quiet, beside })
     const row = (name: string, { calls, p50, p99, later }: Figures) => [
       ...[name, String(calls), p50.toFixed(2), p99.toFixed(2)],
-      ...later.map((share) => `${(100 * share).toFixed(2)} %`),
+      ...later.map((share) => (share === undefined ? '' : `${(100 * share).toFixed(2)} %`)),
     ]
     const runs = rounds.map(({ told }) => `${told.done} in ${told.seconds.toFixed(1)} s`)
     const each = rounds.map((one) => (figuresOf(one.beside).p99 / figuresOf(one.quiet).p99).toFixed(2))
@@ -51,7 +53,12 @@ export async function replays({ items, has_upstream }: ReplayConditions): Promis
       textTable(
         `A live call every ${EVERY_MS} ms, ${has_upstream ? 'an upstream' : 'the placeholder'}, ${ROUNDS} rounds together`,
         ['', 'calls', 'p50 ms', 'p99 ms', ...LATE_S.map((seconds) => `turns > ${1_000 * seconds} ms`)],
-        [row('quiet', quiet), row('beside the runs', beside)],
+        [
+          row('quiet', quiet),
+          row('beside the runs', beside),
+          row('while they are planned', planning),
+          row('while items are asked', asking),
+        ],
       ),
     ].join('\n\n')
   } finally {
@@ -63,7 +70,7 @@ export async function replays({ items, has_upstream }: ReplayConditions): Promis
 interface Round {
   quiet: Waits
   beside: Waits
-  told: { done: number; seconds: number }
+  told: Told
   /** Of the machine by its host, in the worse half. */
   stolen: number
 }
@@ -95,7 +102,14 @@ async function recorded(server: ServerProcess, items: number): Promise<void> {
   await sleep(3_000)
 }
 
-function replayed(server: ServerProcess, items: number): { over: Promise<{ done: number; seconds: number }> } {
+interface Told {
+  done: number
+  /** From when it was planned. */
+  seconds: number
+  planned_ms: number
+}
+
+function replayed(server: ServerProcess, items: number): { over: Promise<Told> } {
   const headers = as(ADMIN_KEY)
   const work = async () => {
     const source = {
@@ -103,14 +117,14 @@ function replayed(server: ServerProcess, items: number): { over: Promise<{ done:
       sample: { n: items, seed: '1' },
     }
     const { id } = await post(server, '/v2/replay-runs', { source, target: { model: 'bench' } })
-    const started = performance.now()
+    const planned_ms = performance.now()
     await post(server, `/v2/replay-runs/${id}/execute`, { max_cost_usd: 1_000, concurrency: CONCURRENCY })
     for (;;) {
       const answer = await fetch(`${server.url}/v2/replay-runs/${id}`, { headers })
       if (!answer.ok) throw new Error(`the run could not be read: ${answer.status} ${await answer.text()}`)
       const run = (await answer.json()) as { status: string; items: { done: number } }
       if (!['queued', 'running'].includes(run.status))
-        return { done: run.items.done, seconds: (performance.now() - started) / 1_000 }
+        return { done: run.items.done, seconds: (performance.now() - planned_ms) / 1_000, planned_ms }
       await sleep(LOOK_MS)
     }
   }
@@ -118,7 +132,8 @@ function replayed(server: ServerProcess, items: number): { over: Promise<{ done:
 }
 
 interface Waits {
-  waits_ms: number[]
+  /** Of each call: when it was due, and how long it then took. */
+  calls: { due_ms: number; took_ms: number }[]
   /** How many turns of the event loop came within each of these bounds, by the server's own measure. */
   turns: Map<string, number>
 }
@@ -127,22 +142,30 @@ interface Figures {
   calls: number
   p50: number
   p99: number
-  /** Which share of the turns of the event loop came later than each of `LATE_S`. */
-  later: number[]
+  /** Which share of the turns of the event loop came later than each of `LATE_S`; undefined where none were counted. */
+  later: (number | undefined)[]
 }
 
-function figuresOf({ waits_ms, turns }: Waits): Figures {
-  const sorted = waits_ms.toSorted((a, b) => a - b)
+/** Turns are counted for the whole of it. */
+const partOf = ({ calls }: Waits, isIn: (due_ms: number) => boolean): Waits => ({
+  calls: calls.filter(({ due_ms }) => isIn(due_ms)),
+  turns: new Map(),
+})
+
+function figuresOf({ calls, turns }: Waits): Figures {
+  const sorted = calls.map(({ took_ms }) => took_ms).sort((a, b) => a - b)
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
   const within = (bound: string) => turns.get(bound) ?? 0
-  const later = LATE_S.map((seconds) => 1 - within(String(seconds)) / Math.max(1, within('+Inf')))
+  const later = LATE_S.map((seconds) =>
+    turns.size > 0 ? 1 - within(String(seconds)) / Math.max(1, within('+Inf')) : undefined,
+  )
   return { calls: sorted.length, p50: at(0.5), p99: at(0.99), later }
 }
 
 function pooled(all: readonly Waits[]): Figures {
   const turns = new Map<string, number>()
   for (const one of all) for (const [bound, count] of one.turns) turns.set(bound, (turns.get(bound) ?? 0) + count)
-  return figuresOf({ waits_ms: all.flatMap(({ waits_ms }) => waits_ms), turns })
+  return figuresOf({ calls: all.flatMap(({ calls }) => calls), turns })
 }
 
 async function turnsOf({ url }: ServerProcess): Promise<Map<string, number>> {
@@ -160,18 +183,18 @@ async function live(server: ServerProcess, until: Promise<unknown>): Promise<Wai
     over = true
   })
   const body = chat()
-  const waits: Promise<number>[] = []
+  const calls: Promise<Waits['calls'][number]>[] = []
   const started = performance.now()
   for (let n = 0; !over; n++) {
     const due = started + n * EVERY_MS
     await sleep(Math.max(0, due - performance.now()))
-    waits.push(
+    calls.push(
       fetch(url + CHAT, { method: 'POST', headers: as(ADMIN_KEY), body })
         .then((answer) => answer.text())
-        .then(() => performance.now() - due),
+        .then(() => ({ due_ms: due, took_ms: performance.now() - due })),
     )
   }
-  const waits_ms = await Promise.all(waits)
+  const all = await Promise.all(calls)
   const after = await turnsOf(server)
-  return { waits_ms, turns: new Map([...after].map(([bound, count]) => [bound, count - (before.get(bound) ?? 0)])) }
+  return { calls: all, turns: new Map([...after].map(([bound, count]) => [bound, count - (before.get(bound) ?? 0)])) }
 }
