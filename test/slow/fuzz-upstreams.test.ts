@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Heard } from '../support/inference-client.ts'
 import { CHAT, PRICES, type Stage, startScene } from '../support/inference-scene.ts'
+import { planted } from '../support/planted.ts'
 import { type HostileAnswer, hostileAnswers, ROUTES } from '../torture/hostile-answers.ts'
 import { startRawUpstream } from '../torture/raw-upstream.ts'
 import { foundBy, isClean, table } from '../torture/report.ts'
@@ -23,7 +24,7 @@ test('F18, R77 thirty thousand hostile answers through the code that reads them'
   expect(report.figures.answer).toBeGreaterThan(ANSWERS / 10)
 })
 
-test.each<[string, UpstreamPlant, keyof typeof UPSTREAM_CHECKS]>([
+planted.each<[string, UpstreamPlant, keyof typeof UPSTREAM_CHECKS]>([
   ['counts of −5 and 2^60 that are believed', 'any-count', 'count'],
   ['a reader that takes something for granted', 'careless-reader', 'crash'],
   ['a walk that its bytes do not bound', 'long-walk', 'time'],

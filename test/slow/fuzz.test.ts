@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { type Figures, fuzz } from '../support/fuzz.ts'
 import { fuzzSockets } from '../support/fuzz-sockets.ts'
+import { planted } from '../support/planted.ts'
 import { startService } from '../support/service.ts'
 import { mutateSql, type Tampering, textOf } from '../support/tampered-db.ts'
 
@@ -56,7 +57,7 @@ test('F17 five hundred damaged requests over sockets', async () => {
   expect((await service.get('/v2/api-keys')).status).toBe(200)
 })
 
-test.each<[string, string, (tampering: Tampering) => void]>([
+planted.each<[string, string, (tampering: Tampering) => void]>([
   [
     'a text that the store cannot take',
     'server error',

@@ -12,6 +12,7 @@ import { bundle } from '../../scripts/bundle.mjs'
 import { newTraceId } from '../../src/core/ids.ts'
 import { sql } from '../../src/storage/db.ts'
 import { openCutting } from '../support/cutting-store.ts'
+import { planted } from '../support/planted.ts'
 import { projectIn } from '../support/projects.ts'
 
 const PROGRAM = fileURLToPath(new URL('../support/cutting-process.ts', import.meta.url))
@@ -156,7 +157,7 @@ test('§8.1 killed at any step of cutting packs: nothing is half, nothing is los
   })
 })
 
-test('§8.1 planted: packs that are exchanged in more than one commit are caught', async () => {
+planted('§8.1 planted: packs that are exchanged in more than one commit are caught', async () => {
   await inCopy(async (at) => {
     expect(cut(at, 'every', true)).toBe(null)
     const found: string[] = []

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client as PostgresClient } from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { planted } from '../support/planted.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { gate } from '../support/wire.ts'
 import type { Plant } from '../torture/plants.ts'
@@ -106,7 +107,7 @@ describe.sequential('replicas', () => {
     expect(await books()).toEqual({ spent: COST_MICROS, events: 1, holds: 0 })
   })
 
-  test('R22 T-24 the same catches a handler that keeps its answer whoever the reservation belongs to', async () => {
+  planted('R22 T-24 the same catches a handler that keeps its answer whoever the reservation belongs to', async () => {
     const { executed, replayed, books } = await pausedOwner('unfenced')
     expect(replayed.body.equals(executed.body)).toBe(false)
     expect((await books()).spent).toBeGreaterThan(COST_MICROS)

@@ -1,6 +1,7 @@
 // Three real servers over one PostgreSQL, in the size that every test run can afford; `npm run torture` has the full
 // ones. Each gate is also shown to catch the bug it is there for.
 import { describe, expect, test } from 'vitest'
+import { planted } from '../support/planted.ts'
 import { newSeed } from '../torture/randomness.ts'
 import { postmaster } from '../torture/replica-postmaster.ts'
 import { revoke } from '../torture/replica-revoke.ts'
@@ -17,7 +18,7 @@ describe.sequential('three replicas', () => {
     expectClean(await revoke({ revocations: 40, per_second: 50, seed }))
   })
 
-  test('F15 revoke catches a memory of keys that only time ends', async () => {
+  planted('F15 revoke catches a memory of keys that only time ends', async () => {
     const report = await revoke({ revocations: 10, per_second: 30, plant: 'auth-cache', seed })
     expect(foundIn(report, 'accepted after the answer').length, table(report)).toBeGreaterThan(0)
   })
@@ -30,7 +31,7 @@ describe.sequential('three replicas', () => {
     expectClean(await rolling({ restarts: 3, per_second: 20, streams: 6, seed }))
   })
 
-  test('F22 rolling catches a server that does not drain', async () => {
+  planted('F22 rolling catches a server that does not drain', async () => {
     const report = await rolling({ restarts: 3, per_second: 20, streams: 10, plant: 'abrupt-stop', seed })
     expect(foundIn(report, 'streams failed or truncated').length, table(report)).toBeGreaterThan(0)
   })

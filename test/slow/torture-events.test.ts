@@ -1,5 +1,6 @@
 // Torture of notifications, in the size that every test run can afford; `npm run torture -- events` has the full one.
 import { expect, test } from 'vitest'
+import { planted } from '../support/planted.ts'
 import { EVENT_CHECKS, events } from '../torture/events.ts'
 import { expectClean, seed } from '../torture/gates.ts'
 import { foundBy, table } from '../torture/report.ts'
@@ -14,7 +15,7 @@ test.each(ENGINES)(
   },
 )
 
-test.each([
+planted.each([
   ['an event that is written down after what it tells of', 'told-later', 'lost', 2],
   ['a retry that is overtaken', 'overtaking', 'disordered', 1],
 ] as const)('§notifications events catches %s', async (_bug, plant, check, kills) => {

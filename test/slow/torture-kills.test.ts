@@ -1,6 +1,7 @@
 // Torture of idempotency, in the size that every test run can afford: kills, races, clients that leave. `npm run torture`
 // has the full ones. Each gate is also shown to catch the bug it is there for.
 import { expect, test } from 'vitest'
+import { planted } from '../support/planted.ts'
 import { disconnect } from '../torture/disconnect.ts'
 import { expectClean, seed } from '../torture/gates.ts'
 import { kill9 } from '../torture/kill9.ts'
@@ -12,7 +13,7 @@ test.each(ENGINES)('R21 kill -9 under traffic loses, repeats and alters nothing 
   expectClean(await kill9({ cycles: 4, in_flight: 32, engine, seed }))
 })
 
-test('R21 kill9 catches an effect that is not atomic with its kept answer', async () => {
+planted('R21 kill9 catches an effect that is not atomic with its kept answer', async () => {
   const report = await kill9({ cycles: 4, in_flight: 32, engine: 'sqlite', plant: 'non-atomic', seed })
   expect(found(report, 'doubled').length, table(report)).toBeGreaterThan(0)
 })
@@ -25,7 +26,7 @@ test('§11.5 the same, spread over three servers', async () => {
   expectClean(await race({ triples: 60, at_once: 16, engine: 'postgres', replicas: 3, seed }))
 })
 
-test('§11.5 race catches a claim that only looks before it acts', async () => {
+planted('§11.5 race catches a claim that only looks before it acts', async () => {
   const run = { triples: 50, at_once: 16, engine: 'sqlite', plant: 'check-then-act' } as const
   let report = await race({ ...run, seed })
   // On a quick machine all sixteen may come before the first is done: then there is nothing to be found.
@@ -37,7 +38,7 @@ test('T-20 clients that leave at any moment get one effect and are never locked 
   expectClean(await disconnect({ requests: 150, engine: 'sqlite', seed }))
 })
 
-test.each([
+planted.each([
   ['an answer that is kept only for a client who stays', 'abort-bound', 'doubled'],
   ['a reservation that nobody frees', 'leaked-hold', 'stuck'],
 ] as const)('T-20 disconnect catches %s', async (_bug, plant, check) => {

@@ -1,6 +1,7 @@
 // Torture of budgets, in the size that every test run can afford; `npm run torture` has the full ones. Each gate is also
 // shown to catch the bug it is there for.
 import { expect, test } from 'vitest'
+import { planted } from '../support/planted.ts'
 import { budget } from '../torture/budget.ts'
 import { expectClean, seed } from '../torture/gates.ts'
 import { money } from '../torture/money.ts'
@@ -15,7 +16,7 @@ test('F13 money balances through aborts, broken upstreams, deadlines and kill -9
   expectClean(await money({ calls: 160, kills: 4, in_flight: 24, engine: 'sqlite', seed }))
 })
 
-test.each([
+planted.each([
   ['a hold that its charge leaves behind', 'hold-kept', 'phantom_holds'],
   ['a retry that is charged again', 'charged-again', 'charged_twice'],
   ['holds of the dead that nobody returns', 'orphans-stay', 'phantom_holds'],

@@ -1,6 +1,7 @@
 // Torture of streams and of what remembers keys, in the size that every test run can afford; `npm run torture` has the
 // full ones. Each gate is also shown to catch the bug it is there for.
 import { expect, test } from 'vitest'
+import { planted } from '../support/planted.ts'
 import { expectClean, seed } from '../torture/gates.ts'
 import { revoke } from '../torture/replica-revoke.ts'
 import { foundBy, table } from '../torture/report.ts'
@@ -12,7 +13,7 @@ test('F9 of streams left at a random byte nothing stays open, and keyed ones are
   expectClean(await streams({ streams: 100, in_flight: 32, engine: 'sqlite', seed }))
 })
 
-test.each([
+planted.each([
   ['a stream that does not hear its client leave', 'deaf', 'gauge'],
   ['an upstream that is not let go of', 'upstream-kept', 'upstream_open'],
 ] as const)('F9 streams catches %s', async (_bug, plant, check) => {
@@ -24,7 +25,7 @@ test('F15 no key is accepted after its revocation was answered, although callers
   expectClean(await revoke({ revocations: 60, per_second: 100, engine: 'sqlite', seed }))
 })
 
-test('F15 revoke catches a store that does not tell of changes', async () => {
+planted('F15 revoke catches a store that does not tell of changes', async () => {
   const report = await revoke({ revocations: 10, per_second: 30, engine: 'sqlite', plant: 'silent-changes', seed })
   expect(foundBy(report, 'accepted after the answer').length, table(report)).toBeGreaterThan(0)
 })

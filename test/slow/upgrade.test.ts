@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { buildOlder, hasOlder } from '../support/older-version.ts'
+import { planted } from '../support/planted.ts'
 import { emptied, type Fixture, fixtureBytes, readFixture, restore } from '../support/upgrade-fixture.ts'
 import { CALL_MICROS, caller, chat, heldIn, type Left, live, until, upgradeUpstream } from '../support/upgrade-story.ts'
 import { ENGINES, type Engine, openScene, type Scene } from '../torture/scene.ts'
@@ -93,7 +94,7 @@ test.each(ENGINES)(
   },
 )
 
-test('0352 planted: a store that lost a call is noticed', async () => {
+planted('0352 planted: a store that lost a call is noticed', async () => {
   const fixture = readFixture('sqlite')
   const losing = await upgraded(
     'sqlite',

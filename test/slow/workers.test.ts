@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { planted } from '../support/planted.ts'
 import { gate } from '../support/wire.ts'
 import { asks, inLanes, stored } from '../torture/asks.ts'
 import { check, type Operation, violations } from '../torture/checker.ts'
@@ -180,7 +181,7 @@ describe.sequential('two workers', () => {
     expect(await scene.server.stop()).toBe(0)
   })
 
-  test('planted §11 the same finds effects that commit apart from their answers', async () => {
+  planted('planted §11 the same finds effects that commit apart from their answers', async () => {
     let found = 0
     // A kill may come between two effects, and not within one.
     for (let n = 0; n < 3 && found === 0; n++) found = violations((await killUnderLoad('non-atomic')).verdict)
@@ -196,7 +197,7 @@ describe.sequential('two workers', () => {
     expect(await scene.server.stop()).toBe(0)
   })
 
-  test('planted F22 the same finds workers that leave at once', async () => {
+  planted('planted F22 the same finds workers that leave at once', async () => {
     expect((await rollUnderLoad('leaves-at-once')).failures.length).toBeGreaterThan(0)
   })
 
