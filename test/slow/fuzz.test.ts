@@ -14,6 +14,7 @@ import { mutateSql, type Tampering, textOf } from '../support/tampered-db.ts'
 const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31 - 1))
 const INPUTS = Number(process.env.FUZZ_INPUTS ?? 10_000)
 const RSS_GROWTH_MAX_MB = 50
+const KEPT_TELLS_FROM = 10_000 // inputs
 const KEPT_MAX_BYTES = 600 // by each input: what a single small object would come to
 
 function report(
@@ -31,7 +32,7 @@ function report(
   )
 }
 
-test('F17 ten thousand inputs on SQLite, in a process of its own', async () => {
+test('F17 thousands of inputs on SQLite, in a process of its own', async () => {
   const args = ['--expose-gc', '--import', 'tsx', 'test/support/fuzz-main.ts', String(seed), String(INPUTS)]
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 24 })
   const figures: Figures = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
@@ -39,7 +40,8 @@ test('F17 ten thousand inputs on SQLite, in a process of its own', async () => {
   expect({ failures: figures.failures, examples: figures.examples }).toEqual({ failures: {}, examples: {} })
   expect(figures.by_status[200]).toBeGreaterThan(INPUTS * 0.1)
   expect(figures.rss_growth_mb).toBeLessThan(RSS_GROWTH_MAX_MB)
-  expect(figures.kept_bytes_per_input).toBeLessThan(KEPT_MAX_BYTES)
+  // Of fewer, what is kept of each is mostly what is kept once.
+  if (INPUTS >= KEPT_TELLS_FROM) expect(figures.kept_bytes_per_input).toBeLessThan(KEPT_MAX_BYTES)
 })
 
 test('F17 eight hundred inputs on PostgreSQL', async () => {

@@ -20,10 +20,13 @@ function timeOfLoops(): number {
 
 /** Sizes that each suite takes from here, where nobody said another. */
 export const SMALLER: Readonly<Record<string, string>> = {
+  FLOOD_REQUESTS: '2000',
   FUZZ_ANSWERS: '10000',
+  FUZZ_INPUTS: '3000',
   FUZZ_OVER_SOCKETS: '200',
   PURGE_THINGS: '6000',
   ARTIFACT_RACE: '80',
   CONSOLE_LOOKS: '1',
+  SIM_RUNS: '20',
   TEST_PLANTED: 'no',
 }

@@ -154,14 +154,29 @@ export async function sharedCounters(prefix: string, process_id: string): Promis
 /** Fastify announces each instance it makes; that is early enough to hear of every route, declared well or not. */
 async function notingRoutes<S>(build: () => Promise<S>): Promise<{ service: S; routes: RouteOptions[] }> {
   const routes: RouteOptions[] = []
-  const onInstance = (message: unknown) =>
-    (message as { fastify: FastifyInstance }).fastify.addHook('onRoute', (route) => void routes.push(route))
+  const onInstance = (message: unknown) => {
+    const { fastify } = message as { fastify: FastifyInstance }
+    fastify.addHook('onRoute', (route) => void routes.push(route))
+    namePlugins(fastify)
+  }
   subscribe('fastify.initialization', onInstance)
   try {
     return { service: await build(), routes }
   } finally {
     unsubscribe('fastify.initialization', onInstance)
   }
+}
+
+const NAME = Symbol.for('fastify.display-name')
+
+/** For the name of a plugin that has none, Fastify goes through all modules, of which a worker of tests has thousands. */
+function namePlugins(fastify: FastifyInstance): void {
+  const register = fastify.register as (plugin: object, options?: object) => FastifyInstance
+  const named = function (this: FastifyInstance, plugin: { name?: string; [NAME]?: string }, options?: object) {
+    plugin[NAME] ??= plugin.name || 'routes'
+    return register.call(this, plugin, options)
+  }
+  fastify.register = named as unknown as FastifyInstance['register']
 }
 
 const conformances = new Map<string, Conformance>()
