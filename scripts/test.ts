@@ -16,14 +16,12 @@ import { makeTemplate } from '../test/support/template-database.ts'
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 const args = process.argv.slice(2)
-// Tortures mostly wait for servers that they start and kill. Beside them, the other suites have work for both cores. The
-// sides end within a minute of each other: what one does alone leaves a core idle.
-const SIDES = [
-  ['slow', 'thorough'],
-  ['console', 'postgres', 'fast'],
-] as const
-const WORKERS = 2 // on each side; with as many as that, each module is loaded twice for a project and no more
-const runs = args.length > 0 ? [args] : SIDES.map((side) => side.map((name) => `--project=${name}`))
+// Two at a time, and whichever ends first makes room for the next. Tortures mostly wait for servers that they start and
+// kill: beside them, the other suites have work for both cores. The short ones come last, so that no core is idle for long.
+const RUNS = [['slow'], ['console', 'postgres'], ['thorough'], ['fast']] as const
+const AT_ONCE = 2
+const WORKERS = 2 // of each; with as many as that, each module is loaded twice for a project and no more
+const runs = args.length > 0 ? [args] : RUNS.map((projects) => projects.map((name) => `--project=${name}`))
 
 const projects = projectsIn(args)
 const wanted = partsFor(projects)
@@ -46,7 +44,13 @@ const env = {
   ...(chromium && { CHROMIUM: chromium }),
   TEST_MISSING: missing.map(({ part }) => part).join(','),
 }
-const ended = await Promise.all(runs.map((given, n) => vitest(given, join(made, `${n}.json`))))
+const ended: Ended[] = []
+const left = [...runs.entries()]
+const inTurn = async () => {
+  for (let next = left.shift(); next; next = left.shift())
+    ended.push(await vitest(next[1], join(made, `${next[0]}.json`)))
+}
+await Promise.all(Array.from({ length: AT_ONCE }, inTurn))
 await template?.drop()
 await Promise.all([postgres?.stop(), redis?.stop()])
 
