@@ -41,7 +41,9 @@ export const SETTINGS = {
   },
   DATABASE_URL: {
     secret: true,
-    meaning: 'A PostgreSQL, 15 or later, instead of the embedded store: `postgres://user:password@host/database`.',
+    meaning:
+      'A PostgreSQL, 15 or later, instead of the embedded store: `postgres://user:password@host/database`. ' +
+      'A connection is waited for 2.5 s; `?connect_timeout=` says other seconds.',
     default: 'unset',
     read: (text) => {
       if (text !== undefined && !/^postgres(ql)?:\/\//.test(text))

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { Pool, type PoolClient, types } from 'pg'
 import { CommitUnknown, isRead, type OpenDb, type Sql, sql, type Tx, unavailable } from './db.ts'
 import { type Lines, lines } from './postgres-lines.ts'
+import { connectTimeout, withoutJit } from './postgres-url.ts'
 import { noGuard, type TransactionGuard } from './transaction-guard.ts'
 
 // BIGINT columns hold milliseconds and micro-dollars, all below 2^53.
@@ -10,7 +11,6 @@ types.setTypeParser(types.builtins.INT8, Number)
 
 const POOL_MAX = 16
 const LINES = 3
-const CONNECT_TIMEOUT_MS = 2_500 // to connect, or to be given a connection; the first that takes longer ends a request
 const STATEMENT_TIMEOUT_MS = 4_000
 const ANSWER_GRACE_MS = 500 // the server should have given up before: after this the connection is thought dead
 const CONFLICT_RETRIES = 3
@@ -31,7 +31,7 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
   const { statement_timeout_ms = STATEMENT_TIMEOUT_MS } = options
   const settings = {
     connectionString: withoutJit(url),
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: connectTimeout(url),
     statement_timeout: statement_timeout_ms,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: statement_timeout_ms + ANSWER_GRACE_MS,
@@ -98,16 +98,6 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
     ping: async () => void (await run(probes, PING).catch(away)),
     close: async () => void (await Promise.all([pool.end(), readers.close(), probes.close()])),
   }
-}
-
-/**
- * PostgreSQL would compile a statement that it thinks dear. Over the partitions of usage that takes hundreds of
- * milliseconds, for sums that are read in ten. Asked for as the connection is made, it costs no round trip.
- */
-function withoutJit(url: string): string {
-  const off = encodeURIComponent('-c jit=off')
-  if (/[?&]options=/.test(url)) return url.replace(/[?&]options=[^&#]*/, `$&%20${off}`)
-  return `${url}${url.includes('?') ? '&' : '?'}options=${off}`
 }
 
 /**

@@ -151,13 +151,16 @@ export async function openScene(place: Place) {
 
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
+const PATIENCE_S = 20
+
 /** A database of its own: of the test run's PostgreSQL a copy of its template, which need not be migrated again. */
 async function freshDatabase(given?: PostgresServer) {
   const server = given ?? (await postgresServer())
   const is_common = server.url === process.env.TEST_DATABASE_URL
   const { url, drop } = await databaseOn(server.url, is_common ? process.env.TEST_TEMPLATE : undefined)
   return {
-    url,
+    // Nobody kills a common one: on a machine that has no time it is slow, and not away.
+    url: is_common ? `${url}${url.includes('?') ? '&' : '?'}connect_timeout=${PATIENCE_S}` : url,
     async close(keep: boolean) {
       if (!keep) await drop()
       if (!given) await server.stop()
