@@ -17,6 +17,7 @@ import { BOUNDS, systemTimers } from '../capacity/waiting-room.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { FairTurns } from '../core/fair-turns.ts'
+import { liveCalls } from '../core/live-calls.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { type Credential, noAddress, settingsOf } from '../credentials/credential.ts'
 import { credentialStore } from '../credentials/credential-store.ts'
@@ -145,6 +146,7 @@ export function inferencePath(parts: PathParts) {
   metrics.targets.watch(() => targetStates(gateway, slots, health))
   const left = departures(clock)
   const only = onlyCalls()
+  const live = liveCalls(clock.now)
   const jobs = backgroundJobs({
     store: backgroundStore(db, seals),
     clock,
@@ -197,6 +199,7 @@ export function inferencePath(parts: PathParts) {
     tapes: parts.tapes,
     opening: { patience, timers: systemTimers },
     turns: parts.turns,
+    live,
     onBudgetRefused: parts.onBudgetRefused ?? (() => {}),
     tagBudgetsOf: tagBudgetStore(db).of,
   })
@@ -204,6 +207,7 @@ export function inferencePath(parts: PathParts) {
     path: generations,
     /** Calls that this process makes itself. */
     only,
+    isQuiet: live.isQuiet,
     /** Responses that nobody waits for. */
     jobs,
     usageOf: ({ project_id }: Pick<Caller, 'project_id'>, trace_id: string) => usageOn(db).find(project_id, trace_id),

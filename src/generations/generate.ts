@@ -37,6 +37,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   const { stream, model } = call
   const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream, model })
   traced?.stage('allow')
+  if (!call.is_replay) path.live.came(request.received_at)
   const turn = path.turns.next(call.caller.project_id) //         R78: no project before another
   if (turn) await turn
   const generation = new Generation(path, call, { request, reply, allowance })

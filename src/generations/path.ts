@@ -9,6 +9,7 @@ import type { Admission } from '../capacity/admission.ts'
 import type { Breakers } from '../capacity/breaker.ts'
 import type { Clock } from '../core/clock.ts'
 import type { FairTurns } from '../core/fair-turns.ts'
+import type { LiveCalls } from '../core/live-calls.ts'
 import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { Tag } from '../headers/call-tags.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
@@ -72,6 +73,8 @@ export interface Path {
   opening: Opening
   /** R78: whose request goes on. */
   turns: FairTurns
+  /** Told of each call that a client waits for. */
+  live: Pick<LiveCalls, 'came'>
   /** A call does not fit into what is left of a limit. */
   onBudgetRefused(refused: { project_id: string; key_id: string; limit: Exclude<Limit, 'tag'> }): void
   /** Budgets that a call with these tags counts against, by their ids. */

@@ -22,6 +22,8 @@ export interface PlanNeeds {
   calls: ReplayCalls
   recordings: RecordedCalls
   usage: UsedCalls
+  /** No live call has come for a while. */
+  isQuiet(): boolean
 }
 
 export interface Chosen {
@@ -30,7 +32,8 @@ export interface Chosen {
 }
 
 const ASKED_AT_ONCE = 500
-const PLANNED_MS = 4 // what one takes of the event loop, and as much again
+const PLANNED_MS = 4 // what one takes of the event loop
+const RESTS = 3 // as long as each, beside live calls
 
 /** Which calls a run is about. A sample is drawn among those that were recorded. */
 export async function chosenCalls(needs: PlanNeeds, project_id: string, source: CheckedSource): Promise<Chosen> {
@@ -73,7 +76,7 @@ export async function plannedItems(
     for (const arm of ARMS)
       if (arm === 'target' || run.control) {
         items.push(await plannedItem(needs, run, { trace_id, arm, at: items.length }))
-        await restingTurn(PLANNED_MS) // live calls come first
+        await restingTurn(needs.isQuiet() ? PLANNED_MS : RESTS * PLANNED_MS) // live calls come first
       }
   return items
 }

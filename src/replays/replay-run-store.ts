@@ -36,6 +36,8 @@ export interface RunnerNeeds {
   calls: ReplayCalls
   recordings: RecordedCalls
   usage: { find(project_id: string, trace_id: string): Promise<UsedBefore | undefined> }
+  /** No live call has come for a while. */
+  isQuiet(): boolean
   /** Whom the key of a run speaks for; undefined where it has ended. */
   callerOf(project_id: string, key_id: string, now: number): Promise<Caller | undefined>
   /** What a run has not spent goes back. */
@@ -87,7 +89,7 @@ export function replayRunner(needs: RunnerNeeds) {
     for (const item of items) {
       if (is_stopping) break // whoever comes next finds them begun, and asks them
       begin(fenced, run, item, caller)
-      await sleep(PACE_MS) // live calls come first
+      await sleep(needs.isQuiet() ? PACE_MS.alone : PACE_MS.beside_calls)
     }
     if (items.length === 0 && busyWith(id) === 0 && !(await replayItemStore(db).hasOpen(project_id, id))) {
       await end(needs, fenced, run, 'completed')
@@ -139,7 +141,11 @@ export function replayRunner(needs: RunnerNeeds) {
 }
 
 const UNREF = { ref: false }
-const PACE_MS = 35 // between two that are begun: work that comes in one piece would make live calls wait for all of it
+/**
+ * Between two that are begun. Work that comes in one piece would make live calls wait for all of it; of so little,
+ * fewer than one in a hundred meets any.
+ */
+const PACE_MS = { alone: 5, beside_calls: 100 }
 /**
  * Live calls need the disk themselves: what a run notes down is brought there with what they write. A power cut may
  * take the end of an item with it, and its kept answer stays: the item is asked again, and that answer found.

@@ -37,17 +37,17 @@ export interface ReplayParts {
   logger: FastifyBaseLogger
   seals: Sealing
   gateway: Gateway
-  inference: Pick<InferencePath, 'path' | 'only'>
+  inference: Pick<InferencePath, 'path' | 'only' | 'isQuiet'>
   idempotencyOn(db: Db): IdempotencyStore
   recordings: RecordedCalls
   quota: ReplayQuota
 }
 
 export function replaying({ db, clock, logger, seals, gateway, inference, idempotencyOn, ...parts }: ReplayParts) {
-  const { path, only } = inference
+  const { path, only, isQuiet } = inference
   const { recordings, quota } = parts
   const calls = replayedCalls({ db, clock, logger, seals, gateway, path, only, idempotencyOn })
-  const shared = { clock, calls, recordings, usage: usageStore(db), endKeyOn: endRunKey }
+  const shared = { clock, calls, recordings, usage: usageStore(db), endKeyOn: endRunKey, isQuiet }
   const runner = replayRunner({
     ...{
       ...shared,

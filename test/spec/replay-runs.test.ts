@@ -62,6 +62,19 @@ withService(
       return (await project.post('/v2/replay-runs', { source, target: { model: 'a-model' }, ...more })).body
     }
 
+    test('§8.1 live calls come first: they are noticed, and calls of a run are none of them', async () => {
+      const project = await service().newProject()
+      const { inference, clock } = service()
+      const { id } = await plan(project)
+      expect(inference.isQuiet()).toBe(false)
+      clock.advance(1_000)
+      expect(inference.isQuiet()).toBe(true)
+      await project.post(`/v2/replay-runs/${id}/execute`, { max_cost_usd: 1 })
+      await run()
+      expect(await shown(project, id)).toMatchObject({ status: 'completed', items: { done: 1 } })
+      expect(inference.isQuiet()).toBe(true)
+    })
+
     const SOURCE = { trace_ids: ['trc_1'] }
     const TARGET = { model: 'a-model' }
 
