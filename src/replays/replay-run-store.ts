@@ -142,8 +142,8 @@ export function replayRunner(needs: RunnerNeeds) {
 
 const UNREF = { ref: false }
 /**
- * Between two that are begun. Work that comes in one piece would make live calls wait for all of it; of so little,
- * fewer than one in a hundred meets any.
+ * Between two that are begun. Work that comes in one piece would make live calls wait for all of it; of so little, few
+ * meet any.
  */
 const PACE_MS = { alone: 5, beside_calls: 100 }
 /**
