@@ -35,7 +35,7 @@ const chromium = has('Chromium') ? (process.env.CHROMIUM ?? MACHINE_PARTS.Chromi
 const made = mkdtempSync(join(tmpdir(), 'switchyard-tests-'))
 const modules = ['--experimental.fsModuleCache', `--experimental.fsModuleCachePath=${join(made, 'modules')}`]
 const is_slow = args.length === 0 && isSlowMachine()
-if (is_slow) say('This machine is slow: some suites are smaller, as test/support/machine-speed.ts says.')
+if (is_slow) say('This machine is slow: some suites are smaller, and servers with planted bugs are left out.')
 const env = {
   ...(is_slow && SMALLER),
   ...process.env,

@@ -73,7 +73,7 @@ export interface Path {
   opening: Opening
   /** R78: whose request goes on. */
   turns: FairTurns
-  /** Told of each call that a client waits for. */
+  /** Told of each call but those of replay runs. */
   live: Pick<LiveCalls, 'came'>
   /** A call does not fit into what is left of a limit. */
   onBudgetRefused(refused: { project_id: string; key_id: string; limit: Exclude<Limit, 'tag'> }): void

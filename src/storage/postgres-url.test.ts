@@ -8,6 +8,7 @@ test.each([
   ['postgres://me@db/x?sslmode=require&connect_timeout=7&a=b', 7_000],
   ['postgres://me@db/x?connect_timeout=0', 2_500],
   ['postgres://me@db/x?connect_timeout=soon', 2_500],
+  ['postgres://me@db/x?connect_timeout=9999999', 2_500],
 ])('§operations a connection to %s is waited for %i ms', (url, ms) => {
   expect(connectTimeout(url)).toBe(ms)
 })

@@ -4,10 +4,10 @@ const CONNECT_TIMEOUT_MS = 2_500
 
 /**
  * To connect, or to be given a connection: the first that takes longer ends a request. libpq's parameter, in seconds,
- * says another.
+ * says another; what no timer can be set to is none.
  */
 export function connectTimeout(url: string): number {
-  const [, seconds] = /[?&]connect_timeout=(\d+)(?=[&#]|$)/.exec(url) ?? []
+  const [, seconds] = /[?&]connect_timeout=(\d{1,6})(?=[&#]|$)/.exec(url) ?? []
   return Number(seconds ?? 0) * 1_000 || CONNECT_TIMEOUT_MS
 }
 

@@ -153,14 +153,20 @@ const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size
 
 const PATIENCE_S = 20
 
+/** Nobody kills a common one: on a machine that has no time it is slow, and not away. */
+function patient(database: string): string {
+  const url = new URL(database)
+  url.searchParams.set('connect_timeout', String(PATIENCE_S))
+  return url.href
+}
+
 /** A database of its own: of the test run's PostgreSQL a copy of its template, which need not be migrated again. */
 async function freshDatabase(given?: PostgresServer) {
   const server = given ?? (await postgresServer())
   const is_common = server.url === process.env.TEST_DATABASE_URL
   const { url, drop } = await databaseOn(server.url, is_common ? process.env.TEST_TEMPLATE : undefined)
   return {
-    // Nobody kills a common one: on a machine that has no time it is slow, and not away.
-    url: is_common ? `${url}${url.includes('?') ? '&' : '?'}connect_timeout=${PATIENCE_S}` : url,
+    url: is_common ? patient(url) : url,
     async close(keep: boolean) {
       if (!keep) await drop()
       if (!given) await server.stop()
