@@ -3,28 +3,13 @@
 import { type AliasTarget, pickTarget } from '../models/alias.ts'
 import type { Boundary } from '../models/boundary.ts'
 import { hasAllowance, isActive, type Subscription } from '../subscriptions/subscription.ts'
-import {
-  type ClusterFacts,
-  clusterTarget,
-  isSuspect,
-  reasonAgainstCluster,
-  SILENT,
-  servesModel,
-} from './byoc-targets.ts'
+import { type ClusterFacts, isSuspect, SILENT, servesModel } from './byoc-targets.ts'
+import { type Against, type Candidate, candidateOf, elsewhere, ofCluster, ofCredential } from './candidate.ts'
 import type { CredentialFacts } from './credential-address.ts'
 import { type Gateway, isConfigured } from './gateway.ts'
-import { isNearer, type Reach, reachOf } from './own-capacity.ts'
+import { isNearer, reachOf } from './own-capacity.ts'
 import type { Placing } from './placement.ts'
-import {
-  credentialServes,
-  credentialTarget,
-  managedTarget,
-  managedTargets,
-  modelAt,
-  placeholderTargets,
-  reasonAgainstCredential,
-  subscriptionTargets,
-} from './provider-targets.ts'
+import { credentialServes, managedTargets, placeholderTargets, subscriptionTargets } from './provider-targets.ts'
 import { DRAINING, type Dropped, type Route, type Target } from './target.ts'
 
 /** Everything that is known of a project's routes at one moment. */
@@ -71,23 +56,6 @@ export type Answer =
   | { kind: 'unknown_model' }
   | { kind: 'none_fit'; dropped: readonly Dropped[] }
 
-/** A place that could take the call, with what is against it where something is. */
-interface Candidate {
-  id: string
-  reach: Reach
-  /** What the call would be for, as own capacity names it. */
-  model: string
-  /** Undefined where there is no such place any more. */
-  target: Target | undefined
-  against: Against | undefined
-  /** It comes after all others: a cluster that has fallen silent. */
-  is_last: boolean
-  /** Of clusters with the same here, the owner has no preference: their caches decide. */
-  alike: string | undefined
-}
-
-type Against = Omit<Dropped, 'target'>
-
 export function chooseRoute(question: Question, snapshot: Snapshot): Answer {
   const alias = snapshot.aliases.get(question.model)
   const considered = alias ? ofRelease(alias.targets, question, snapshot) : ofProfiles(question, snapshot)
@@ -95,7 +63,7 @@ export function chooseRoute(question: Question, snapshot: Snapshot): Answer {
   const kept = keptBy(alias, considered, snapshot)
   for (const candidate of considered) candidate.against = against(candidate, kept, question, snapshot)
   const fit = [...fitting(considered, false), ...fitting(considered, true)]
-  const dropped = considered.flatMap(({ id, against }) => (against ? [{ target: id, ...against }] : []))
+  const dropped = droppedOf(considered)
   if (fit.length === 0) return { kind: 'none_fit', dropped }
   const { targets: candidates, placing } = placed(fit, considered, question)
   const passed_over = passedOver(considered, candidates[0] as Target)
@@ -114,8 +82,18 @@ function placed(fit: readonly Target[], considered: readonly Candidate[], questi
 
 type Order = Pick<Placed, 'targets'> & Partial<Placed>
 
-const fitting = (considered: readonly Candidate[], is_last: boolean): Target[] =>
-  considered.flatMap((one) => (one.target && !one.against && one.is_last === is_last ? one.target : []))
+// These run for every call: a loop takes a tenth of the time of flatMap.
+function fitting(considered: readonly Candidate[], is_last: boolean): Target[] {
+  const fit: Target[] = []
+  for (const one of considered) if (one.target && !one.against && one.is_last === is_last) fit.push(one.target)
+  return fit
+}
+
+function droppedOf(considered: readonly Candidate[]): Dropped[] {
+  const dropped: Dropped[] = []
+  for (const { id, against } of considered) if (against) dropped.push({ target: id, ...against })
+  return dropped
+}
 
 /** R83: those of weight 0 stand by: they come last, when nothing else can take the call. */
 function ofRelease(targets: readonly AliasTarget[], { seed }: Question, snapshot: Snapshot): Candidate[] {
@@ -127,81 +105,6 @@ function ofRelease(targets: readonly AliasTarget[], { seed }: Question, snapshot
     return candidate
   })
 }
-
-function candidateOf(wanted: AliasTarget, snapshot: Snapshot): Candidate {
-  const { cluster_id, credential_id, model } = wanted
-  const { gateway, clusters, credentials } = snapshot
-  if (cluster_id !== undefined) {
-    const cluster = clusters.find((one) => one.id === cluster_id)
-    if (cluster) return ofCluster(cluster, model, gateway)
-    return gone('cluster', `cluster:${cluster_id}`, model, 'the cluster is not registered any more')
-  }
-  if (credential_id !== undefined) {
-    const credential = credentials.find((one) => one.id === credential_id)
-    if (credential) return ofCredential(credential, model, gateway)
-    return gone('credential', `credential:${credential_id}`, model, 'the credential was revoked')
-  }
-  return ofProvider(wanted.provider ?? '', model, gateway)
-}
-
-const gone = (reach: Reach, id: string, model: string, reason: string): Candidate => ({
-  id,
-  reach,
-  model,
-  target: undefined,
-  against: { kind: 'now', reason },
-  is_last: false,
-  alike: undefined,
-})
-
-function ofProvider(id: string, model: string, gateway: Gateway): Candidate {
-  const [stand_in] = placeholderTargets(gateway, model)
-  if (stand_in) return elsewhere(stand_in, model)
-  const settings = gateway.providers.find((one) => one.id === id)
-  if (!settings) return gone('elsewhere', `provider:${id}`, model, 'there is no such provider any more')
-  const entry = modelAt(settings, model, gateway.prices)
-  if (!entry) return gone('elsewhere', `provider:${id}`, model, `it does not list '${model}' any more`)
-  return elsewhere(managedTarget(settings, entry), model)
-}
-
-const passing = (reason: string | undefined): Against | undefined =>
-  reason === undefined ? undefined : { kind: 'now', reason }
-
-const ofCluster = (cluster: ClusterFacts, model: string, gateway: Gateway): Candidate => ({
-  id: `cluster:${cluster.id}`,
-  reach: 'cluster',
-  model,
-  target: clusterTarget(cluster, model, gateway),
-  against: passing(reasonAgainstCluster(cluster)),
-  is_last: false,
-  alike: undefined,
-})
-
-const NO_ADDRESS = 'it has no base_url, and no address of its provider is known'
-
-function ofCredential(credential: CredentialFacts, model: string, gateway: Gateway): Candidate {
-  const target = credentialTarget(credential, gateway, model)
-  const against = passing(target ? reasonAgainstCredential(credential) : NO_ADDRESS)
-  return {
-    id: `credential:${credential.id}`,
-    reach: 'credential',
-    model,
-    target,
-    against,
-    is_last: false,
-    alike: undefined,
-  }
-}
-
-const elsewhere = (target: Target, model: string, against?: Against): Candidate => ({
-  id: target.id,
-  reach: 'elsewhere',
-  model,
-  target,
-  against,
-  is_last: false,
-  alike: undefined,
-})
 
 /**
  * The order of R40: own clusters, own credentials, a subscription, managed providers; a cluster that has fallen silent
@@ -237,6 +140,7 @@ function ofProfiles(question: Question, snapshot: Snapshot): Candidate[] {
  */
 function paidFor({ model, now }: Question, { gateway, subscriptions }: Snapshot): Candidate[] {
   const managed = managedTargets(gateway, model)
+  if (subscriptions.length === 0) return managed.map((target) => elsewhere(target, model))
   const running = subscriptions.filter(
     (one) => isActive(one, now) && managed.some(({ provider }) => provider === one.provider),
   )
@@ -285,11 +189,13 @@ function against(candidate: Candidate, isKept: Keeping, question: Question, snap
 function passedOver(considered: readonly Candidate[], first: Target): Dropped[] {
   const reach = reachOf(first)
   const at = considered.findIndex(({ target }) => target === first)
-  return considered.slice(0, at).flatMap(({ id, reach: nearer, against, is_last }) => {
-    if (!isNearer(nearer, reach) || (against && against.kind !== 'now')) return []
-    if (against) return [{ target: id, ...against }]
-    return is_last ? [{ target: id, kind: 'now', reason: SILENT }] : []
-  })
+  const passed: Dropped[] = []
+  for (const { id, reach: nearer, against, is_last } of considered.slice(0, at)) {
+    if (!isNearer(nearer, reach) || (against && against.kind !== 'now')) continue
+    if (against) passed.push({ target: id, ...against })
+    else if (is_last) passed.push({ target: id, kind: 'now', reason: SILENT })
+  }
+  return passed
 }
 
 /** A conversation stays where its cache is, but never at the price of another profile. */
