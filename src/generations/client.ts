@@ -1,9 +1,9 @@
 // The client's end of a generation: one whole answer, or a stream with money in its trailers (R41). Knows when the
 // client has left, which Fastify's own hooks do not tell.
-import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { Envelope, Refusal } from '../core/refusal.ts'
 import type { Headers } from '../headers/agent-headers.ts'
+import { ChunkFrames } from '../http/chunk-frames.ts'
 import { messagesError } from '../http/messages-errors.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { Tape } from '../recordings/tape.ts'
@@ -47,6 +47,7 @@ export class Client {
   readonly #is_kept: boolean
   /** What is sent is events, behind which one may tell of a failure. */
   #has_events = true
+  #frames: ChunkFrames | undefined = undefined
 
   constructor(reply: FastifyReply, kind: CallKind, told: Leaving | undefined) {
     const { raw } = reply
@@ -104,9 +105,10 @@ export class Client {
 
   /** A promise where the client reads slower than the upstream speaks; it also ends when the client leaves. */
   write(part: Buffer): void | Promise<void> {
-    const { raw } = this.#reply
     this.#record(part)
-    return this.left || raw.write(part) ? undefined : untilDrained(raw)
+    if (this.left) return undefined
+    this.#frames ??= new ChunkFrames(this.#reply.raw)
+    return this.#frames.write(part)
   }
 
   end(trailers: Headers, last?: Buffer): void {
@@ -131,16 +133,4 @@ export class Client {
   #record(part: Buffer): void {
     if (this.tape && (!this.left || this.#is_kept)) this.tape.add(part)
   }
-}
-
-function untilDrained(raw: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      raw.off('drain', done)
-      raw.off('close', done)
-      resolve()
-    }
-    raw.once('drain', done)
-    raw.once('close', done)
-  })
 }

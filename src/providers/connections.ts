@@ -34,6 +34,11 @@ export interface DialOptions {
 }
 
 const TCP_KEEP_ALIVE_MS = 60_000
+/**
+ * What every read goes into, whoever's it is: Node calls back before the next one. A socket that reads for itself takes
+ * 64 KB and a stream's machinery for an event of a hundred bytes. On Windows reads are under way at the same time.
+ */
+const READ_INTO = process.platform === 'win32' ? undefined : Buffer.allocUnsafeSlow(64 * 1024)
 const UNUSED_MS = 4_000 // for a connection whose caller had left by the time it stood
 
 export type Connections = ReturnType<typeof connectionsTo>
@@ -51,10 +56,10 @@ export function connectionsTo(url: URL, options: DialOptions) {
   /** As many dials under way as there are calls without a connection, within the bound. */
   function dialMissing(): void {
     while (dialling.size < waiting.size && open.size + dialling.size < open_max) {
-      const started = dial((error, socket) => {
+      const started = dial((error, socket, reads) => {
         dialling.delete(started)
         if (error || !socket) firstWaiting()?.failed(error)
-        else adopt(socket)
+        else adopt(socket, reads)
         dialMissing()
       })
       dialling.add(started)
@@ -67,14 +72,16 @@ export function connectionsTo(url: URL, options: DialOptions) {
     return waiter
   }
 
-  function adopt(socket: Socket): void {
+  function adopt(socket: Socket, reads: Reads | undefined): void {
     const connection: Connection = { socket, holder: undefined, idle_timer: undefined, idle_ms: 0 }
     let failure: Error | undefined
     open.add(connection)
-    socket.on('data', (bytes: Buffer) => {
+    const take = (bytes: Buffer) => {
       if (connection.holder) connection.holder.bytes(bytes)
       else socket.destroy() // nobody asked for anything
-    })
+    }
+    if (reads) reads.take = take
+    else socket.on('data', take)
     socket.on('error', (error: Error) => {
       failure = error
     })
@@ -163,7 +170,24 @@ function destroyed(socket: Socket): Promise<void> {
   })
 }
 
-type Dialled = (error: unknown, socket?: Socket) => void
+type Dialled = (error: unknown, socket?: Socket, reads?: Reads) => void
+
+/** Who gets what is read, where a socket does not tell of it by events. */
+interface Reads {
+  take(bytes: Buffer): void
+}
+
+/** Each read is handed on as a copy of its own, which may be kept. */
+function readingFor(reads: Reads) {
+  if (!READ_INTO) return undefined
+  const callback = (length: number, buffer: Uint8Array) => {
+    const bytes = Buffer.allocUnsafe(length)
+    bytes.set(length < buffer.length ? buffer.subarray(0, length) : buffer)
+    reads.take(bytes)
+    return true
+  }
+  return { onread: { buffer: READ_INTO, callback } }
+}
 
 /** A dial under way: what it waits for now can be destroyed. */
 interface Dial {
@@ -185,14 +209,16 @@ function dialler(url: URL, { connect_ms, lookup, proxy }: DialOptions): (done: D
   }
 
   function direct(done: Dialled): Dial {
-    const target = { host, port, ...(lookup && { lookup }) }
+    const reads: Reads = { take: () => {} }
+    const onread = readingFor(reads)
+    const target = { host, port, ...(lookup && { lookup }), ...onread }
     const refused = lookup && isIP(host) !== 0 ? lookup.judge(host) : undefined // no lookup sees a literal address
     const socket = refused ? new Socket() : is_secure ? secured(target) : netConnect(target)
     whenConnected(socket, { connect_ms, is_secure }, (error) => {
       // Judged once more where it has really arrived, before a byte of the request leaves.
       const wrong = error ?? lookup?.judge(socket.remoteAddress ?? '')
       if (wrong) socket.on('error', () => {}).destroy()
-      done(wrong, socket)
+      done(wrong, socket, onread && reads)
     })
     if (refused) socket.destroy(refused)
     return { socket }
