@@ -29,7 +29,6 @@ export interface Ending {
 
 // By name, because these classes live in modules that only some commands load.
 const EXPECTED: Record<string, ExitCode> = {
-  SettingError: EXIT.usage,
   ImportError: EXIT.usage,
   FolderError: EXIT.failed,
   OperationError: EXIT.failed,
@@ -43,6 +42,7 @@ export function endingFor(error: unknown): Ending {
   const { kind, status, cause } = error as { kind?: string; status?: number; cause?: unknown }
   if (kind === 'unavailable' && status === 503)
     return ending(EXIT.unreachable, `The store cannot be reached: ${reasonOf(cause)}.`)
+  if (error.name === 'SettingError') return { code: EXIT.usage, text: inLines(error.message) }
   const expected = EXPECTED[error.name]
   if (expected !== undefined) return ending(expected, error.message)
   return systemEnding(error) ?? ending(EXIT.failed, `unexpected: ${error.stack ?? error.message}`, false)
@@ -52,6 +52,12 @@ const ending = (code: ExitCode, text: string, inOneLine = true): Ending => ({
   code,
   text: inOneLine ? text.replace(/\s*\n\s*/g, ' ') : text,
 })
+
+/** A file may have several problems, each with its place: one a line, so that editors and people find them. */
+function inLines(text: string): string {
+  const problems = text.split('\n')
+  return problems.length === 1 ? text : [`${problems.length} problems:`, ...problems].join('\n  ')
+}
 
 type SystemError = NodeJS.ErrnoException & { address?: string; port?: number }
 
@@ -74,5 +80,6 @@ export function reasonOf(error: unknown): string {
   const { message, code, cause, name } = error as { message?: string; code?: string; cause?: unknown; name?: string }
   if (name === 'TimeoutError') return 'it did not answer in time'
   if (cause) return reasonOf(cause)
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'it does not speak TLS there; use http:// or another port'
   return message || code || 'unknown reason'
 }

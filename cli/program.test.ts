@@ -17,7 +17,8 @@ async function parse(line: string) {
 }
 
 test.each([
-  ['frobnicate', "unknown command 'frobnicate'"],
+  ['frobnicate', "unknown command 'frobnicate'; --help lists the commands"],
+  ['key lst', "unknown command 'lst' \\(Did you mean list\\?\\)"],
   ['key create', "required option '--name <text>' not specified"],
   ['key create --name x --scope root', "option '--scope <scope...>' argument 'root' is invalid.*"],
   ['key revoke key_1 key_2', 'too many arguments.*'],
@@ -53,6 +54,13 @@ test.each(leaves(commandLine(() => {})))('§2 `switchyard %s --help` shows an ex
   const { ending, shown } = await parse(`${line} --help`)
   expect(ending).toEqual({ code: 0 })
   expect(shown).toMatch(new RegExp(`\\nExamples?:\\n {2}\\$ .*switchyard ${line}`))
+})
+
+test('§2 the help says of every command whether it calls a service, opens the store or reads files', async () => {
+  const [, settings = ''] = ((await parse('--help')).shown ?? '').split('\nSettings of ')
+  const named = new Set(settings.split('Exit codes')[0]?.match(/[a-z-]+/g))
+  const commands = commandLine(() => {}).commands.map((command) => command.name())
+  expect(commands.filter((name) => name !== 'help' && !named.has(name))).toEqual([])
 })
 
 test('§2 the exit codes are in the help, and a command that is only a group is wrong usage', async () => {

@@ -29,11 +29,13 @@ import { addView } from './commands/views.ts'
 import { EXIT_CODES } from './failure.ts'
 
 const SETTINGS = `Settings of key, alias, credential, limits, usage, cluster, plan, artifact, bundle, channel,
-provider, recording, tag-budget, view, purge, receipt and project cap, which speak to a service:
-  SWITCHYARD_URL  where it is (default: http://127.0.0.1:8080)
+recording, tag-budget, view, purge, receipt, replay, provider, project cap and project second-factor,
+which call a service:
+  SWITCHYARD_URL  its address, without /v1 (default: http://127.0.0.1:8080)
   SWITCHYARD_KEY  an API key of the project
-The other commands, and key create --project, work on the store by the settings of the server: SWITCHYARD_DATA_DIR,
-DATABASE_URL and the like.`
+serve, owner-link, project create, project list, operator, second-factor, import, backup, restore, secret,
+usage quarantine, key create --project and receipt verify --local open the store, with the settings of the
+server: SWITCHYARD_DATA_DIR, DATABASE_URL and the others. config and prices only read files.`
 
 const COMMANDS = [
   ...[addServe, addOwnerLink, addProject, addKey, addAlias, addCredential, addLimits, addUsage, addCluster, addPlan],
@@ -71,7 +73,8 @@ export function commandLine(complain: (text: string) => void, output: OutputConf
           text
             .replace(/^error: /, '')
             .trim()
-            .replace(/\s*\n\s*/g, ' '),
+            .replace(/\s*\n\s*/g, ' ')
+            .replace(/^unknown command '\S*'$/, '$&; --help lists the commands'),
         ),
     })
   for (const add of COMMANDS) add(program)

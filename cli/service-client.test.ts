@@ -1,4 +1,5 @@
 // How the command speaks to a service that stumbles. The stumbling server is real; only the waiting is left out.
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import { clientFrom } from './service-client.ts'
@@ -86,8 +87,20 @@ test('§5 the key is sent to the service only, and a setting that cannot be used
   const wrong = (env: Record<string, string>) => () => clientFrom({ SWITCHYARD_KEY: 'svc_live_x', ...env })
   expect(wrong({ SWITCHYARD_URL: 'not a url' })).toThrow(/^SWITCHYARD_URL must/)
   expect(wrong({ SWITCHYARD_URL: 'http://user:pass@127.0.0.1' })).toThrow(/^SWITCHYARD_URL must .* without credentials/)
-  expect(wrong({ SWITCHYARD_KEY: '' })).toThrow(/^SWITCHYARD_KEY must/)
+  expect(wrong({ SWITCHYARD_URL: 'http://127.0.0.1:8080/v1/' })).toThrow(/^SWITCHYARD_URL must .* without \/v1\.$/)
+  expect(wrong({ SWITCHYARD_KEY: '' })).toThrow(/^SWITCHYARD_KEY must .* the one that the first start printed/)
   expect(wrong({ SWITCHYARD_KEY: 'svc_live_x\n' })).toThrow(/^SWITCHYARD_KEY must/)
+})
+
+test('§2 https at a port that speaks http is told in plain words', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  const env = { SWITCHYARD_URL: `https://127.0.0.1:${port}`, SWITCHYARD_KEY: 'svc_live_x' }
+  await expect(clientFrom(env, async () => {}).get('/x')).rejects.toEqual(
+    exits(3, /it does not speak TLS there; use http/),
+  )
 })
 
 test('§2 what a server says cannot drive the terminal', async () => {

@@ -61,6 +61,10 @@ export function clientFrom(env: NodeJS.ProcessEnv, pause: (ms: number) => Promis
   }
 }
 
+const NO_KEY =
+  'SWITCHYARD_KEY must be set to an API key: the one that the first start printed, or one that ' +
+  '`switchyard project create` or `switchyard key create --project` makes.'
+
 interface Target {
   base: string
   key: string
@@ -71,9 +75,10 @@ function targetFrom(env: NodeJS.ProcessEnv): Target {
   const url = URL.canParse(base) ? new URL(base) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
     throw new Failure(EXIT.usage, 'SWITCHYARD_URL must be an http or https address without credentials or query.')
+  if (/\/(v1|v2|anthropic)$/.test(url.pathname))
+    throw new Failure(EXIT.usage, `SWITCHYARD_URL must be the address of the service alone, without ${url.pathname}.`)
   const key = env.SWITCHYARD_KEY ?? ''
-  if (!/^[\x21-\x7e]+$/.test(key))
-    throw new Failure(EXIT.usage, 'SWITCHYARD_KEY must be set to an API key; `switchyard project create` makes one.')
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new Failure(EXIT.usage, NO_KEY)
   return { base, key }
 }
 

@@ -45,6 +45,26 @@ test('R2 config check says whether there is a file, and what a start without one
   )
 })
 
+test('§2 config check tells each problem of a file in a line of its own, and a file that is none by its name', async (context) => {
+  const { run, folder } = newWorkplace(context)
+  writeFileSync(join(folder, 'bad.yaml'), 'feas: {}\nlimits:\n  key: { requests_per_minute: lots }\n')
+  const { code, stderr } = await run(['config', 'check', 'bad.yaml'])
+  expect({ code, lines: stderr.split('\n') }).toEqual({
+    code: 2,
+    lines: [
+      'switchyard: 2 problems:',
+      "  bad.yaml:1: 'feas' is not a field that is known here.",
+      "  bad.yaml:3: 'limits.key.requests_per_minute' must be an integer.",
+      '',
+    ],
+  })
+  const none = await run(['config', 'check', '.'])
+  expect(none).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^switchyard: \.: the file cannot be read: EISDIR/),
+  })
+})
+
 test('§4 a backup taken while serving brings back what was there then; another secret must be adopted', async (context) => {
   const { serve, run, folder } = newWorkplace(context)
   const first = await serve()

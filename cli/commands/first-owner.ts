@@ -21,7 +21,7 @@ async function link({ project, json }: Printing & { project?: string }): Promise
   const config = readConfig()
   const printed = await ownerLink(config, { project, base: baseOf(config, process.env.SWITCHYARD_URL) })
   const { project_name, url, expires_at } = printed
-  const life = `It works once, until ${when(expires_at)}. A link from before works no more.`
+  const life = `It works once, until ${when(expires_at)}. Earlier links no longer work.`
   const text = `Open this to own the project ${visible(project_name)}. ${life}`
   print(json ? JSON.stringify(printed) : `${text}\n\n  ${url}\n`)
 }

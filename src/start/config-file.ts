@@ -111,8 +111,16 @@ type Env = Readonly<Record<string, string | undefined>>
 
 /** With the price file that it names, which models of the price book are looked up in. */
 export function readConfigFile(path: string, env: Env): FileSettings {
-  const text = readFileSync(path, 'utf8')
+  const text = textOf(path)
   return parseConfig(text, path, env, pricesNamedIn(text, path))
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new SettingError(`${path}: the file cannot be read: ${(error as Error).message}.`)
+  }
 }
 
 function pricesNamedIn(text: string, path: string): PriceBook {

@@ -25,8 +25,8 @@ export function RotateDialog({ api_key, onClose, onChanged, onShown }: DeedProps
     const { key: raw, ...after } = await rotateKey(api_key.id, { overlap_seconds }, idempotency_key)
     const until = after.previous_expires_at
     const note = until
-      ? `The secret of before works until ${moment(until)}, beside this one.`
-      : 'The secret of before works no more.'
+      ? `The previous secret works until ${moment(until)}, beside this one.`
+      : 'The previous secret no longer works.'
     onShown({ id: after.id, name: after.name, secret: secretOf(raw), problems: [], note })
     onChanged()
     onClose()
