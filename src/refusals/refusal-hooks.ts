@@ -1,5 +1,6 @@
 // Counts every refusal that a project's request met, whoever threw it, and keeps those of generations (R80). A request
-// without a caller is nobody's: the edge and 401 are in /metrics only.
+// without a caller is nobody's: the edge and 401 are in /metrics only. Nor does the count have what people look up in
+// vain with their browsers: an old link to a key would stand among the refusals of agents.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal } from '../core/refusal.ts'
 import { asRefusal } from '../http/answers.ts'
@@ -27,7 +28,7 @@ export function recordRefusals(
   function note(request: FastifyRequest, refusal: Refusal, told: () => ToldRefusal): void {
     const kind = kindOf(refusal)
     if (!kind) return
-    tally.note(request.caller.project_id, kind)
+    if (!isLookUp(request)) tally.note(request.caller.project_id, kind)
     if (request.route.config.class === 'inference') onGenerationRefused(kind)
     const { about } = refusal
     const asked = about?.has_event ? undefined : generationAsked(request)
@@ -46,6 +47,9 @@ export function recordRefusals(
     done()
   })
 }
+
+const isLookUp = ({ caller, method }: FastifyRequest) =>
+  caller.person_id !== undefined && (method === 'GET' || method === 'HEAD')
 
 /** Every answer to a generation says how to look it up. */
 function nameTrace(request: FastifyRequest, reply: FastifyReply): void {

@@ -1,5 +1,6 @@
 // GET /v2/refusals, by status: what was refused is there at once, by kind, and stays when it was written.
 import { expect, test } from 'vitest'
+import { newPerson, watched } from '../../test/support/browser.ts'
 import { startLimited } from '../../test/support/limit-scene.ts'
 import { type TestProject, withService } from '../../test/support/service.ts'
 import { SECOND_MS } from '../core/clock.ts'
@@ -60,6 +61,20 @@ withService((service) => {
     },
   )
 })
+
+const { mails, options } = watched()
+
+withService((service) => {
+  test('what somebody looks up in vain is no refusal of the project; what they change or ask for is', async () => {
+    const person = await newPerson(service(), mails)
+    expect((await person.get(`${KEYS}/key_none`)).status).toBe(404)
+    expect((await person.get('/v2/byoc/clusters/byc_none')).status).toBe(404)
+    expect((await person.get(`${REFUSALS}?step=minute`)).status).toBe(400)
+    expect(await totalsOf(person)).toEqual({})
+    expect((await person.post(KEYS, { name: '' })).status).toBe(400)
+    expect(await totalsOf(person)).toEqual({ validation: 1 })
+  })
+}, options)
 
 test('§8.1 the limits of key and project, told apart', async () => {
   const limits = { key: { requests_per_minute: 3 }, project: { requests_per_minute: 4 } }

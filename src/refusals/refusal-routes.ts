@@ -14,8 +14,8 @@ export const refusalRoutes: Routes<{ clock: Clock; tally: RefusalTally }> = asyn
         tags: ['Usage'],
         summary: 'Refused requests over time, by kind',
         description:
-          'Of requests with a valid key or session. Counts of other replicas come a few seconds late, and those ' +
-          'seconds are lost where one crashes. Kept for 90 days.',
+          'Of requests with a valid key or session, but for GETs of people who signed in. Counts of other replicas ' +
+          'come a few seconds late, and those seconds are lost where one crashes. Kept for 90 days.',
         querystring: RefusalQuery,
         response: { 200: RefusalSeries },
       },
