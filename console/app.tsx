@@ -59,9 +59,11 @@ function ProjectPage({ path }: { path: string }) {
   return (
     // Another project is another set of pages: nothing of the one before stays on screen.
     <Shell key={state.me.project?.id}>
-      <Suspense fallback={<Waiting />}>
-        <Found path={path} />
-      </Suspense>
+      <Fallback key={path} within>
+        <Suspense fallback={<Waiting />}>
+          <Found path={path} />
+        </Suspense>
+      </Fallback>
     </Shell>
   )
 }
@@ -92,8 +94,11 @@ function Found({ path }: { path: string }) {
   )
 }
 
-/** A page that breaks takes nothing else with it, and a part that could not be loaded can be asked for again. */
-class Fallback extends Component<{ children: ReactNode }, { failed: boolean }> {
+/**
+ * A page that breaks takes nothing else with it: the frame around it stays, and leads to other pages. A part that could
+ * not be loaded can be asked for again.
+ */
+class Fallback extends Component<{ children: ReactNode; within?: boolean }, { failed: boolean }> {
   override state = { failed: false }
 
   static getDerivedStateFromError() {
@@ -102,15 +107,14 @@ class Fallback extends Component<{ children: ReactNode }, { failed: boolean }> {
 
   override render() {
     if (!this.state.failed) return this.props.children
-    return (
-      <main className="alone">
-        <div className="notice notice-danger notice-row" role="alert">
-          <span>
-            <strong>This page could not be shown.</strong> The server may have been updated, or be out of reach.
-          </span>
-          <Button onClick={() => location.reload()}>Reload</Button>
-        </div>
-      </main>
+    const told = (
+      <div className="notice notice-danger notice-row" role="alert">
+        <span>
+          <strong>This page could not be shown.</strong> The server cannot be reached, or was updated.
+        </span>
+        <Button onClick={() => location.reload()}>Reload</Button>
+      </div>
     )
+    return this.props.within ? told : <main className="alone">{told}</main>
   }
 }

@@ -6,7 +6,10 @@ test.each([
   [0, '0 ms'],
   [999, '999 ms'],
   [1_250, '1.25 s'],
+  [59_990, '59.99 s'],
+  [59_999, '1 min'],
   [125_000, '2 min 5 s'],
+  [899_999, '15 min'],
 ])('§console %i ms are %s', (ms, text) => {
   expect(duration(ms)).toBe(text)
 })

@@ -10,8 +10,9 @@ const MANY = 10 // times as much is said as a factor
 
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${seconds.format(ms / 1_000)} s`
-  const [minutes, rest_s] = [Math.floor(ms / 60_000), Math.round((ms % 60_000) / 1_000)]
+  if (ms < 59_995) return `${seconds.format(ms / 1_000)} s`
+  const whole_s = Math.round(ms / 1_000) // rounded before it is cut in two, lest there are 60 s beside the minutes
+  const [minutes, rest_s] = [Math.floor(whole_s / 60), whole_s % 60]
   return rest_s === 0 ? `${minutes} min` : `${minutes} min ${rest_s} s`
 }
 

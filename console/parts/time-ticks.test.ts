@@ -32,7 +32,7 @@ test('§console marks are few, in order, and each stands where its time begins, 
 
 test('§console labels do not run into each other or out of the chart, wherever a day begins in it', () => {
   const HOUR_MS = 3_600_000
-  const LABEL = 42 / 378 // of the narrowest chart that shows every label
+  const LABEL = 42 / 320 // of the narrowest chart that shows every label
   for (const [steps, step_ms] of [
     [24 * 7, HOUR_MS],
     [24, HOUR_MS],

@@ -43,8 +43,8 @@ const DISTANCES: readonly Distance[] = [
   ...[1, 3, 6, 12].map(months),
 ]
 
-/** Of the width of the narrowest chart that shows every label, what one takes. */
-const LABEL = 0.115
+/** Of the width of the narrowest chart that shows every label, what one takes. Long amounts beside it narrow it. */
+const LABEL = 0.135
 
 export interface PlacedTick extends Tick {
   /** Of the chart's width. */

@@ -60,6 +60,19 @@ withConsole((scene) => {
     await visit.close()
   })
 
+  test('§console a page whose script cannot be loaded leaves the navigation there, which leads elsewhere', async () => {
+    const { cookie } = await seedOwner(scene().db())
+    const visit = await scene().visit('/overview', { cookie, is_new: true })
+    const { page } = visit
+    await page.getByText('No requests in the last').waitFor()
+    await page.route(/cache-planner.*\.js/, (route) => route.abort())
+    await page.getByRole('link', { name: 'Cache planner' }).click()
+    await page.getByText('This page could not be shown.').waitFor()
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByText('No requests in the last').waitFor()
+    await visit.close()
+  })
+
   test('§console another period leaves what is there until its own is', async () => {
     const { cookie, project_id } = await seedOwner(scene().db())
     await usageStore(scene().db()).insert(usageEvent(project_id, { created_at: rfc3339(systemClock.now() - 1_000) }))

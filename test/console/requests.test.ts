@@ -55,6 +55,33 @@ withConsole((scene) => {
     await visit.close()
   })
 
+  test('names of any length and large numbers stay inside the table; a long call took whole minutes', async () => {
+    const owner = await seedOwner(scene().db())
+    const [key_id = ''] = await seedKeys(scene().db(), owner.project_id, [{ name: 'evaluation-'.repeat(20) }])
+    await usageStore(scene().db()).insert(
+      usageEvent(owner.project_id, {
+        key_id,
+        created_at: rfc3339(systemClock.now()),
+        resolved_model: 'meta-llama-'.repeat(16),
+        provider: 'a-provider-'.repeat(5),
+        charged_micros: 912_345_678_901,
+        input_tokens: 1_987_654_321,
+        output_tokens: 123_456_789,
+        ttft_ms: 123_456,
+        duration_ms: 899_999,
+        status: 'upstream_failed',
+      }),
+    )
+    const visit = await scene().visit('/requests', { cookie: owner.cookie, viewport: { width: 1280, height: 800 } })
+    const { page } = visit
+    await page.getByText('15 min', { exact: true }).waitFor()
+    const { height } = (await rows(page).boundingBox()) ?? { height: Number.POSITIVE_INFINITY }
+    expect(height).toBeLessThan(120)
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0)
+    expect(faults(visit)).toEqual([])
+    await visit.close()
+  })
+
   test('0328 a view is saved under a name, shown by a click, the person’s own, and deleted', async () => {
     const { cookie, project_id } = await busy()
     const visit = await scene().visit('/requests?outcome=refused&layer=budget', { cookie })

@@ -160,7 +160,7 @@ withConsole((scene) => {
     await page.getByRole('figure', { name: 'Failed' }).getByText('frail').waitFor()
     const row = page.getByRole('table', { name: 'Usage by model' }).getByRole('row', { name: /frail/ })
     await row.getByText(/^2\d\d ms$/).waitFor()
-    await row.getByRole('link', { name: /3 75% of frail/ }).click()
+    await row.getByRole('link', { name: /3 \(75%\) of frail/ }).click()
     await page.getByRole('heading', { name: 'Requests', exact: true }).waitFor()
     await rowsToBe(page, 3)
     expect(faults(visit)).toEqual([])

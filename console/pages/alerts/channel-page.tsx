@@ -55,7 +55,7 @@ export default function ChannelPage({ id = '' }: { id?: string }) {
       {channel.state.kind === 'failed' && (
         <LoadFailure what="The channel" error={channel.state.error} onRetry={channel.reload} />
       )}
-      <Log resource={deliveries} onDone={reload} />
+      {channel.state.kind !== 'failed' && <Log resource={deliveries} onDone={reload} />}
     </>
   )
 }

@@ -15,7 +15,7 @@ import { useToast } from '../../parts/toasts.tsx'
 import { useAddressQuery } from '../../state/address-query.ts'
 import { nowMs } from '../../state/browser-clock.ts'
 import { Link } from '../../state/navigation.tsx'
-import { useResource } from '../../state/resource.ts'
+import { type Loaded, useResource } from '../../state/resource.ts'
 import { useMay, useMe } from '../../state/session.tsx'
 import { useShortcut } from '../../state/shortcuts.ts'
 import { CreateKeyDialog } from './create-key-dialog.tsx'
@@ -56,7 +56,7 @@ export default function KeysPage() {
     <>
       <PageHeader
         title="Keys"
-        lead={<ProjectSpending keys={keys.state.kind === 'ready' ? keys.state.value : undefined} />}
+        lead={<ProjectSpending keys={keys.state} />}
         actions={
           may_create && (
             <Button look="primary" onClick={() => setCreating(true)}>
@@ -162,12 +162,13 @@ function WhyNot() {
 }
 
 /** What the project as a whole has spent, and what is held for generations under way. */
-function ProjectSpending({ keys }: { keys: readonly KeyRow[] | undefined }) {
+function ProjectSpending({ keys }: { keys: Loaded<readonly KeyRow[]> }) {
   const project = useResource(
     useCallback((signal) => theProject(signal), []),
     { poll_ms: POLL_MS },
   )
-  const active = keys?.filter(({ state }) => state === 'active').length
+  const active = keys.kind === 'ready' ? keys.value.filter(({ state }) => state === 'active').length : undefined
+  if (keys.kind === 'failed') return null
   return (
     <div className="spending">
       <span>

@@ -73,7 +73,7 @@ const COLUMNS: readonly Column<OperatorProvider>[] = [
     sortBy: ({ status }) => status,
     cell: ({ status }) => <Badge tone={PROVIDER_TONES[status]}>{status}</Badge>,
   },
-  { id: 'source', header: 'Stands in', sortBy: ({ source }) => source, cell: ({ source }) => SOURCES[source] },
+  { id: 'source', header: 'Source', sortBy: ({ source }) => source, cell: ({ source }) => SOURCES[source] },
   {
     id: 'models',
     header: 'Models',

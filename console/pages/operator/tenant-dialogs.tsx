@@ -42,7 +42,7 @@ export function CapDialog({ project, onClose, onChanged }: TenantDeedProps) {
   return (
     <Dialog title={`Your cap of ${name}`} onClose={onClose}>
       <Form
-        action={text.trim() === '' ? 'Lift cap' : 'Set cap'}
+        action={text.trim() === '' && operator_cap_micros !== undefined ? 'Lift cap' : 'Set cap'}
         busy={sending.busy}
         onSubmit={() => void sending.submit(text)}
         onCancel={onClose}

@@ -54,5 +54,8 @@ export const ENDINGS: Readonly<Record<string, { label: string; sentence: string 
   client_left: { label: 'Client left', sentence: 'The client hung up; what was produced until then was charged.' },
 }
 
+export const outcomeLabel = (outcome: string) =>
+  outcome === 'completed' ? 'Completed' : outcome === 'refused' ? 'Refused' : (ENDINGS[outcome]?.label ?? outcome)
+
 /** Every outcome that somebody has to explain, as the list of requests takes it. */
 export const WRONG = 'failed,upstream_failed,deadline_exceeded,refused'

@@ -8,14 +8,14 @@ import { TextAreaField } from '../../parts/text-area-field.tsx'
 import type { Wish } from './wish.ts'
 
 const CLASSES = [
-  { value: 'unset', label: 'Not said' },
+  { value: 'unset', label: 'Not set' },
   { value: 'interactive', label: 'Interactive' },
   { value: 'standard', label: 'Standard' },
   { value: 'background', label: 'Background' },
 ] as const
 
 const REUSES = [
-  { value: 'unset', label: 'Not said' },
+  { value: 'unset', label: 'Not set' },
   { value: 'prefer', label: 'Prefer' },
   { value: 'require', label: 'Require' },
   { value: 'avoid', label: 'Avoid' },

@@ -13,6 +13,7 @@ import { useGeneration } from '../../state/playground-call.ts'
 import { asApiError, useResource } from '../../state/resource.ts'
 import { useMay, useMe } from '../../state/session.tsx'
 import { useShortcut } from '../../state/shortcuts.ts'
+import { firstModel } from '../start/first-model.ts'
 import { Composer, Conversation } from './conversation.tsx'
 import { PlaygroundControls } from './playground-controls.tsx'
 import { requestCodes } from './request-code.ts'
@@ -26,7 +27,7 @@ const EXAMPLE: Turn = { role: 'user', content: 'Say hello.' }
 export default function PlaygroundPage() {
   const models = useResource(listModels)
   const gateway = useResource(theGateway)
-  const [wish, setWish] = useWish(models.state.kind === 'ready' ? models.state.value[0]?.id : undefined)
+  const [wish, setWish] = useWish(models.state.kind === 'ready' ? firstModel(models.state.value, undefined) : undefined)
   const chat = useChat(wish)
   const may_generate = useMay('inference')
   const streaming = chat.generation.run?.phase === 'streaming'
@@ -78,7 +79,7 @@ export default function PlaygroundPage() {
   )
 }
 
-/** The first model is offered until somebody names another one. */
+/** A model is offered until somebody names another one. */
 function useWish(first_model: string | undefined): [Wish, (wish: Wish) => void] {
   const [wish, setWish] = useState(NO_WISH)
   useEffect(() => {
@@ -144,7 +145,7 @@ function Price({ gateway, model }: { gateway: GatewayView; model: string }) {
   const known = gateway.providers.flatMap(({ models }) => models).find(({ id }) => id === model)
   return (
     <p className="field-hint">
-      {gateway.execution_mode === 'placeholder' && 'No provider is configured: a stand-in answers, free of charge.'}
+      {gateway.execution_mode === 'placeholder' && 'No provider is configured: a placeholder answers, free of charge.'}
       {known?.price &&
         `List price: ${money(known.price.input)} in, ${money(known.price.output)} out for a million tokens.`}
     </p>

@@ -2,7 +2,7 @@
 
 import { useCallback } from 'react'
 import { type ListedRequest, listRequests } from '../../api/request-calls.ts'
-import { count, money } from '../../parts/amounts.ts'
+import { count, headlineCount, money } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { LinkButton } from '../../parts/button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
@@ -12,7 +12,7 @@ import type { AddressQuery } from '../../state/address-query.ts'
 import { nowMs } from '../../state/browser-clock.ts'
 import { Link } from '../../state/navigation.tsx'
 import { seenAs, useResource } from '../../state/resource.ts'
-import { ENDINGS, LAYERS } from '../overview/refusal-layers.ts'
+import { LAYERS, outcomeLabel } from '../overview/refusal-layers.ts'
 import { askedBy, isNarrowed, type RequestView } from './request-view.ts'
 
 const POLL_MS = 5_000
@@ -91,9 +91,6 @@ function Nothing({ view, searched_from }: { view: RequestView; searched_from: st
   )
 }
 
-export const outcomeLabel = (outcome: string) =>
-  outcome === 'completed' ? 'Completed' : outcome === 'refused' ? 'Refused' : (ENDINGS[outcome]?.label ?? outcome)
-
 const COLUMNS: readonly Column<ListedRequest>[] = [
   whenColumn(({ id }) => id),
   { id: 'result', header: 'Result', cell: (request) => <Result request={request} /> },
@@ -113,7 +110,7 @@ const COLUMNS: readonly Column<ListedRequest>[] = [
     id: 'model',
     header: 'Model',
     cell: ({ requested_model, resolved_model, provider, mode }) => (
-      <span className="two-lines">
+      <span className="two-lines named-model" title={`${resolved_model ?? ''} ${provider ?? ''}`.trim()}>
         <span>{resolved_model ?? requested_model ?? 'not read'}</span>
         <span className="muted">
           {mode === 'placeholder' ? 'placeholder' : provider}
@@ -128,7 +125,7 @@ const COLUMNS: readonly Column<ListedRequest>[] = [
     align: 'right',
     minor: true,
     cell: ({ input_tokens, output_tokens, outcome }) =>
-      outcome === 'refused' ? '–' : `${count(input_tokens)} → ${count(output_tokens)}`,
+      outcome === 'refused' ? '–' : `${headlineCount(input_tokens)} → ${headlineCount(output_tokens)}`,
   },
   ...TIME_COLUMNS,
   { id: 'cost', header: 'Cost', align: 'right', cell: ({ charged_micros }) => money(charged_micros) },

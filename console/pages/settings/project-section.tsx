@@ -102,7 +102,7 @@ function CapCard({ project, onChanged }: CardProps) {
       <BudgetBar spent_micros={spent_micros} held_micros={held_micros} limit_micros={cap_micros} />
       {may_manage && (
         <Form
-          action={text.trim() === '' ? 'Lift cap' : 'Set cap'}
+          action={text.trim() === '' && cap_micros !== undefined ? 'Lift cap' : 'Set cap'}
           busy={sending.busy}
           onSubmit={() => void sending.submit(text)}
         >
@@ -129,7 +129,7 @@ function CapCard({ project, onChanged }: CardProps) {
 }
 
 const BOUNDARIES: readonly Option<ProjectState['boundary']>[] = [
-  { value: 'own_first', label: 'Own first: elsewhere only as a failover' },
+  { value: 'own_first', label: 'Own first: elsewhere as a failover' },
   { value: 'own_only', label: 'Own only: nowhere else' },
 ]
 

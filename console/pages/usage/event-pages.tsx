@@ -6,6 +6,7 @@ import { Badge } from '../../parts/badge.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { RequestPager, statusTone, TIME_COLUMNS, whenColumn } from '../../parts/request-columns.tsx'
 import { seenAs, useResource } from '../../state/resource.ts'
+import { outcomeLabel } from '../overview/refusal-layers.ts'
 
 const PAGE_ROWS = 25
 const POLL_MS = 15_000
@@ -62,13 +63,17 @@ const COLUMNS: readonly Column<UsageEvent>[] = [
     id: 'model',
     header: 'Model',
     cell: ({ resolved_model, provider, mode }) => (
-      <span className="two-lines">
+      <span className="two-lines named-model" title={resolved_model}>
         <span>{resolved_model}</span>
         <span className="muted">{mode === 'placeholder' ? 'placeholder' : provider}</span>
       </span>
     ),
   },
-  { id: 'status', header: 'Result', cell: ({ status }) => <Badge tone={statusTone(status)}>{status}</Badge> },
+  {
+    id: 'status',
+    header: 'Result',
+    cell: ({ status }) => <Badge tone={statusTone(status)}>{outcomeLabel(status)}</Badge>,
+  },
   { id: 'in', header: 'Tokens in', align: 'right', minor: true, cell: ({ input_tokens }) => count(input_tokens) },
   {
     id: 'cached',

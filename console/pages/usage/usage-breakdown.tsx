@@ -128,7 +128,7 @@ function outcomeColumns(outcomes: Outcomes, frame: UsageFrame): Column<Row>[] {
         const wrong = changedQuery('', { ...frame.filters, outcome: WRONG, ...time, [frame.by]: row.name })
         return (
           <Link to={`/requests?${wrong}`} className="nowrap">
-            {count(failed)} <span className="muted">{percent(failed, requests)}</span>
+            {count(failed)} <span className="muted">({percent(failed, requests)})</span>
             <span className="visually-hidden"> of {row.shown}: the requests</span>
           </Link>
         )
