@@ -33,8 +33,9 @@ test('R60–R65 key create with terms, edit, rotate, child and windows', async (
   expect(window).toMatchObject({ window: { period: 'day', limit_micros: 2_000_000 } })
   expect(window).not.toHaveProperty('budget_micros')
   expect(await run(`key budget ${created.id} --usd 3`)).toEqual(
-    done(expect.stringMatching(/^This day +\$0\.00 of \$2\.00, anew at /m)),
+    done(expect.stringMatching(/^This day +\$0\.00 of \$2\.00, resets at /m)),
   )
+  expect((await run('key list')).stdout).toMatch(new RegExp(`^${created.id} .* \\$3.00, \\$2.00 a day `, 'm'))
   expect(await json(`key budget ${created.id} --clear-window`)).toMatchObject({ budget_micros: 3_000_000 })
 })
 

@@ -22,6 +22,7 @@ test('0343 a provider from its adding to its end', async () => {
   expect(await run(`provider change spare --set-model ${model}`)).toEqual(
     done(expect.stringMatching(/^Models +gpt-4o-mini, m$/m)),
   )
+  expect((await run('provider test spare')).stdout).toMatch(/does not list 1 of the 2 that are entered here: m\. /)
   expect(await run('provider change spare --region eu --version-seen 1')).toEqual(failed(1, /at version 3 .*\(412 /))
   expect(await run('provider drain spare')).toEqual(done(expect.stringMatching(/^Status +draining$/m)))
   expect(await run('provider resume spare')).toEqual(done(expect.stringMatching(/^Status +active$/m)))

@@ -107,9 +107,9 @@ test('§4 a backup taken while serving brings back what was there then; another 
   })
   expect(await run(['secret', 'adopt'], elsewhere)).toMatchObject({
     code: 0,
-    stdout: 'The store goes by the present secret now. Kept responses dropped: 1.\n',
+    stdout: 'The store uses the present secret now. Kept responses dropped: 1.\n',
   })
-  expect((await run(['secret', 'adopt'], elsewhere)).stdout).toBe('The store goes by the present secret already.\n')
+  expect((await run(['secret', 'adopt'], elsewhere)).stdout).toBe('The store uses the present secret already.\n')
 
   const third = await serve(elsewhere)
   expect(await statusWith(third.url, before.key)).toBe(200)

@@ -14,7 +14,7 @@ const TARGET_HELP =
 export function addAlias(program: Command): void {
   const alias = program.command('alias').description('aliases of the project that SWITCHYARD_KEY belongs to')
 
-  const listing = withJson(alias.command('list')).description('list aliases and where they lead now').action(list)
+  const listing = withJson(alias.command('list')).description('list aliases with their active releases').action(list)
   withExample(listing, 'switchyard alias list')
 
   const creating = withJson(alias.command('create'))
@@ -54,7 +54,7 @@ export function addAlias(program: Command): void {
   withExample(activating, 'switchyard alias activate alr_1b2c3d4e5f6g7h8i9j0k')
 
   const deleting = withJson(alias.command('delete'))
-    .description('delete an alias; its name then stands for nothing')
+    .description('delete an alias; requests that name it are refused from then on')
     .argument('<name>', 'the alias')
     .action(remove)
   withExample(deleting, 'switchyard alias delete fast')

@@ -23,7 +23,7 @@ export function addArtifact(program: Command): void {
   const artifact = program.command('artifact').description('content that prompts share, uploaded once')
 
   const uploading = withJson(artifact.command('upload'))
-    .description('upload a file; bytes that are there already give what is there')
+    .description('upload a file; the same bytes again return the artifact that exists')
     .argument('<file>', 'what to upload', existingFile)
     .addOption(new Option('--kind <kind>', 'what it is; without it, by the name of the file').choices(KINDS))
     .option('--name <name>', 'what people call it; without it, the name of the file')

@@ -14,7 +14,7 @@ export function addBundle(program: Command): void {
   const bundle = program.command('bundle').description('prefixes that prompts share, made of artifacts')
 
   const creating = withJson(bundle.command('create'))
-    .description('create a bundle; one that says the same as another is that one')
+    .description('create a bundle; one with the same contents as another is that other')
     .requiredOption('--item <role=artifact...>', 'system, developer or user, and an artifact, in their order', itemIn)
     .option('--tools <artifact>', 'an artifact of kind tools', idOf('art'))
     .option('--name <name>', 'what people call it')

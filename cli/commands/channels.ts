@@ -13,7 +13,7 @@ export function addChannel(program: Command): void {
     .command('channel')
     .description('notification channels of the project that SWITCHYARD_KEY belongs to')
   const creating = withJson(channel.command('create'))
-    .description('make a channel; the secret of a webhook is printed this once')
+    .description('create a channel; the secret of a webhook is printed once')
     .requiredOption('--name <text>', 'what people call it')
     .option('--webhook <url>', 'where signed events are posted')
     .option('--slack <url>', 'the address of an incoming webhook of Slack')
@@ -30,8 +30,8 @@ export function addChannel(program: Command): void {
     'switchyard channel list',
   )
   ofChannel(channel, 'show', 'show a channel', (id) => service().get<Channel>(`${PATH}/${id}`))
-  ofChannel(channel, 'pause', 'tell it nothing of what happens until it is resumed', (id) => turn(id, 'paused'))
-  ofChannel(channel, 'resume', 'tell it again, and try at once what waits', (id) => turn(id, 'active'))
+  ofChannel(channel, 'pause', 'send no events until it is resumed', (id) => turn(id, 'paused'))
+  ofChannel(channel, 'resume', 'send events again, and retry what is waiting at once', (id) => turn(id, 'active'))
   ofChannel(channel, 'rotate', 'give a webhook a new secret; for 24 hours both sign', (id) =>
     service().post<Channel>(`${PATH}/${id}/rotate-secret`, {}),
   )

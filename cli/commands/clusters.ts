@@ -65,7 +65,7 @@ export function addCluster(program: Command): void {
   withExample(loaded, 'switchyard cluster load byc_1b2c3d4e5f6g7h8i9j0k --from 2026-11-16T00:00:00Z')
 
   const beating = withJson(cluster.command('heartbeat'))
-    .description('report the health of a cluster; one that is silent for 90 s is taken for down')
+    .description('report the status of a cluster; after 90 s without a report it is down')
     .argument('<id>', 'begins byc_', idOf('byc'))
     .addOption(new Option('--status <status>', 'how it is').choices(STATUSES).makeOptionMandatory())
     .action(heartbeat)

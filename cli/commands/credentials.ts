@@ -99,13 +99,16 @@ function jsonIn(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Failure(EXIT.usage, 'The secret begins like JSON, and is none.')
+    throw new Failure(EXIT.usage, 'The secret begins like JSON, but is not valid JSON.')
   }
 }
 
 async function fromInput(): Promise<string> {
   if (process.stdin.isTTY)
-    throw new Failure(EXIT.usage, 'Pipe the secret in, or name its variable with --secret-env; a terminal shows it.')
+    throw new Failure(
+      EXIT.usage,
+      'Pipe the secret in, or name its variable with --secret-env: a terminal would show it.',
+    )
   const secret = (await textOf(process.stdin)).trim()
   if (secret === '') throw new Failure(EXIT.usage, 'Standard input holds no secret.')
   return secret

@@ -8,7 +8,7 @@ import { visible, when } from '../table.ts'
 export function addOwnerLink(program: Command): void {
   const linking = program
     .command('owner-link')
-    .description('print a link that makes whoever opens it first the owner of a project which nobody can sign in to')
+    .description('print a link whose first visitor becomes the owner of a project that nobody can sign in to yet')
     .option('--project <id or name>', 'default: the project of the first start')
     .option('--json', 'print JSON: project_id, project_name, url, expires_at')
     .action(link)

@@ -100,8 +100,6 @@ function forPeople({ dry_run, file, file_present, text, variables, keys, finding
     ...(dry_run ? [text] : []),
     ...(dry_run && planned.length > 0 ? [table(['KEY', 'SECRET', 'PROJECT'], planned)] : []),
     summary,
-    told.length > 0
-      ? `What is other than it was (${told.length}):\n${told.join('\n')}`
-      : 'Everything has a counterpart.',
+    told.length > 0 ? `Differences (${told.length}):\n${told.join('\n')}` : 'Everything has a counterpart.',
   ].join('\n')
 }

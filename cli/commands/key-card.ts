@@ -2,7 +2,14 @@
 import type { ApiKey } from '../../src/keys/key.ts'
 import { card, dollars, when } from '../table.ts'
 
-export const limitOf = ({ budget_micros }: ApiKey) => (budget_micros === undefined ? '-' : dollars(budget_micros))
+const limitOf = ({ budget_micros }: ApiKey) => (budget_micros === undefined ? '-' : dollars(budget_micros))
+
+/** In a table: a limit by the calendar is one too, beside the total or alone. */
+export function limitsOf(key: ApiKey): string {
+  const by_calendar = key.window && `${dollars(key.window.limit_micros)} a ${key.window.period}`
+  if (!by_calendar) return limitOf(key)
+  return key.budget_micros === undefined ? by_calendar : `${limitOf(key)}, ${by_calendar}`
+}
 
 export function describe(key: ApiKey): string {
   const { expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters, window } = key
@@ -26,7 +33,7 @@ export function describe(key: ApiKey): string {
 }
 
 const windowLine = ({ spent_micros, limit_micros, resets_at }: NonNullable<ApiKey['window']>) =>
-  `${dollars(spent_micros)} of ${dollars(limit_micros)}, anew at ${when(resets_at)}`
+  `${dollars(spent_micros)} of ${dollars(limit_micros)}, resets at ${when(resets_at)}`
 
 export const withSecret = (key: ApiKey & { key: string }) =>
   `${describe(key)}\nThe key, shown once; store it now:\n\n  ${key.key}\n`

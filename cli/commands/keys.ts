@@ -5,7 +5,7 @@ import type { ApiKey, NewKey } from '../../src/keys/key.ts'
 import { idOf, type Printing, print, service, usdAmount, wholeNumber, withExample, withJson } from '../command-line.ts'
 import { configuration, operateProjects } from '../on-demand.ts'
 import { dollars, table, when } from '../table.ts'
-import { describe, limitOf, withSecret } from './key-card.ts'
+import { describe, limitsOf, withSecret } from './key-card.ts'
 import { addKeyLifecycle, type KeyTerms, termsOf } from './key-lifecycle.ts'
 
 const SCOPES = ['read', 'inference', 'admin'] as const satisfies readonly Scope[]
@@ -104,7 +104,7 @@ async function list({ json, limit, after, parent }: Listing): Promise<void> {
     key.scopes.join(' '),
     key.status,
     dollars(key.spent_micros),
-    limitOf(key),
+    limitsOf(key),
     when(key.last_used_at),
   ])
   print(table(['ID', 'NAME', 'KEY', 'SCOPES', 'STATUS', 'SPENT', 'LIMIT', 'LAST USED'], rows))

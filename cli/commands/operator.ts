@@ -19,7 +19,7 @@ export function addOperator(program: Command): void {
     .description(
       'all projects of the store that the settings name: their caps, shares, quotas, subscriptions and usage',
     )
-  const project = operator.command('project').description('create, list, bound, suspend and resume projects')
+  const project = operator.command('project').description('create, list, limit, suspend and resume projects')
   addProjects(project)
   addBounds(project)
   addSubscriptions(operator)
@@ -78,7 +78,7 @@ function addBounds(project: Command): void {
   )
   const sharing = project
     .command('share')
-    .description('set what a project weighs where several ask for the same slots')
+    .description('set the weight of a project where several compete for the slots of a provider')
     .argument(...PROJECT)
     .argument('<share>', '1 to 1000', wholeNumber)
     .option(...AS_JSON)
@@ -86,7 +86,7 @@ function addBounds(project: Command): void {
   withExample(sharing, 'switchyard operator project share atlas 3')
   const quota = project
     .command('quota')
-    .description('show how many of a thing a project may have, or set it')
+    .description('show or set the quotas of a project, such as its number of keys')
     .argument(...PROJECT)
     .option('--set <kind=count...>', 'such as sessions=500; sessions=default gives it what every project has', kinds)
     .option(...AS_JSON)

@@ -41,7 +41,7 @@ export function addProject(program: Command): void {
   )
 
   const ruling = withJson(project.command('second-factor'))
-    .description('whether people who sign in with a password need a second step to see the project of SWITCHYARD_KEY')
+    .description('whether people who sign in with a password need a second factor for the project of SWITCHYARD_KEY')
     .addArgument(new Argument('<rule>').choices(['required', 'optional']))
     .action(rule)
   withExample(ruling, 'switchyard project second-factor required')

@@ -54,7 +54,7 @@ export function addPurge(program: Command): void {
     .action(show)
   withExample(showing, 'switchyard purge show prg_1b2c3d4e5f6g7h8i9j0k')
   const cancelling = withJson(ofJob(purge.command('cancel')))
-    .description('erase no further; what was erased stays erased')
+    .description('stop erasing; what was erased stays erased')
     .action(cancel)
   withExample(cancelling, 'switchyard purge cancel prg_1b2c3d4e5f6g7h8i9j0k')
   const receipt = ofJob(purge.command('receipt'))
@@ -196,6 +196,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Failure(EXIT.usage, 'The file is no JSON.')
+    throw new Failure(EXIT.usage, 'The file is not JSON.')
   }
 }

@@ -12,7 +12,7 @@ interface Asked extends Printing {
 export function addQuarantine(usage: Command): void {
   const quarantine = usage
     .command('quarantine')
-    .description('list usage that could not be added up, or let it be tried again; on the store that the settings name')
+    .description('list usage events that could not be added up, or try them again; opens the store')
     .option('--project <id>', 'only of this project', idOf('prj'))
     .option('--retry', 'let the next roll-up try it again')
     .option('--json', 'print JSON: a list in data, or retried')

@@ -28,7 +28,7 @@ export function addRecording(program: Command): void {
   withExample(listing, 'switchyard recording list --limit 20')
 
   const showing = withJson(recording.command('show'))
-    .description('show what a client sent and was sent')
+    .description('show what a client sent, and what it was answered')
     .argument('<trace>', 'begins trc_ or req_', traceIn)
     .addOption(new Option('--only <part>', 'print this alone, as it was').choices(['request', 'answer']))
     .action(show)

@@ -29,10 +29,12 @@ interface Planning extends Printing {
 }
 
 export function addReplay(program: Command): void {
-  const replay = program.command('replay').description('ask recorded calls again, elsewhere or otherwise, and compare')
+  const replay = program
+    .command('replay')
+    .description('replay recorded calls against another target or model, and compare')
 
   withSource(withJson(replay.command('plan')))
-    .description('plan a replay: routes, refusals and cost; nobody is called')
+    .description('plan a replay: routes, refusals and cost; no upstream is called')
     .option('--model <model>', 'the model or alias to ask')
     .option('--release <release>', 'the alias release to ask, activated or not', idOf('alr'))
     .option('--on-cluster <cluster>', 'only this cluster', idOf('byc'))
@@ -42,7 +44,7 @@ export function addReplay(program: Command): void {
     .action(plan)
 
   const running = withJson(ofRun(replay.command('run')))
-    .description('carry out a plan, and watch it; whoever stops watching stops nothing')
+    .description('carry out a plan, and watch it; interrupting this command does not stop the run')
     .requiredOption('--max-cost <usd>', 'set aside at once; all calls together cost no more', usdAmount)
     .option('--concurrency <calls>', 'calls at once, 1 to 8', wholeNumber)
     .option('--no-wait', 'do not wait for its end')
@@ -56,15 +58,15 @@ export function addReplay(program: Command): void {
     .action(status)
   withExample(showing, 'switchyard replay status rpl_1b2c3d4e5f6g7h8i9j0k')
   const comparing = withJson(ofRun(replay.command('compare')))
-    .description('compare with what was recorded: what differs by more than the control arm does')
+    .description('compare a run with its recordings: what differs by more than repeating the same calls does')
     .option('--all', 'what does not, too')
     .action(compare)
   withExample(comparing, 'switchyard replay compare rpl_1b2c3d4e5f6g7h8i9j0k --all')
 
   for (const [step, description] of [
-    ['pause', 'ask nothing further until it is resumed'],
+    ['pause', 'make no further calls until it is resumed'],
     ['resume', 'go on where it was paused'],
-    ['cancel', 'ask nothing further; what is left of its money goes back'],
+    ['cancel', 'make no further calls; the unspent part of its budget is returned'],
   ] as const) {
     const stepping = withJson(ofRun(replay.command(step)))
       .description(description)

@@ -4,10 +4,10 @@ import { type Printing, print, withExample } from '../command-line.ts'
 import { configuration, operateAccounts } from '../on-demand.ts'
 
 export function addSecondFactor(program: Command): void {
-  const factor = program.command('second-factor').description('the second step of somebody’s sign-in')
+  const factor = program.command('second-factor').description('second factors of people who sign in with a password')
   const removing = factor
     .command('remove')
-    .description('remove it, so that the password alone signs in; make sure who asks for it')
+    .description('remove somebody’s second factor, so that the password alone signs in; verify who asks for it')
     .argument('<email>', 'of the account')
     .option('--json', 'print JSON: person_id, email, removed')
     .action(remove)

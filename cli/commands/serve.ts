@@ -7,7 +7,7 @@ export function addServe(program: Command): void {
   const serving = program
     .command('serve')
     .description('run the service in the foreground until SIGTERM; the first start prints an admin key')
-    .option('--dev', 'keep to a store of its own in the folder dev of the data folder; print its key at every start')
+    .option('--dev', 'use a separate store in the folder dev of the data folder; print its key at every start')
     .action(async ({ dev }: { dev?: true }) => {
       process.exitCode = dev ? await serveForDevelopment() : await serve()
     })

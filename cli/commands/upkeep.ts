@@ -8,7 +8,7 @@ const SECRET = 'the file `secret` of the data folder, or SWITCHYARD_SECRET'
 export function addUpkeep(program: Command): void {
   const backingUp = program
     .command('backup')
-    .description('write the whole store to a file, while the service goes on')
+    .description('write the whole store to a file; the service may keep running')
     .argument('<file>', 'where to; only its owner will be able to read it')
     .option('--force', 'replace the file if it is there')
     .action(writeBackup)
@@ -16,15 +16,17 @@ export function addUpkeep(program: Command): void {
 
   const restoring = program
     .command('restore')
-    .description('put the store of a backup in the place of the present one; stop the service first')
+    .description('replace the store with that of a backup; stop the service first')
     .argument('<file>', 'what `switchyard backup` wrote', existingFile)
     .action(restoreBackup)
   withExample(restoring, 'switchyard restore switchyard-monday.backup')
 
-  const secret = program.command('secret').description('the server secret, which seals what the store must not show')
+  const secret = program
+    .command('secret')
+    .description('the server secret, which encrypts secrets and contents in the store')
   const adopting = secret
     .command('adopt')
-    .description('go on with the present secret, and drop what another one sealed; stop the service first')
+    .description('accept the present secret, and drop what another one encrypted; stop the service first')
     .action(adopt)
   withExample(adopting, 'switchyard secret adopt')
 }
@@ -53,7 +55,7 @@ async function adopt(): Promise<void> {
   const { adopted, dropped } = await adoptSecret(readConfig())
   print(
     adopted
-      ? `The store goes by the present secret now. Kept responses dropped: ${dropped}.`
-      : 'The store goes by the present secret already.',
+      ? `The store uses the present secret now. Kept responses dropped: ${dropped}.`
+      : 'The store uses the present secret already.',
   )
 }

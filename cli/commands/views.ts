@@ -14,7 +14,7 @@ export function addView(program: Command): void {
   withExample(listing, 'switchyard view list')
 
   const saving = withJson(view.command('save'))
-    .description('save what a page shows under a name; the same name replaces')
+    .description('save the filters of a page under a name, or replace those of that name')
     .argument('<name>', 'what it is called')
     .argument('<query>', 'what stands behind the ? of its address')
     .addOption(new Option('--page <page>', 'the page that it is of').choices(PAGES).default('requests'))

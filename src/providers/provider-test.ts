@@ -42,14 +42,21 @@ export async function tested(settings: ProviderSettings, ask: TryProvider, clock
 
 function ofList({ models }: ProviderSettings, ids: readonly string[]) {
   const missing = models.map(({ upstream_id }) => upstream_id).filter((id) => !ids.includes(id))
-  const lacks = missing.length === 0 ? '' : ` Of those entered here it does not list ${missing.length}.`
   return {
     outcome: 'listed' as const,
-    message: `It lists ${ids.length} model${ids.length === 1 ? '' : 's'}.${lacks}`,
+    message: `It lists ${ids.length} model${ids.length === 1 ? '' : 's'}.${lacking(missing, models.length)}`,
     models_total: ids.length,
     models: ids.slice(0, NAMES_MAX),
     ...(missing.length > 0 && { missing: missing.slice(0, NAMES_MAX) }),
   }
+}
+
+const SOME = 3
+
+function lacking(missing: readonly string[], of: number): string {
+  if (missing.length === 0) return ''
+  const names = missing.slice(0, SOME).join(', ') + (missing.length > SOME ? ' and others' : '')
+  return ` It does not list ${missing.length} of the ${of} that are entered here: ${names}.`
 }
 
 function ofStatus(status: number) {
