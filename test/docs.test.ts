@@ -150,6 +150,16 @@ test('every relative link resolves, anchors included', () => {
   expect(broken).toEqual([])
 })
 
+test('a document that begins with a list of its sections lists all of them, in their order', () => {
+  const lists = DOCUMENTS.flatMap((path) => {
+    const [opening = '', ...sections] = read(path).split(/^## /m)
+    const listed = [...opening.matchAll(/^- \[(.+)\]\(#/gm)].map(([, title]) => title)
+    return listed.length === 0 ? [] : [{ path, listed, has: sections.map((section) => section.split('\n')[0]) }]
+  })
+  expect(lists.map(({ path }) => path)).toEqual(expect.arrayContaining([OPERATIONS, CONTRACT]))
+  for (const { path, listed, has } of lists) expect({ path, listed }).toEqual({ path, listed: has })
+})
+
 test('every file that a document names exists', () => {
   const missing = DOCUMENTS.flatMap((path) =>
     [...read(path).matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.(?:ts|md|json))`/g)]
