@@ -7,8 +7,6 @@ import type { Role } from './roles.ts'
 /** A person with what only the checking of a password needs. */
 export type PersonWithPassword = Person & { password_hash: string | null }
 
-export type AccountStore = ReturnType<typeof accountStore>
-
 export function accountStore(db: Db) {
   return {
     /** One person per address: an existing one is returned, and becomes verified if this one is. */

@@ -12,8 +12,6 @@ export interface Slot {
   owner: string
 }
 
-export type AttemptStore = ReturnType<typeof attemptStore>
-
 export function attemptStore(db: Db) {
   const occupied = (bucket: string, now: number) =>
     db.rows<{ slot: number; expires_at: number }>(sql`

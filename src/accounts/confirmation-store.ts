@@ -26,8 +26,6 @@ export interface FromBrowser {
   before: string | undefined
 }
 
-export type ConfirmationStore = ReturnType<typeof confirmationStore>
-
 export function confirmationStore(db: Db, { post, note, sign_in, passwordRefused }: SignInNeeds) {
   return {
     /**

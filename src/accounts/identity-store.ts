@@ -19,8 +19,6 @@ export interface RoleChange {
   role: Role | undefined
 }
 
-export type IdentityStore = ReturnType<typeof identityStore>
-
 export function identityStore(db: Db) {
   return {
     async personOf({ issuer, subject }: IdentityKey): Promise<PersonWithPassword | undefined> {

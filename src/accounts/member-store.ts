@@ -20,8 +20,6 @@ export interface Invitation {
   role: Role
 }
 
-export type MemberStore = ReturnType<typeof memberStore>
-
 export function memberStore(db: Db) {
   return {
     /** Newest first, invitations before members. */

@@ -20,8 +20,6 @@ interface Row {
   held_micros: number
 }
 
-export type OperatorProjectStore = ReturnType<typeof operatorProjectStore>
-
 export function operatorProjectStore(db: Db) {
   const below = ({ sequence, id }: Place) =>
     db.rows<Row>(sql`

@@ -8,8 +8,6 @@ import { hashSecret, newSecret } from './secret-token.ts'
 
 const OWNER: Role = 'owner'
 
-export type OwnerLinkStore = ReturnType<typeof ownerLinkStore>
-
 export function ownerLinkStore(db: Db) {
   return {
     /** The project of the first start, while its owner is the placeholder and nobody else owns it either. */

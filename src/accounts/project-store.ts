@@ -37,8 +37,6 @@ export interface CredentialPlace {
   settings: CredentialSettings | undefined
 }
 
-export type ProjectStore = ReturnType<typeof projectStore>
-
 export function projectStore(db: Db) {
   return {
     async find(project_id: string): Promise<ProjectState | undefined> {

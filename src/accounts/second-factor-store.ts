@@ -13,8 +13,6 @@ interface Row {
 
 const PLACE = 'second factor'
 
-export type SecondFactorStore = ReturnType<typeof secondFactorStore>
-
 export function secondFactorStore(db: Db, seals: Sealing) {
   /** None where it was sealed with another server secret: then only recovery codes are good. */
   function secretOf(person_id: string, { sealed_secret }: Row): Uint8Array | undefined {

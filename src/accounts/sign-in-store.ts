@@ -26,8 +26,6 @@ export interface ByIssuer {
 
 type Begun = Pick<SignIn, 'person_id' | 'project_id'>
 
-export type SignInStore = ReturnType<typeof signInStore>
-
 /** `limits` are for those that begin, end or renew sessions. */
 export function signInStore(db: Db, limits = USUAL_SESSION) {
   /** A session that began before this has lasted for as long as one may. */

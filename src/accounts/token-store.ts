@@ -16,8 +16,6 @@ const NOTHING_ASKED = { password_hash: null, project_name: null, browser_hash: n
 /** Of a link that says no more than whose it is. */
 export const linkOf = (person_id: string): Row => ({ person_id, ...NOTHING_ASKED })
 
-export type TokenStore = ReturnType<typeof tokenStore>
-
 export function tokenStore(db: Db) {
   return {
     /** The secret of a new link: known here, once. */

@@ -35,8 +35,6 @@ const COLUMNS = fixed(`
 const MAKERS_MAX = 1_000
 const END = { sequence: Number.MAX_SAFE_INTEGER, id: '' }
 
-export type ArtifactStore = ReturnType<typeof artifactStore>
-
 export function artifactStore(db: Db) {
   const select = async (where: Sql) => (await db.rows<Row>(joined(COLUMNS, where))).map(fromRow)
 

@@ -8,8 +8,6 @@ import type { AuditEntry, AuditPlace, AuditQuestion, NewEntry } from './audit.ts
 type Row = Omit<AuditEntry, 'object' | 'target'> & { target: string | null }
 type Asked = Omit<AuditQuestion, 'after' | 'limit'> & { limit: number; after: AuditPlace | undefined }
 
-export type AuditStore = ReturnType<typeof auditStore>
-
 export function auditStore(db: Db) {
   const rowsOf = (project_id: string, { action, actor, from_ms, to_ms, limit, after }: Asked) =>
     db.rows<Row & AuditPlace>(

@@ -35,8 +35,6 @@ export interface Parent {
 
 export type CarveOutcome = { kind: 'carved'; parent_expires_at: number | null } | { kind: 'ended' } | { kind: 'full' }
 
-export type CarveStore = ReturnType<typeof carveStore>
-
 export function carveStore(db: Db) {
   return {
     /** In the caller's transaction, which a refusal must undo. */

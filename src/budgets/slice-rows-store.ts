@@ -20,8 +20,6 @@ async function raiseRow(tx: Db, id: string, micros: number): Promise<void> {
   if (raised.length === 0) throw new Gone()
 }
 
-export type SliceRows = ReturnType<typeof sliceRows>
-
 export function sliceRows(db: Db, process: string) {
   async function raise(slice: Slice, micros: number, now: number): Promise<Raised> {
     const { id, key_id, project_id, has_row } = slice

@@ -6,8 +6,6 @@ import type { TagBudget } from './tag-budget.ts'
 
 type Row = Omit<TagBudget, 'object' | 'tag'> & { name: string; value: string }
 
-export type TagBudgetStore = ReturnType<typeof tagBudgetStore>
-
 export function tagBudgetStore(db: Db) {
   return {
     /** False where the tag has one already. */

@@ -36,8 +36,6 @@ const COLUMNS = fixed(
   'SELECT id, project_id, name, prefix_hash, tokens_est, bytes, created_at, made_by, made_under, sequence FROM bundle',
 )
 
-export type BundleStore = ReturnType<typeof bundleStore>
-
 export function bundleStore(db: Db) {
   async function select(project_id: string, where: Sql): Promise<(StoredBundle & Place)[]> {
     const rows = await db.rows<Omit<Row, 'parts'>>(joined(COLUMNS, where))

@@ -19,8 +19,6 @@ export interface Recent {
   peak: number
 }
 
-export type RecentUse = ReturnType<typeof recentUse>
-
 export function recentUse() {
   const targets = new Map<string, Map<string, Use>>()
 

@@ -29,8 +29,6 @@ export async function recordTransition(tx: Tx, change: Change, now: number): Pro
   await together(event ? [written, tellLast(tx, event, now)] : [written])
 }
 
-export type TransitionStore = ReturnType<typeof transitionStore>
-
 export function transitionStore(db: Db) {
   return {
     /** All of the last day, newest first. */

@@ -23,8 +23,6 @@ export interface ContentNeeds {
 
 const CONTENT_ID_LENGTH = 32
 
-export type ContentRoom = ReturnType<typeof contentRoom>
-
 export function contentRoom({ db, clock, seals, places }: ContentNeeds) {
   const loose = looseContents(places, clock)
   /** Where that fails, it is written down: the sweep comes back to it. */

@@ -10,8 +10,6 @@ import type { Content, ContentPlaces, Contents, Keeper } from './content.ts'
 const WRITTEN_WITHIN_MS = 10 * MINUTE_MS
 export const AT_ONCE = 100
 
-export type LooseContents = ReturnType<typeof looseContents>
-
 export function looseContents(places: ContentPlaces, clock: Clock) {
   /** What an adapter is needed for that the settings do not name any more. */
   function at(place: Content['place']): Contents {

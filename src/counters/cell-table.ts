@@ -14,8 +14,6 @@ export interface WindowRule {
   wait(counts: Uint32Array, base: number, now_s: number, needed: number): number
 }
 
-export type CellTable = ReturnType<typeof cellTable>
-
 const SLAB_BITS = 10 // cells come by the thousand, so that memory is taken as it is needed
 const SLAB_CELLS = 1 << SLAB_BITS
 const COUNT_MAX = 0xffff_ffff

@@ -8,8 +8,6 @@ interface Entry {
 
 export const ENTRIES_MAX = 200_000 // some 30 MB; whoever comes from so many addresses may find the oldest forgotten
 
-export type OwnRecord = ReturnType<typeof ownRecord>
-
 /** `size`: how many seconds a window has. Seconds are the store's. */
 export function ownRecord(size: number, entries_max = ENTRIES_MAX) {
   /** By second, then by cell; seconds in the order in which they came. */

@@ -26,8 +26,6 @@ interface User {
   onEnd(reason: Error): void
 }
 
-export type ClusterNodes = ReturnType<typeof clusterNodes>
-
 export function clusterNodes(seeds: readonly string[]) {
   const [first = ''] = seeds
   const seed_addresses = seeds.map(addressOf)

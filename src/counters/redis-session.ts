@@ -32,8 +32,6 @@ export interface SessionNeeds {
   onChange(change: { away: boolean; reason?: Error }): void
 }
 
-export type RedisSession = ReturnType<typeof redisSession>
-
 export function redisSession({ dial, settling_ms, resync, onChange }: SessionNeeds) {
   let link: Link | undefined
   let shared = false

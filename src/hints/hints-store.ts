@@ -22,8 +22,6 @@ const fromRow = ({ id, project_id, name, hints, created_at }: Row): AgentHints =
   created_at,
 })
 
-export type HintsStore = ReturnType<typeof hintsStore>
-
 export function hintsStore(db: Db) {
   return {
     /** The routing epoch stays: an id nobody had before cannot be in anybody's memory. */

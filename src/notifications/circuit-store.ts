@@ -16,8 +16,6 @@ interface Turned {
   is_open: boolean
 }
 
-export type CircuitNotices = ReturnType<typeof circuitNotices>
-
 export function circuitNotices(db: Db, clock: Clock) {
   /** The last that is known of each. */
   const noted = new Map<string, Turned>()

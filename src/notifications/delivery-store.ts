@@ -32,8 +32,6 @@ const COLUMNS = fixed(`
 const SWEEP_MAX = 1_000
 const MARKS_KEPT_MS = 40 * 24 * 60 * 60 * 1_000
 
-export type DeliveryStore = ReturnType<typeof deliveryStore>
-
 export function deliveryStore(db: Db) {
   const select = async (where: Sql) => (await db.rows<Row>(joined(COLUMNS, where))).map(fromRow)
   const of = (status: Delivery['status'] | undefined) => (status === undefined ? sql`` : sql` AND status = ${status}`)

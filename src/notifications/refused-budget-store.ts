@@ -20,8 +20,6 @@ interface Row {
   spent_micros: number
 }
 
-export type RefusedBudgets = ReturnType<typeof refusedBudgets>
-
 export function refusedBudgets(db: Db, clock: Clock) {
   const noted = new Map<string, Refused>()
 

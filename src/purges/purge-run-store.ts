@@ -22,8 +22,6 @@ export interface RunNeeds {
   onFailure(error: unknown, job_id: string): void
 }
 
-export type PurgeRun = ReturnType<typeof purgeRun>
-
 export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
   const erasersOf = (kinds: readonly string[]) => erasers.filter(({ kind }) => kinds.includes(kind))
 

@@ -36,8 +36,6 @@ const COLUMNS = fixed(`
 const DIGESTED_AT_ONCE = 5_000
 const FORGOTTEN_AT_ONCE = 5_000
 
-export type PurgeStore = ReturnType<typeof purgeStore>
-
 export function purgeStore(db: Db) {
   const select = async (where: Sql) => (await db.rows<Row>(joined(COLUMNS, where))).map(fromRow)
 

@@ -59,8 +59,6 @@ const END = { at_ms: Number.MAX_SAFE_INTEGER, trace_id: '' }
 const LOOKED_UP_AT_ONCE = 500
 const SWEPT_AT_ONCE = 50
 
-export type RecordingStore = ReturnType<typeof recordingStore>
-
 export function recordingStore(db: Db) {
   const entries = async (where: Sql) => (await db.rows<Row>(joined(ENTRY, where))).map(fromRow)
   const packs = async (where: Sql) => (await db.rows<PackRow>(joined(PACK, where))).map(packOf)

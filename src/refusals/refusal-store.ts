@@ -4,8 +4,6 @@ import { KEPT_MS, type RefusalCount } from './refusal-kind.ts'
 
 const SWEEP_MAX = 1_000 // bounds how long one statement holds the store
 
-export type RefusalStore = ReturnType<typeof refusalStore>
-
 export function refusalStore(db: Db) {
   return {
     async add(counts: readonly RefusalCount[]): Promise<void> {

@@ -14,8 +14,6 @@ function fromRow({ detail, ...columns }: Row): RefusedCall {
   return { ...columns, ...(JSON.parse(detail) as Detail) }
 }
 
-export type RefusedCallStore = ReturnType<typeof refusedCallStore>
-
 export function refusedCallStore(db: Db) {
   return {
     async add(calls: readonly RefusedCall[]): Promise<void> {

@@ -64,8 +64,6 @@ export interface OutputOf extends ItemName {
   made_under: string | null
 }
 
-export type ReplayItemStore = ReturnType<typeof replayItemStore>
-
 export function replayItemStore(db: Db) {
   const select = async (where: Sql) => (await db.rows<Row>(joined(COLUMNS, where))).map(fromRow)
   const named = ({ project_id, run_id, trace_id, arm }: ItemName) =>

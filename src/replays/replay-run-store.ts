@@ -49,8 +49,6 @@ export interface RunnerNeeds {
   onFailure(error: unknown, replay_run_id: string): void
 }
 
-export type ReplayRunner = ReturnType<typeof replayRunner>
-
 export function replayRunner(needs: RunnerNeeds) {
   const { db, clock, onFailure } = needs
   const under_way = new Map<string, { run_id: string; ended: Promise<void> }>() // by the names of items

@@ -34,8 +34,6 @@ const SHOWN = fixed(`
   FROM replay_run r LEFT JOIN api_key k ON k.id = r.key_id`)
 const FORGOTTEN_AT_ONCE = 100
 
-export type ReplayStore = ReturnType<typeof replayStore>
-
 export function replayStore(db: Db) {
   const select = async (where: Sql) => (await db.rows<Row>(joined(STORED, where))).map(fromRow)
 

@@ -1,14 +1,6 @@
 // §8: the native form tells in the body what /v1 tells in headers.
 import { expect, test } from 'vitest'
-import { responseFrom } from './from-chat.ts'
-import { type NativeFacts, nativeResponse } from './native-response.ts'
-import { readResponseRequest } from './response-request.ts'
-
-const response = responseFrom(
-  { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] },
-  readResponseRequest({ model: 'm', input: 'x' }),
-  { response_id: 'resp_abc', created_at_s: 1 },
-)
+import { type NativeFacts, nativeBlocks } from './native-response.ts'
 
 const facts: NativeFacts = {
   route: {
@@ -28,9 +20,8 @@ const facts: NativeFacts = {
   ],
 }
 
-test('§8 routing, QoS, cost and attempts stand beside the response', () => {
-  expect(nativeResponse(response, facts)).toEqual({
-    ...response,
+test('§8 routing, QoS, cost and attempts are told with the response', () => {
+  expect(nativeBlocks(facts)).toEqual({
     routing: {
       trace_id: 'trc_1',
       provider: 'openai',
@@ -51,7 +42,7 @@ test('§8 routing, QoS, cost and attempts stand beside the response', () => {
 })
 
 test('§10.2 savings are never below zero; what is unknown is null', () => {
-  const native = nativeResponse(response, {
+  const native = nativeBlocks({
     route: { ...facts.route, alias_release_id: 'alr_1', output_clamped_to: 234 },
     qos: { admission: 'admitted', target_met: false, fallback_used: false, hints_honored: undefined },
     money: { charged_micros: 100, direct_cost_micros: 70 },
@@ -64,5 +55,5 @@ test('§10.2 savings are never below zero; what is unknown is null', () => {
 
 test('§8 what an attempt knows beyond its shape is not told', () => {
   const attempt = { ...facts.attempts[0], secret: 'x' } as NativeFacts['attempts'][number]
-  expect(nativeResponse(response, { ...facts, attempts: [attempt] }).attempts[0]).not.toHaveProperty('secret')
+  expect(nativeBlocks({ ...facts, attempts: [attempt] }).attempts[0]).not.toHaveProperty('secret')
 })

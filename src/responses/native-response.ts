@@ -2,7 +2,6 @@
 import { type Static, Type } from 'typebox'
 import { orNull } from '../core/shapes.ts'
 import { type MoneyFacts, type QosFacts, type RouteFacts, savings } from '../headers/agent-headers.ts'
-import type { ResponseObject } from './response-object.ts'
 
 const micros = (description: string) => Type.Integer({ description })
 
@@ -67,13 +66,6 @@ export interface AttemptFacts {
   failure: string | undefined
   ttft_ms: number | undefined
 }
-
-export type NativeResponse = ResponseObject & NativeBlocks
-
-export const nativeResponse = (response: ResponseObject, facts: NativeFacts): NativeResponse => ({
-  ...response,
-  ...nativeBlocks(facts),
-})
 
 export function nativeBlocks({ route, qos, money, attempts }: NativeFacts): NativeBlocks {
   const { charged_micros, direct_cost_micros } = money

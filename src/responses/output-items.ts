@@ -46,8 +46,6 @@ const FRAGMENTS_MAX = 4_096
 
 const NO_TOOLS: ClientTools['named'] = new Map()
 
-export type OutputItems = ReturnType<typeof outputItems>
-
 /** `tools` are those that are no plain functions to their client, by the name that chat has for them. */
 export function outputItems(response_id: string, emit: Emit, tools: ClientTools['named'] = NO_TOOLS) {
   const items: OutputItem[] = []

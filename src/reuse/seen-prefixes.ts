@@ -30,8 +30,6 @@ export interface Sending {
   chain: readonly Link[]
 }
 
-export type SeenPrefixes = ReturnType<typeof seenPrefixes>
-
 export function seenPrefixes(links_max = LINKS_MAX) {
   const projects = new Map<string, Map<string, Sent>>() // by hash; the least recent first, at both levels
   let links = 0

@@ -81,8 +81,6 @@ interface ProjectBelief {
   count: number
 }
 
-export type CacheBelief = ReturnType<typeof cacheBelief>
-
 export function cacheBelief(bounds = BOUNDS) {
   const projects = new Map<string, ProjectBelief>()
   let count = 0

@@ -6,8 +6,6 @@ import { modelAt } from './provider-targets.ts'
 
 const NAMED_MAX = 20
 
-export type ServedPlaces = ReturnType<typeof servedPlaces>
-
 export function servedPlaces(gateway: Gateway) {
   /** R53: without a gateway the placeholder stands in for whatever is known. */
   const standIns = () => [...new Set([...gateway.prices.values()].map(({ provider }) => provider))].sort()

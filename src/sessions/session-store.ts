@@ -37,8 +37,6 @@ interface EventsAsked {
   maySee(maker: Maker): boolean
 }
 
-export type SessionStore = ReturnType<typeof sessionStore>
-
 export function sessionStore(db: Db, seals: Sealing) {
   const { seal, open } = seals
   const sealedContent = (project_id: string, id: string, content: unknown) =>

@@ -42,8 +42,6 @@ export class WorkerStartError extends Error {
   }
 }
 
-export type WorkerCrew = ReturnType<typeof workerCrew>
-
 /** `onNobodyLeft`: no worker serves, and none can be started. */
 export function workerCrew(config: Config, logger: Logger, onNobodyLeft: (error: unknown) => void) {
   cluster.schedulingPolicy = cluster.SCHED_RR // whoever is stuck is given one connection at most

@@ -11,8 +11,6 @@ const MONTHS_AHEAD = 2
 const DELETED_AT_ONCE = 500
 const LOCK_NOT_AVAILABLE = '55P03'
 
-export type UsageArchive = ReturnType<typeof usageArchive>
-
 export function usageArchive(db: OpenDb) {
   const partitioned = db.engine === 'postgres'
 

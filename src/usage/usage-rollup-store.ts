@@ -19,8 +19,6 @@ export const LINES_AT_ONCE = 250
 const COUNTED_MAX = 100_000
 const ADDED_AT_ONCE = 40 // a statement is prepared for each number up to this
 
-export type UsageRollups = ReturnType<typeof usageRollups>
-
 /** `written`: what this process has inserted since the last time, where it is the only one that inserts. */
 export function usageRollups(db: Db, written?: AlikeEvents) {
   /** How many events wait to be rolled up; beyond so many, that many, since counting them is work as well. */

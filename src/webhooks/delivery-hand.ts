@@ -3,8 +3,6 @@
 import { bySubject } from '../notifications/notification-delivery.ts'
 import type { Waiting } from '../notifications/queue-store.ts'
 
-export type DeliveryHand = ReturnType<typeof deliveryHand>
-
 export function deliveryHand() {
   const subjects = new Map<string, Waiting[]>()
   const ready = new Set<string>()

@@ -29,8 +29,6 @@ type Lane = keyof typeof LANES
 
 const ignore = () => {}
 
-export type DeliveryRun = ReturnType<typeof deliveryRun>
-
 export function deliveryRun(needs: RunNeeds) {
   const { queues, open, clock, log, onAttempt = ignore } = needs
   const running = new Map<string, { lane: Lane; project_id: string; done: Promise<void> }>()
