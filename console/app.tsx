@@ -74,7 +74,7 @@ const NoSuchProject = ({ me: { person, projects } }: { me: SignedIn }) => (
     <div className="card stack">
       <PageHeader
         title="You have no such project"
-        lead={`The address may be mistyped, or ${person.email} is no member of the project. Its owners can invite.`}
+        lead={`The address may be mistyped, or ${person.email} is not a member of it. Its owners can invite you.`}
       />
       <ProjectLinks projects={projects} />
     </div>

@@ -1,4 +1,4 @@
-// Alerts: nobody is told, a webhook is added, a test arrives, its log tells so, and it ends.
+// Alerts: there is no channel, a webhook is added, a test arrives, its log tells so, and it ends.
 import { afterAll, expect, test } from 'vitest'
 import { type Receiver, webhookReceiver } from '../support/webhook-receiver.ts'
 import { faults, untilByItself, violations, withConsole } from './checks.ts'
@@ -16,7 +16,7 @@ withConsole((scene) => {
     const { page } = visit
     await page.clock.install()
     await page.goto('/console/alerts')
-    await page.getByText('Nobody is told yet.').waitFor()
+    await page.getByText('No channels yet: alerts go nowhere.').waitFor()
     await page.getByRole('button', { name: 'Add channel' }).click()
     await page.getByLabel('Name').fill('ops')
     await page.getByLabel('Address').fill('ftp://nowhere')
@@ -45,7 +45,7 @@ withConsole((scene) => {
     await page.getByText(': A cluster goes down').waitFor()
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByRole('button', { name: 'Delete channel' }).click()
-    await page.getByText('Nobody is told yet.').waitFor()
+    await page.getByText('No channels yet: alerts go nowhere.').waitFor()
     expect(faults(visit)).toEqual([])
     await visit.close()
   })

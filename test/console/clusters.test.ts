@@ -54,7 +54,7 @@ withConsole((scene) => {
     await page.reload()
     await page.getByRole('cell', { name: 'llama-3.3-70b' }).waitFor()
     await page.getByRole('tab', { name: 'Drain' }).click()
-    await page.getByText('A status has one author').waitFor()
+    await page.getByText('Only the cluster sets its status').waitFor()
     expect((await sendCurl((await code.textContent()) ?? '', raw)).status).toBe(200)
     await page.reload() // on a slow machine the page asks rarely
     await page.getByText('draining', { exact: true }).waitFor()

@@ -172,7 +172,7 @@ withConsole((scene) => {
     await facts.getByText('Requests a minute').waitFor()
 
     await page.getByRole('button', { name: 'Revoke' }).click()
-    await page.getByText('stops working at once, everywhere, and cannot be brought back').waitFor()
+    await page.getByText('stops working at once, everywhere, and cannot be restored').waitFor()
     const revoke = page.getByRole('button', { name: 'Revoke key' })
     expect(await revoke.isDisabled()).toBe(true)
     await page.getByRole('dialog').getByRole('textbox').fill('ci')

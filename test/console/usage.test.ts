@@ -139,7 +139,7 @@ withConsole((scene) => {
     await page.getByText('The last day must not be before the first').waitFor()
     await page.getByLabel('to', { exact: true }).fill('2026-02-03')
     await page.getByText('Feb 2, 00:00 to Feb 4, 00:00 UTC, by the hour').waitFor()
-    await page.getByText('No request of this time matches.').first().waitFor()
+    await page.getByText('No request in this period matches.').first().waitFor()
     await visit.close()
   })
 

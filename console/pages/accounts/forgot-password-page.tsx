@@ -33,7 +33,7 @@ export default function ForgotPasswordPage() {
           value={email}
           onChange={setEmail}
           error={sending.error}
-          hint="You get a link to choose a new one with."
+          hint="You will get a link to choose a new one."
         />
         <FormError error={sending.error} fields={['email']} />
         <Button look="primary" type="submit" busy={sending.busy}>

@@ -26,13 +26,13 @@ export function IssuerButtons() {
 const PROBLEMS: Record<string, string> = {
   unknown_issuer: 'There is no such identity provider here.',
   issuer_away: 'The identity provider cannot be reached. Try again in a moment.',
-  issuer_set_up: 'The identity provider does not know this server as it is set up. Ask whoever runs it.',
+  issuer_set_up: 'The identity provider does not accept this server’s client settings. Ask whoever runs the server.',
   no_state: 'That sign-in was not begun in this browser, was finished before, or took longer than 10 minutes.',
   denied: 'The identity provider did not sign you in.',
   dead_code: 'The code of that sign-in was used before or has lapsed. Begin again.',
   expired_token: 'What the identity provider sent has expired. Begin again.',
   wrong_nonce: 'What the identity provider sent is of another sign-in. Begin again.',
-  wrong_token: 'What the identity provider sent is not good for this server.',
+  wrong_token: 'What the identity provider sent is not valid for this server.',
   unverified_email:
     'The identity provider does not say that your e-mail address is verified, which a first sign-in needs.',
   other_issuer: 'People of your mail domain sign in with another identity provider here.',

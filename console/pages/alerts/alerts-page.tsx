@@ -24,12 +24,13 @@ export default function AlertsPage() {
     <>
       <PageHeader title="Alerts" lead={LEAD} />
       <AttentionList />
-      <p className="empty">Only owners of the project see who is told.</p>
+      <p className="empty">Only owners of the project see its channels.</p>
     </>
   )
 }
 
-const LEAD = 'What needs attention now, and who is told when a budget runs out, a key expires or a cluster goes down.'
+const LEAD =
+  'What needs attention now, and where alerts go when a budget runs out, a key expires or a cluster goes down.'
 
 function Channels() {
   const channels = useResource(listChannels, { poll_ms: POLL_MS })
@@ -51,8 +52,8 @@ function Channels() {
           rowId={({ id }) => id}
           empty={
             <>
-              <p>Nobody is told yet. Add a webhook, a Slack channel or your own mailbox.</p>
-              <p className="muted">Events are kept until they are delivered, for a day, and arrive in order.</p>
+              <p>No channels yet: alerts go nowhere. Add a webhook, a Slack channel or your own mailbox.</p>
+              <p className="muted">Events are retried for a day, and arrive in order.</p>
             </>
           }
         />

@@ -150,7 +150,7 @@ export function DeleteChannelDialog({ channel, onClose, onChanged }: DialogProps
       onConfirm={() => void sending.submit(channel.id)}
       onClose={onClose}
     >
-      <p>Nobody is told there any more. What waits for it is not sent, and its log is gone.</p>
+      <p>No more alerts go there. What is waiting is not sent, and its log is deleted.</p>
     </ConfirmDialog>
   )
 }

@@ -16,7 +16,7 @@ export const EVENT_WORDS: Readonly<Record<Told, string>> = {
   'cluster.down': 'A cluster goes down',
   'cluster.up': 'A cluster is up again',
   'cluster.slow': 'A cluster is slow',
-  'cluster.recovered': 'A cluster is as quick as before',
+  'cluster.recovered': 'A cluster is no longer slow',
   'credential.refused': 'A provider refuses a credential',
   'provider.left_alone': 'A provider fails and gets no calls for a while',
   'provider.back': 'A provider gets calls again',

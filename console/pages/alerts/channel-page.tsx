@@ -92,7 +92,7 @@ function Deeds({ channel, onDone }: { channel: Channel; onDone(): void }) {
   const sending = useSubmission(async (deed: 'test' | 'pause' | 'resume' | 'rotate', idempotency_key) => {
     if (deed === 'test') {
       await testChannel(id)
-      say('A test is on its way. The log tells what becomes of it.')
+      say('A test was sent. The log shows whether it arrived.')
     } else if (deed === 'rotate') setSecret((await rotateSecret(id, idempotency_key)).secret)
     else await changeChannel(id, { status: deed === 'pause' ? 'paused' : 'active' })
     onDone()

@@ -20,7 +20,7 @@ export function TelemetryCard({ telemetry: { state, reload } }: { telemetry: Res
       {state.kind === 'loading' && <div className="skeleton skeleton-chart" />}
       {state.kind === 'failed' && <LoadFailure what="Telemetry" error={state.error} onRetry={reload} />}
       {state.kind === 'ready' && state.value.reported_at === null && (
-        <p className="muted">Its heartbeats have told nothing but its status yet. “With telemetry” shows how.</p>
+        <p className="muted">Its heartbeats have reported only its status so far. “With telemetry” shows how.</p>
       )}
       {state.kind === 'ready' && (
         <>

@@ -34,11 +34,11 @@ export function DeregisterDialog({ cluster, telemetry, onClose, onGone }: Deregi
       <p>
         From the next request on, nothing goes to <strong>{cluster.name}</strong> any more
         {models !== undefined && models > 0 && `, for none of its ${count(models)} models`}. Alias releases that name it
-        lose that target, and its heartbeats are refused. Its id cannot be brought back.
+        lose that target, and its heartbeats are refused. Its id cannot be restored.
       </p>
       <p>
         {running !== undefined && running > 0
-          ? `It last told of ${count(running)} requests running: they finish.`
+          ? `It last reported ${count(running)} requests running: they finish.`
           : 'What is under way finishes.'}{' '}
         The cluster itself is not stopped. To let it empty first, have it report <code>draining</code>.
       </p>

@@ -51,7 +51,7 @@ switchyard cluster heartbeat ${cluster_id} --status active`,
     id: 'drain',
     label: 'Drain',
     note:
-      'A status has one author, the cluster. Once it reports draining, new requests go elsewhere and those under way ' +
+      'Only the cluster sets its status. Once it reports draining, new requests go elsewhere and those under way ' +
       'finish. Change what its loop reports: a heartbeat that says active would undo it.',
     code: (origin, cluster_id) => heartbeat(origin, cluster_id, '{"status": "draining"}'),
   },

@@ -60,7 +60,7 @@ export function LoadHistory({ cluster_id }: { cluster_id: string }) {
       {state.kind === 'failed' && <LoadFailure what="Its load" error={state.error} onRetry={reload} />}
       {state.kind === 'loading' && <div className="skeleton skeleton-chart" />}
       {state.kind === 'ready' && state.value.loads.length === 0 && (
-        <p className="muted">Its heartbeats told no load in this time.</p>
+        <p className="muted">Its heartbeats reported no load in this time.</p>
       )}
       {state.kind === 'ready' && state.value.loads.length > 0 && <Charts {...state.value} />}
     </Card>

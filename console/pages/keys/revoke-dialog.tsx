@@ -26,8 +26,8 @@ export function RevokeDialog({ api_key, live_children, onClose, onChanged }: Dee
       onClose={onClose}
     >
       <p>
-        <code>{api_key.masked}</code> stops working at once, everywhere, and cannot be brought back. Whoever uses it
-        gets 401 from their next request on.
+        <code>{api_key.masked}</code> stops working at once, everywhere, and cannot be restored. Whoever uses it gets
+        401 from their next request on.
       </p>
       {live_children > 0 && (
         <p className="notice notice-warn">

@@ -59,7 +59,7 @@ export const TermFields = ({ texts, onChange, error, fixed_end = false }: TermFi
         value={texts.expires_at}
         onChange={(expires_at) => onChange({ ...texts, expires_at })}
         error={error}
-        hint="In UTC. From then on it is answered like a key that nobody knows."
+        hint="In UTC. After that it is refused like an unknown key."
       />
     )}
     <TextAreaField

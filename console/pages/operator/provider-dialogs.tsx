@@ -80,7 +80,7 @@ export function RemoveProviderDialog({ provider: { id }, onClose }: ProviderDeed
       onClose={onClose}
     >
       <p>
-        Its secret is deleted at once, and cannot be brought back. Calls under way end; new ones go elsewhere, or are
+        Its secret is deleted at once, and cannot be restored. Calls under way end; new ones go elsewhere, or are
         refused where nothing else serves their model.
       </p>
       {(is_needed || insists) && (

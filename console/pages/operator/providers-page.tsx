@@ -32,7 +32,7 @@ export default function ProvidersPage() {
     <>
       <PageHeader
         title="Providers"
-        lead="Where requests go, in the order of preference. Changes are on every server within a second."
+        lead="Where requests go, in the order of preference. Changes reach every server within a second."
         actions={
           <Button look="primary" onClick={() => setAdding(true)}>
             Add provider

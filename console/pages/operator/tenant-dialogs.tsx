@@ -59,7 +59,7 @@ export function CapDialog({ project, onClose, onChanged }: TenantDeedProps) {
           value={text}
           onChange={setText}
           error={sending.error}
-          hint="Over all that it ever spends. Empty lifts it. 0 refuses every request to a model."
+          hint="On everything that it spends in total. Empty lifts it. 0 refuses every request to a model."
         />
         <FormError error={sending.error} fields={['limit_usd']} />
       </Form>
@@ -118,8 +118,8 @@ export function SuspendDialog({ project, onClose, onChanged }: TenantDeedProps) 
       onClose={onClose}
     >
       <p>
-        Its keys and its people get 403 from their next request on, everywhere. What is under way ends as it would have.
-        Its owners can still read its usage. You can resume it.
+        Its keys and its people get 403 from their next request on, everywhere. Requests under way finish. Its owners
+        can still read its usage. You can resume it.
       </p>
     </ConfirmDialog>
   )

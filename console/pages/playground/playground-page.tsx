@@ -136,7 +136,7 @@ function WhoPays() {
   return (
     <p>
       Runs on the account of <strong>{project?.name}</strong>: it counts against the project’s cap and no key’s budget,
-      and stands in usage under your session.
+      and is listed in usage under your session.
     </p>
   )
 }

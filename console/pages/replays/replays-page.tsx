@@ -96,7 +96,7 @@ const NoReplays = ({ onPlan }: { onPlan(): void }) => (
   <>
     <h2>No replays yet</h2>
     <p>
-      A plan calls nobody: it says where each recorded call would go and what it would cost. Calls must have been
+      A plan makes no calls: it says where each recorded call would go and what it would cost. Calls must have been
       recorded; switch that on in the settings of the project.
     </p>
     <Button look="primary" onClick={onPlan}>

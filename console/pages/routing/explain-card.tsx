@@ -55,9 +55,15 @@ export function ExplainCard({ names, destinations, model: first = '' }: ExplainC
       name: 'session_id',
       value: session_id,
       onChange: setSession,
-      hint: 'Stays where its cache is.',
+      hint: 'Goes where its cache is.',
     },
-    { label: 'Trace', name: 'trace_id', value: trace_id, onChange: setTrace, hint: 'Repeats its pick by weight.' },
+    {
+      label: 'Trace',
+      name: 'trace_id',
+      value: trace_id,
+      onChange: setTrace,
+      hint: 'Repeats the weighted choice that it got.',
+    },
   ]
   return (
     <Card

@@ -31,7 +31,7 @@ export default function RoutingPage() {
     <>
       <PageHeader
         title="Routing"
-        lead="An alias is a name of yours that stands for models elsewhere. You decide where it leads."
+        lead="An alias is a name of your own for one or more models. Its active release decides where requests go."
         actions={
           create && (
             <Button look="primary" onClick={create}>

@@ -24,7 +24,7 @@ export default function AuditSection() {
     <AuditLog />
   ) : (
     <Card title="Audit log">
-      <p className="muted">Who did what in this project is for its owners to see.</p>
+      <p className="muted">Only owners of the project see the audit log.</p>
     </Card>
   )
 }
@@ -52,7 +52,7 @@ function AuditLog() {
         resource={latest}
         columns={columns}
         rowId={({ id }) => id}
-        empty={<p>Nothing {isEmpty(filter) ? 'was done yet.' : 'matches.'}</p>}
+        empty={<p>{isEmpty(filter) ? 'No entries yet.' : 'Nothing matches.'}</p>}
       />
       {latest.state.kind === 'ready' && <Older filter={filter} entries={latest.state.value} onMore={latest.put} />}
     </Card>

@@ -135,7 +135,7 @@ export function RevokeCredentialDialog({ credential, onClose, onChanged }: Dialo
       onClose={onClose}
     >
       <p>
-        Its secret is deleted here at once, and cannot be brought back. From the next request on, calls to{' '}
+        Its secret is deleted here at once, and cannot be restored. From the next request on, calls to{' '}
         {credential.provider} run another way, or are refused where there is none. At the provider the key stays valid:
         revoke it there too if it leaked.
       </p>

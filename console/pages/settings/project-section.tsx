@@ -150,7 +150,7 @@ function BoundaryCard({ project, onChanged }: CardProps) {
           options={BOUNDARIES}
           onChange={(boundary) => void sending.submit(boundary)}
           error={sending.error}
-          hint="Whether models that they serve may go elsewhere when they cannot take a call."
+          hint="Whether a call may go elsewhere when the project’s own clusters and credentials cannot take it."
         />
       ) : (
         <p>{BOUNDARIES.find(({ value }) => value === project.boundary)?.label}</p>
@@ -166,7 +166,7 @@ function RegionsCard({ project, onChanged }: CardProps) {
   const sending = useSubmission(async (typed: string) => {
     const changed = await setRegions({ allowed_regions: typedLines(typed) })
     onChanged(changed)
-    say(changed.allowed_regions ? 'The allowed regions are set.' : 'Any region will do.')
+    say(changed.allowed_regions ? 'The allowed regions are set.' : 'Any region is allowed.')
   })
   return (
     <Card title="Allowed regions">
@@ -179,7 +179,7 @@ function RegionsCard({ project, onChanged }: CardProps) {
             onChange={setText}
             error={sending.error}
             placeholder="Any region"
-            hint="One a line, as providers and clusters name them. Requests go nowhere else; empty lifts that."
+            hint="One a line, as providers and clusters name them. Requests go nowhere else. Empty allows any region."
           />
           <FormError error={sending.error} fields={['allowed_regions']} />
         </Form>

@@ -129,7 +129,7 @@ export function CancelPurgeDialog({ job, onClose, onChanged }: DialogProps & { j
       onConfirm={() => void sending.submit(job.id)}
       onClose={onClose}
     >
-      <p>Nothing further is erased. What is gone stays gone, and there is no receipt.</p>
+      <p>Nothing further is erased. What was erased stays erased, and there is no receipt.</p>
     </ConfirmDialog>
   )
 }

@@ -20,7 +20,7 @@ const TONES: Partial<Record<PurgeJob['status'], Tone>> = { succeeded: 'good', fa
 
 export default function PurgesSection() {
   if (useMay('admin')) return <Purges />
-  return <p className="notice">Erasing is for owners of the project.</p>
+  return <p className="notice">Only owners of the project can erase contents.</p>
 }
 
 type Open = { kind: 'plan' } | { kind: 'erase' | 'cancel'; job: PurgeJob }
@@ -43,8 +43,8 @@ function Purges() {
       }
     >
       <p className="muted">
-        Erases what was said: sessions, stored answers, recordings, artifacts, and what traces tell. Charges and the
-        audit log stay. A plan only counts.
+        Erases contents: sessions, stored answers, recordings, artifacts, and texts in traces. Charges and the audit log
+        stay. A plan only counts.
       </p>
       <FormError error={saving.error} fields={[]} />
       <DataTable
@@ -52,7 +52,7 @@ function Purges() {
         resource={jobs}
         columns={columns}
         rowId={({ id }) => id}
-        empty={<p>None yet. Plan one to see what it would erase; nothing goes before you say so.</p>}
+        empty={<p>None yet. Plan one to see what it would erase; nothing is erased before you confirm.</p>}
       />
       {open?.kind === 'plan' && <PlanPurgeDialog {...dialog} />}
       {open?.kind === 'erase' && <EraseDialog {...dialog} job={open.job} />}

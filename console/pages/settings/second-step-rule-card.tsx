@@ -18,7 +18,7 @@ export function SecondStepRuleCard({ project, onChanged }: Props) {
   const sending = useSubmission(async (required: boolean) => {
     const changed = await setSecondFactor({ required })
     onChanged(changed)
-    say(changed.second_factor_required ? 'A second step is required now.' : 'A second step is everybody’s choice.')
+    say(changed.second_factor_required ? 'A second step is required now.' : 'A second step is optional now.')
   })
   return (
     <Card title="Second step">
@@ -34,11 +34,7 @@ export function SecondStepRuleCard({ project, onChanged }: Props) {
           <FormError error={sending.error} fields={[]} />
         </>
       ) : (
-        <p>
-          {project.second_factor_required
-            ? 'Required of everybody who signs in with a password.'
-            : 'Everybody’s own choice.'}
-        </p>
+        <p>{project.second_factor_required ? 'Required of everybody who signs in with a password.' : 'Optional.'}</p>
       )}
     </Card>
   )

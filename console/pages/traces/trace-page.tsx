@@ -62,7 +62,7 @@ const Unknown = () => (
       refusals only the first of each minute are kept. Just refused, by another replica? It is here within 5 seconds:
       reload the page.
     </p>
-    <Link to="/requests">Look at the latest</Link>
+    <Link to="/requests">Show the latest requests</Link>
   </div>
 )
 

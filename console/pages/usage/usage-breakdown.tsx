@@ -42,7 +42,7 @@ export function UsageBreakdown({ frame, groups, outcomes, names, change }: Usage
         resource={seenAs(groups, (compared) => rowsOf(compared, frame, names))}
         columns={columns}
         rowId={({ name }) => name ?? ''}
-        empty={<p>No request of this time matches.</p>}
+        empty={<p>No request in this period matches.</p>}
       />
       {is_cut && <p className="muted">These are the {count(GROUPS_SHOWN)} dearest. The file has all of them.</p>}
     </>

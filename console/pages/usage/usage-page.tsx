@@ -109,7 +109,7 @@ function Requests({ frame, at, onClear }: RequestsProps) {
           <Button onClick={onClear}>Show all of the period</Button>
         </p>
       )}
-      <EventPages key={JSON.stringify(query)} query={query} empty={<p>No request of this time matches.</p>} />
+      <EventPages key={JSON.stringify(query)} query={query} empty={<p>No request in this period matches.</p>} />
     </Card>
   )
 }
