@@ -125,7 +125,10 @@ function sharedTasks(
       every_ms: 5 * SECOND_MS,
       async run(db) {
         for (const cluster of await clusterStore(db).sweepSilent(clock.now()))
-          log.warn({ cluster_id: cluster.id, project_id: cluster.project_id }, 'cluster is silent: down')
+          log.warn(
+            { cluster_id: cluster.id, project_id: cluster.project_id },
+            'no heartbeat for too long: the cluster is down',
+          )
       },
     },
     {

@@ -153,7 +153,7 @@ async function registerProcess(service: Service, leases: HousekeepingLeases, db:
     await leases.forgetOthers()
     await contents.nobodyWrites()
     const swept = artifacts.sweep(db).then(() => contents.sweep(db))
-    await swept.catch((err) => app.log.warn({ err }, 'contents are left to the next sweep'))
+    await swept.catch((err) => app.log.warn({ err }, 'contents could not be swept; the next sweep tries again'))
     await notifications.nobodySends()
   }
   while ((await budgets.returnOrphans(clock.now())) > 0);

@@ -49,7 +49,7 @@ export function toFiles(folder: string, public_url: string, clock: Clock, log: F
 export const toLog =
   (log: FastifyBaseLogger): Deliver =>
   async ({ to, subject, link }) =>
-    log.info({ to, subject, link }, 'a mail that goes nowhere else')
+    log.info({ to, subject, link }, 'no SMTP_URL: the mail is in the log alone')
 
 function senderOf(public_url: string, from?: string): Sender {
   const address = from ?? `no-reply@${new URL(public_url).hostname.replace(/^\[.*\]$/, 'localhost')}`

@@ -120,7 +120,10 @@ export async function liveProviders({ db, seals, settings, logger }: Needs) {
       ...{ seals, file: inFile, runningAt, tryProvider },
       shown: (stored: StoredProvider) => shown(stored, gateway.prices, runningAt(stored.id)),
       /** Where it fails, the change is stored all the same, and is found at the next look. */
-      learn: () => lookAgain().catch((err) => logger.warn({ err }, 'changed providers are taken over a little later')),
+      learn: () =>
+        lookAgain().catch((err) =>
+          logger.warn({ err }, 'changed providers could not be read; tried again within a second'),
+        ),
     }),
   }
 

@@ -57,7 +57,7 @@ export function replaying({ db, clock, logger, seals, gateway, inference, idempo
       callerOf: keyStore(db).findHolderById,
     },
     giveBackOn: (tx) => (project_id) => quota.giveBack(tx, project_id),
-    onFailure: (err, replay_run_id) => logger.error({ err, replay_run_id }, 'a replay run failed at something'),
+    onFailure: (err, replay_run_id) => logger.error({ err, replay_run_id }, 'a step of a replay run failed'),
   })
   const routes: Routes = async (app) => {
     const targetOf = replayTargets(path, clock.now)

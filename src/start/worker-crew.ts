@@ -158,7 +158,7 @@ export function workerCrew(config: Config, logger: Logger, onNobodyLeft: (error:
     } catch (err) {
       old.is_leaving = false
       if (!members.has(old)) void replaceLost()
-      logger.error({ err }, 'no worker is replaced any more: the new one could not start')
+      logger.error({ err }, 'replacing the workers ended: the new one could not start')
       return false
     }
     await end(old, { kind: 'leave', drain_ms: config.drain_ms })

@@ -27,7 +27,7 @@ export class ToldOnceExporter implements SpanExporter {
     this.#lost_spans += spans
     if (this.#is_away) return
     this.#is_away = true
-    this.#logger.warn({ err, spans }, 'traces cannot be exported; until they can, no more is said of it')
+    this.#logger.warn({ err, spans }, 'traces cannot be exported; this is logged once, until they can be again')
   }
 
   #arrived(): void {
