@@ -39,8 +39,8 @@ export function BudgetBar(budget: Budget) {
       <span className="budget-text">
         {money(spent_micros)} <span className="muted">of {money(limit_micros)}</span>
         {held_micros > 0 && <span className="muted">, {money(held_micros)} held</span>}
-        {level === 'reached' && <strong className="budget-word"> reached</strong>}
-        {level === 'near' && <strong className="budget-word"> near</strong>}
+        {level === 'reached' && <strong className="budget-word"> limit reached</strong>}
+        {level === 'near' && <strong className="budget-word"> near the limit</strong>}
       </span>
       {/* The words above say it all; the bar is for the eye. */}
       <div className="budget-bar" aria-hidden="true">

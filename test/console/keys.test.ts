@@ -157,7 +157,7 @@ withConsole((scene) => {
     await page.getByRole('dialog').getByRole('textbox').fill('10')
     await page.getByRole('button', { name: 'Set limit' }).click()
     await page.getByText('of $10.00').waitFor()
-    await page.getByText('near', { exact: true }).waitFor()
+    await page.getByText('near the limit', { exact: true }).waitFor()
     expect(
       await page.getByRole('button', { name: 'Spending limit' }).evaluate((one) => one === document.activeElement),
     ).toBe(true)

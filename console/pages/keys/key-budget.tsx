@@ -39,7 +39,7 @@ const WindowBudget = ({ window, held_micros }: { window: NonNullable<ApiKey['win
   <>
     <BudgetBar spent_micros={window.spent_micros} held_micros={held_micros} limit_micros={window.limit_micros} />
     <span className="muted">
-      {WORDS[window.period]}, starts anew <TimeUntil at={window.resets_at} />
+      {WORDS[window.period]}, resets <TimeUntil at={window.resets_at} />
     </span>
   </>
 )
