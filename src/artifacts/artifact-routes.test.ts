@@ -243,6 +243,12 @@ withService((service) => {
     ['tools that are no JSON', 400, artifactForm('[{', { kind: 'tools' }), 'valid JSON'],
     ['tools that are no list', 400, artifactForm('{}', { kind: 'tools' }), 'JSON array of 1 to'],
     ['a tool without a name', 400, artifactForm('[{"type":"function"}]', { kind: 'tools' }), 'Tool 0 must be'],
+    [
+      'a tool whose parameters are a text',
+      400,
+      artifactForm('[{"type":"function","function":{"name":"a","parameters":"abc"}}]', { kind: 'tools' }),
+      "Tool 0: its 'parameters' must be an object",
+    ],
     ['tools of one name', 400, artifactForm(tools('a', 'a'), { kind: 'tools' }), "Two tools are called 'a'"],
     ['half a form', 400, artifactForm('x').subarray(0, -20), 'not a valid form'],
     ['two files', 400, formBytes([file('x'), { name: 'kind', value: 'text' }, file('y')]), "one 'file'"],

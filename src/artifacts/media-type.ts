@@ -67,7 +67,7 @@ function toolsType(said: string, parts: readonly Buffer[]): string {
 
 interface Tool {
   type?: unknown
-  function?: { name?: unknown } | null
+  function?: { name?: unknown; parameters?: unknown } | null
 }
 
 /** As the chat API has them. Names are unique: two tools of one name are a mistake that upstreams refuse. */
@@ -78,11 +78,13 @@ export function checkTools(json: Buffer): void {
     throw invalid(`Tools must be a JSON array of 1 to ${TOOLS_MAX} tools.`)
   const names = new Set<string>()
   for (const [n, tool] of (tools as (Tool | null)[]).entries()) {
-    const name = tool?.function?.name
+    const { name, parameters } = tool?.function ?? {}
     if (tool?.type !== 'function' || typeof name !== 'string' || !TOOL_NAME.test(name))
       throw invalid(
         `Tool ${n} must be {"type": "function", "function": {"name": …}}, named by 1 to 64 of a-z A-Z 0-9 _ -.`,
       )
+    if (typeof (parameters ?? {}) !== 'object' || Array.isArray(parameters))
+      throw invalid(`Tool ${n}: its 'parameters' must be an object, a JSON schema.`)
     if (names.has(name)) throw invalid(`Two tools are called '${name}'.`)
     names.add(name)
   }

@@ -60,7 +60,7 @@ function blockOf({ artifact: { kind, media_type, name }, content }: BundleTurn):
 }
 
 interface ChatTool {
-  function: { name: string; description?: unknown; parameters?: object | null }
+  function: { name: string; description?: unknown; parameters?: unknown }
 }
 
 const NO_PARAMETERS = { type: 'object', properties: {} }
@@ -68,7 +68,7 @@ const NO_PARAMETERS = { type: 'object', properties: {} }
 const toolOf = ({ function: { name, description, parameters } }: ChatTool): Json => ({
   name,
   ...(description !== undefined && { description }),
-  input_schema: { ...NO_PARAMETERS, ...parameters },
+  input_schema: { ...NO_PARAMETERS, ...(typeof parameters === 'object' && parameters) }, // R77: no text's characters
 })
 
 /** As bytes: every byte of the client's own stays. */

@@ -1,5 +1,6 @@
 // The blocks of a streamed message put together again, as a whole message has them.
 import { jsonOrNone } from '../core/json-bytes.ts'
+import { isObject } from './chat-blocks.ts'
 
 type Fields = Record<string, unknown>
 
@@ -15,7 +16,7 @@ export class MessageJoin {
   readonly #inputs = new Map<unknown, string>()
 
   add({ type, index, content_block, delta }: Fields): void {
-    if (type === 'content_block_start') this.#blocks.set(index, { ...(content_block as Fields) })
+    if (type === 'content_block_start') this.#blocks.set(index, isObject(content_block) ? { ...content_block } : {})
     const block = this.#blocks.get(index)
     if (type !== 'content_block_delta' || !block) return
     const said = (delta ?? {}) as Fields

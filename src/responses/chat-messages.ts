@@ -78,8 +78,10 @@ function appendCall(messages: ChatMessage[], item: Item, place: string): void {
     function: calledWith(item, place),
   }
   const last = messages.at(-1)
-  if (last?.role === 'assistant') last.tool_calls = [...(last.tool_calls ?? []), call]
-  else messages.push({ role: 'assistant', content: null, tool_calls: [call] })
+  if (last?.role === 'assistant') {
+    last.tool_calls ??= []
+    last.tool_calls.push(call) // a copy for each would cost their square
+  } else messages.push({ role: 'assistant', content: null, tool_calls: [call] })
 }
 
 function toolMessage(item: Item, place: string): ChatMessage {

@@ -203,6 +203,7 @@ describe('§9.1 what cannot be said is refused, naming the field', () => {
   test.each([
     ['several answers', { n: 2 }, "'n'"],
     ['messages that are none', { messages: 'Hi' }, "'messages'"],
+    ['a message that is a text', { messages: ['Hi'] }, "'messages[0]' must be an object"],
     ['a null message', { messages: [null] }, "'messages[0].role'"],
     ['the old function role', { messages: [{ role: 'function', name: 'f', content: '1' }] }, "'messages[0].role'"],
     ['audio', part({ type: 'input_audio', input_audio: {} }), "'messages[0].content[0].type'"],
@@ -221,6 +222,12 @@ describe('§9.1 what cannot be said is refused, naming the field', () => {
     ['a call without an id', { messages: [{ role: 'assistant', tool_calls: [{}] }] }, "'messages[0].tool_calls[0]'"],
     ['a result without an id', { messages: [{ role: 'tool', content: 'x' }] }, "'messages[0].tool_call_id'"],
     ['a tool that is no function', { tools: [{ type: 'web_search' }] }, "'tools'"],
+    [
+      'parameters that are a text',
+      { tools: [{ type: 'function', function: { name: 'f', parameters: 'abc' } }] },
+      "'tools[0].function.parameters' must be an object",
+    ],
+    ['an output_config that is a text', { output_config: 'abc', reasoning_effort: 'low' }, "'output_config'"],
     ['a null tool', { tools: [null] }, "'tools'"],
     [
       'an odd choice',

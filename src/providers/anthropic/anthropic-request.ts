@@ -2,7 +2,7 @@
 // be another one, and told where only its quality hangs on it (anthropic-fields.ts): nothing is dropped in silence.
 import type { ChatField } from '../chat-field.ts'
 import { CHAT_FIELDS } from './anthropic-fields.ts'
-import { toTurns, Untranslatable } from './anthropic-turns.ts'
+import { asObject, toTurns, Untranslatable } from './anthropic-turns.ts'
 
 type Chat = Readonly<Record<string, unknown>>
 
@@ -84,7 +84,7 @@ function outputConfig({ reasoning_effort, response_format, output_config }: Chat
     throw new Untranslatable("'reasoning_effort' must be none, minimal, low, medium, high, xhigh or max.")
   const format = outputFormat(response_format)
   if (!effort && !format) return output_config
-  return { ...(output_config as object | undefined), ...(effort && { effort }), ...(format && { format }) }
+  return { ...asObject(output_config ?? {}, 'output_config'), ...(effort && { effort }), ...(format && { format }) }
 }
 
 function outputFormat(response_format: unknown): object | undefined {
@@ -129,14 +129,17 @@ const NO_PARAMETERS = { type: 'object', properties: {} }
 
 function toTools(tools: unknown): unknown[] | undefined {
   if (!Array.isArray(tools) || tools.length === 0) return undefined
-  return tools.map((tool: FunctionTool | null) => {
+  return tools.map((tool: FunctionTool | null, index) => {
     if (tool?.type !== 'function' || !tool.function) throw new Untranslatable("'tools' must be functions.")
     const { name, description, parameters, strict } = tool.function
-    const input_schema = { ...NO_PARAMETERS, ...(parameters as object | null | undefined) }
+    const input_schema = { ...NO_PARAMETERS, ...schemaOf(parameters, index) }
     const is_strict = strict === true ? true : undefined // false is what it is anyway
     return withoutAbsent({ name, description, input_schema, strict: is_strict, cache_control: tool.cache_control })
   })
 }
+
+export const schemaOf = (parameters: unknown, index: number) =>
+  asObject(parameters ?? {}, `tools[${index}].function.parameters`)
 
 const CHOICES: Record<string, string> = { auto: 'auto', required: 'any', none: 'none' }
 

@@ -33,12 +33,18 @@ export function toTurns(
   const budget = { parts: ARGUMENT_PARTS_MAX }
   for (const [index, message] of (messages as (ChatMessage | null)[]).entries()) {
     const at = `messages[${index}]`
-    checkFields(message ?? {}, at, { fields, left_out })
+    checkFields(asObject(message ?? {}, at), at, { fields, left_out })
     if (message?.role === 'system' || message?.role === 'developer')
       for (const block of blocksOf(message.content, at)) system.push(block)
     else addTurn(turns, turnOf(message ?? {}, at, budget))
   }
   return { system, turns }
+}
+
+/** R77: a text that is taken for an object has a field for each of its characters. */
+export function asObject(value: unknown, at: string): object {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  throw new Untranslatable(`'${at}' must be an object.`)
 }
 
 interface Checked {

@@ -196,3 +196,20 @@ test.each([
 ])('0348 %s of %j says nothing, and is taken', (field, value) => {
   expect(asked({ [field]: value })).toMatchObject({ kind: 'request', left_out: [], body: PLAIN })
 })
+
+test('R77 parameters that are a text or a list are refused: each of their characters would be a field', () => {
+  for (const parameters of ['abc', ['abc']])
+    expect(asked({ tools: [{ type: 'function', function: { name: 'f', parameters } }] })).toEqual({
+      kind: 'refused',
+      message: "'tools[0].function.parameters' must be an object.",
+    })
+})
+
+test('0348 files of one name are numbered, however many there are', () => {
+  const file = { type: 'file', file: { filename: 'a', file_data: 'data:application/pdf;base64,AA==' } }
+  const content = [...Array(20_000).fill(file), { ...file, file: { ...file.file, filename: 'a (2)' } }]
+  const [turn] = bodyOf({ messages: [{ role: 'user', content }] }).messages as [{ content: { document: object }[] }]
+  expect(turn.content[1]?.document).toMatchObject({ name: 'a (2)' })
+  expect(turn.content[19_999]?.document).toMatchObject({ name: 'a (20000)' })
+  expect(turn.content[20_000]?.document).toMatchObject({ name: 'a (2) (2)' })
+})

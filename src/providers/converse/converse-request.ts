@@ -1,6 +1,6 @@
 // From a chat completion request to one of Converse. What it has no word for is refused where the answer would be
 // another one, and told where only its quality hangs on it (converse-fields.ts): nothing is dropped in silence.
-import { othersIn, stopSequences, wantsUsage, withoutAbsent } from '../anthropic/anthropic-request.ts'
+import { othersIn, schemaOf, stopSequences, wantsUsage, withoutAbsent } from '../anthropic/anthropic-request.ts'
 import { Untranslatable } from '../anthropic/anthropic-turns.ts'
 import { CONVERSE_FIELDS, SETS_LENGTH } from './converse-fields.ts'
 import { cachePoint, toConverseTurns } from './converse-turns.ts'
@@ -85,7 +85,7 @@ function toolConfig({ tools, tool_choice }: Chat, has_calls: boolean): object | 
     if (tool?.type !== 'function' || !tool.function)
       throw new Untranslatable(`'tools[${index}].type' must be function for this model.`)
     const { name, description, parameters, strict } = tool.function
-    const json = { ...NO_PARAMETERS, ...(parameters as object | null | undefined) }
+    const json = { ...NO_PARAMETERS, ...schemaOf(parameters, index) }
     const spec = { name, description: description || undefined, inputSchema: { json }, strict: strict || undefined }
     return [{ toolSpec: withoutAbsent(spec) }, ...cachePoint(tool.cache_control)]
   })

@@ -14,7 +14,7 @@ export interface ConverseTurns {
 export function toConverseTurns(messages: unknown, left_out: Set<string>): ConverseTurns {
   checkSources(messages)
   const { system, turns } = toTurns(messages, left_out, CONVERSE_MESSAGE_FIELDS)
-  const names = new Set<string>()
+  const names: Names = new Map()
   return {
     system: system.flatMap((block) => {
       if (block.type !== 'text')
@@ -26,7 +26,10 @@ export function toConverseTurns(messages: unknown, left_out: Set<string>): Conve
   }
 }
 
-function blocksOf(block: Block, names: Set<string>): ConverseBlock[] {
+/** Those that are taken, each with the last number behind it: nobody counts from the first again for every one. */
+type Names = Map<string, number>
+
+function blocksOf(block: Block, names: Names): ConverseBlock[] {
   const marks = cachePoint(block.cache_control)
   if (block.type !== 'tool_result') return [contentOf(block, names), ...marks]
   const content = block.content.map((one) => contentOf(one, names))
@@ -34,7 +37,7 @@ function blocksOf(block: Block, names: Set<string>): ConverseBlock[] {
   return [{ toolResult: { toolUseId: block.tool_use_id, content } }, ...(marks.length > 0 ? marks : inner)]
 }
 
-function contentOf(block: Block, names: Set<string>): ConverseBlock {
+function contentOf(block: Block, names: Names): ConverseBlock {
   switch (block.type) {
     case 'text':
       return { text: block.text }
@@ -62,15 +65,17 @@ export function cachePoint(cache_control: unknown): ConverseBlock[] {
 }
 
 /** Of letters, digits, blanks, hyphens and brackets, and no name twice: AWS refuses others. */
-function nameFor(title: string | undefined, names: Set<string>): string {
+function nameFor(title: string | undefined, names: Names): string {
   const stem =
     (title ?? 'document')
       .replace(/[^A-Za-z0-9\-()[\]]+/g, ' ')
       .trim()
       .slice(0, 180) || 'document'
   let name = stem
-  for (let count = 2; names.has(name); count++) name = `${stem} (${count})`
-  names.add(name)
+  let count = names.get(stem) ?? 1
+  while (names.has(name)) name = `${stem} (${++count})`
+  names.set(name, 1)
+  names.set(stem, count)
   return name
 }
 

@@ -1,0 +1,63 @@
+// R77: whatever a client asks and an upstream answers, nobody else waits for long while it is read, translated and
+// written: no turn of the event loop grows with the square of anything, and no text is taken for its characters.
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { describe, expect, test } from 'vitest'
+import { CHAT, PRICES, withScene } from '../support/inference-scene.ts'
+
+const CLAUDE = { id: 'claude', ...PRICES, max_output_tokens: 1_000 }
+const MIB = 1024 * 1024
+/** Clients and upstreams of these tests are in this process, and a machine may be slow. */
+const TURN_MAX_MS = 2_000
+
+/** The longest that anybody waited for the event loop meanwhile. */
+async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+  const held = monitorEventLoopDelay({ resolution: 5 })
+  held.enable()
+  await work()
+  held.disable()
+  return held.max / 1e6
+}
+
+withScene(
+  (scene) => {
+    describe('what a client asks', () => {
+      test.each<[string, string, object]>([
+        [
+          'forty thousand calls of tools in one turn of a conversation',
+          '/v1/responses',
+          {
+            input: Array.from({ length: 40_000 }, (_, n) => ({
+              ...{ type: 'function_call', call_id: `${n}`, name: 'f', arguments: '' },
+            })),
+          },
+        ],
+        ['a tool whose parameters are a text', CHAT, { tools: [toolOf('x'.repeat(8 * MIB))] }],
+        ['a message that is a text', CHAT, { messages: ['x'.repeat(8 * MIB)] }],
+        [
+          'an object of the upstream’s that is a text',
+          CHAT,
+          { output_config: 'x'.repeat(8 * MIB), reasoning_effort: 'low' },
+        ],
+      ])('R77 %s: 400, nobody is called, and others do not wait', async (_what, path, more) => {
+        const stage = await scene().stage()
+        const body = path === CHAT ? { ...stage.bodyOf({ model: 'claude' }), ...more } : { model: stage.model, ...more }
+        let status = 0
+        const turn_ms = await longestTurn(async () => {
+          status = (await stage.ask(path, { body })).status
+        })
+        expect([status, stage.one.requests.length]).toEqual([400, 0])
+        expect(turn_ms).toBeLessThan(TURN_MAX_MS)
+      })
+    })
+  },
+  {
+    stages: 20,
+    config: (one) => ({
+      providers: [
+        { id: 'anthropic', protocol: 'anthropic', api_key: 'sk-ant', base_url: one.base_url, models: [CLAUDE] },
+      ],
+    }),
+  },
+)
+
+const toolOf = (parameters: unknown) => ({ type: 'function', function: { name: 'f', parameters } })
