@@ -20,7 +20,8 @@ export async function assistantOutput(kind: CallKind, streamed: boolean, body: B
 export const answeredResponse = (streamed: boolean, body: Buffer): Promise<Json | undefined> =>
   streamed ? finalResponse(body) : objectIn(body)
 
-async function objectIn(json: Buffer): Promise<Json | undefined> {
+/** Undefined where it is none, or cannot be read. */
+export async function objectIn(json: Buffer): Promise<Json | undefined> {
   try {
     const value = await jsonWithin(BUDGETS.own, json)
     return isObject(value) ? value : undefined

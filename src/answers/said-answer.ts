@@ -1,12 +1,11 @@
 // What an answer says, in whatever protocol, for whoever compares two of them: its text, the tools that it asks for,
 // and why it ended. Of several choices, the first.
 import { EventReader } from '../core/event-reader.ts'
-import { jsonOrNone } from '../core/json-bytes.ts'
 import { nextTurn } from '../core/turns.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { Said } from '../replays/said-comparison.ts'
 import { isObject, type Json } from '../responses/response-request.ts'
-import { answeredResponse, assistantOutput } from './assistant-output.ts'
+import { answeredResponse, assistantOutput, objectIn } from './assistant-output.ts'
 
 export async function saidAnswer(kind: CallKind, is_stream: boolean, body: Buffer): Promise<Said> {
   const output = await assistantOutput(kind, is_stream, body)
@@ -55,12 +54,12 @@ function toolOf(call: unknown): Said['tools'][number][] {
 
 async function finishOf(kind: CallKind, is_stream: boolean, body: Buffer): Promise<string | null> {
   if (kind === 'responses') return endOfResponse(await answeredResponse(is_stream, body))
-  if (!is_stream) return finishIn(jsonOrNone(body.toString()))
+  if (!is_stream) return finishIn(await objectIn(body))
   let finish: string | null = null
   const reader = new EventReader()
   for (let at = 0; at < body.length; at += SLICE_BYTES) {
     for (const { data } of reader.read(body.subarray(at, at + SLICE_BYTES)))
-      finish = finishIn(jsonOrNone(data)) ?? finish
+      finish = finishIn(await objectIn(Buffer.from(data))) ?? finish
     if (at > 0) await nextTurn()
   }
   return finish

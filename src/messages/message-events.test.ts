@@ -45,11 +45,11 @@ const CONTENT = [
 ]
 const TOLD_USAGE = { input_tokens: 6, cache_creation_input_tokens: 0, cache_read_input_tokens: 4, output_tokens: 5 }
 
-test('R81 thinking, text and calls in blocks of their own, the usage at the end', () => {
+test('R81 thinking, text and calls in blocks of their own, the usage at the end', async () => {
   const told = events([Buffer.from(STREAM.join(''))])
   const join = new MessageJoin()
   for (const event of told) join.add(event)
-  expect(join.content()).toEqual(CONTENT)
+  expect(await join.content()).toEqual(CONTENT)
   expect(told[0]).toMatchObject({ type: 'message_start', message: { id: 'msg_1', model: 'm', content: [] } })
   expect(told.at(-2)).toEqual({
     type: 'message_delta',
@@ -78,14 +78,14 @@ test('R81 the same events, wherever the bytes are cut', () => {
   )
 })
 
-test('R81 a whole completion is the same message', () => {
+test('R81 a whole completion is the same message', async () => {
   const tool_calls = [
     { id: 'call_1', function: { name: 'f', arguments: '{"a":1}' } },
     { id: 'call_2', function: { name: 'g', arguments: '' } },
   ]
   const message = { content: 'Let me see.', reasoning_content: 'hm ä', tool_calls }
   const whole = { id: 'chatcmpl-1', model: 'm', choices: [{ message, finish_reason: 'tool_calls' }], usage: USAGE }
-  expect(messageFrom(whole)).toEqual({
+  expect(await messageFrom(whole)).toEqual({
     id: 'msg_1',
     type: 'message',
     role: 'assistant',

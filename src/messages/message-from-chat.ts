@@ -1,5 +1,5 @@
 // A chat completion as the message that it stands for (R81).
-import { jsonOrNone } from '../core/json-bytes.ts'
+import { textsInTurns } from '../core/json-in-text.ts'
 import { isObject, type Json } from './chat-blocks.ts'
 
 const STOP_REASONS: Readonly<Record<string, string>> = {
@@ -37,7 +37,7 @@ export function messageUsage(usage: unknown): Json {
 const amount = (value: unknown) => (typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : 0)
 
 /** Throws where it is none. */
-export function messageFrom(completion: unknown): Json {
+export async function messageFrom(completion: unknown): Promise<Json> {
   const choice = isObject(completion) && Array.isArray(completion.choices) ? completion.choices[0] : undefined
   if (!isObject(completion) || !isObject(choice) || !isObject(choice.message))
     throw new Error('a 200 without a message')
@@ -45,6 +45,9 @@ export function messageFrom(completion: unknown): Json {
   const thought = [reasoning_content, reasoning].find((one) => typeof one === 'string' && one !== '')
   const said = [content, refusal].find((one) => typeof one === 'string' && one !== '')
   const calls = Array.isArray(tool_calls) ? tool_calls.filter(isObject) : []
+  const used: Json[] = []
+  const read = textsInTurns()
+  for (const [at, call] of calls.entries()) used.push(await toolUse(call, at, read))
   const is_refused = said !== undefined && said === refusal
   return {
     id: messageId(completion.id),
@@ -54,7 +57,7 @@ export function messageFrom(completion: unknown): Json {
     content: [
       ...(thought === undefined ? [] : [{ type: 'thinking', thinking: thought, signature: '' }]),
       ...(said === undefined ? [] : [{ type: 'text', text: said }]),
-      ...calls.map(toolUse),
+      ...used,
     ],
     stop_reason: is_refused ? 'refusal' : stopReason(choice.finish_reason),
     stop_sequence: null,
@@ -62,9 +65,9 @@ export function messageFrom(completion: unknown): Json {
   }
 }
 
-function toolUse({ id, function: called }: Json, at: number): Json {
+async function toolUse({ id, function: called }: Json, at: number, read: (text: string) => Promise<unknown>) {
   const { name, arguments: text } = isObject(called) ? called : ({} as Json)
-  const input: unknown = typeof text === 'string' && text !== '' ? jsonOrNone(text) : {}
+  const input: unknown = typeof text === 'string' && text !== '' ? await read(text) : {}
   // A model that wrote no JSON called the tool all the same: the client's tool says what is wrong with it.
   return { type: 'tool_use', id: id ?? `toolu_${at}`, name, input: isObject(input) ? input : { arguments: text } }
 }

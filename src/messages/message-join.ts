@@ -1,5 +1,5 @@
 // The blocks of a streamed message put together again, as a whole message has them.
-import { jsonOrNone } from '../core/json-bytes.ts'
+import { textsInTurns } from '../core/json-in-text.ts'
 import { isObject } from './chat-blocks.ts'
 
 type Fields = Record<string, unknown>
@@ -26,10 +26,11 @@ export class MessageJoin {
       this.#inputs.set(index, `${this.#inputs.get(index) ?? ''}${said.partial_json ?? ''}`)
   }
 
-  content(): Fields[] {
+  async content(): Promise<Fields[]> {
+    const read = textsInTurns()
     for (const [index, text] of this.#inputs) {
       const block = this.#blocks.get(index)
-      if (block && text !== '') block.input = jsonOrNone(text) ?? block.input
+      if (block && text !== '') block.input = (await read(text)) ?? block.input
     }
     return [...this.#blocks.values()]
   }

@@ -28,7 +28,7 @@ export function retoldCompletion(answer: ProviderAnswer, translate: (completion:
   return retoldJson(answer, async () => {
     const completion = await answer.whole()
     try {
-      return await jsonBytes(translate(await jsonWithin(BUDGETS.answer, completion)), completion.length)
+      return await jsonBytes(await translate(await jsonWithin(BUDGETS.answer, completion)), completion.length)
     } catch (error) {
       // A 200 that is no completion, or more of one than is read.
       throw new UpstreamError(error instanceof BeyondBudget ? 'too_many_parts' : 'reset', error)

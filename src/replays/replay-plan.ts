@@ -1,7 +1,7 @@
 // The plan of a replay run: each call with its route or the reason why it cannot be asked, and what it would cost.
 // Nobody is called.
 import type { Caller } from '../core/caller.ts'
-import { jsonOrNone } from '../core/json-bytes.ts'
+import { BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { Refusal } from '../core/refusal.ts'
 import { restingTurn } from '../core/turns.ts'
 import { ARMS, type Arm, NOTHING_PLANNED, type Reason, type StoredItem } from './replay-item.ts'
@@ -52,7 +52,7 @@ export async function chosenCalls(needs: PlanNeeds, project_id: string, source: 
     recorded.push(...some.filter((id) => known.has(id)))
   }
   if (recorded.length === 0) throw noneRecorded(matching.length)
-  return { trace_ids: sampleOf(recorded, sample), matched: matching.length }
+  return { trace_ids: await sampleOf(recorded, sample), matched: matching.length }
 }
 
 const noneRecorded = (matched: number) =>
@@ -102,8 +102,8 @@ async function plannedItem(
     return skipped('not_compared', `Nothing of ${used.endpoint} is compared.`)
   const recorded = await needs.recordings.read(project_id, trace_id)
   if (!recorded) return skipped('not_recorded', 'Its contents were not recorded, or are gone.')
-  if (isBackground(recorded)) return skipped('not_compared', 'Its answer came before anything was said.')
-  const planned = await needs.calls.plan(callOf(run, arm, { caller, recorded, bundle_id: used.bundle_id }))
+  if (await isBackground(recorded)) return skipped('not_compared', 'Its answer came before anything was said.')
+  const planned = await needs.calls.plan(await callOf(run, arm, { caller, recorded, bundle_id: used.bundle_id }))
   if (planned.kind === 'refused') return skipped('refused', planned.message)
   const { target, provider, model, profile, high_micros } = planned
   const is_same_place = provider === used.provider && model === used.resolved_model
@@ -119,9 +119,14 @@ async function plannedItem(
 }
 
 /** A response in the background is answered at once, and made afterwards. */
-export function isBackground({ endpoint, request }: Pick<RecordedCall, 'endpoint' | 'request'>): boolean {
+export async function isBackground({ endpoint, request }: Pick<RecordedCall, 'endpoint' | 'request'>) {
   if (!endpoint.endsWith('/responses')) return false
-  return (jsonOrNone(Buffer.from(request)) as { background?: unknown } | undefined)?.background === true
+  try {
+    const asked = await jsonWithin(BUDGETS.generation, Buffer.from(request)) // R77: in steps where it is large
+    return (asked as { background?: unknown } | null)?.background === true
+  } catch {
+    return false
+  }
 }
 
 /** Of all items together; what is skipped has nothing planned. */

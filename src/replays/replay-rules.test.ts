@@ -14,15 +14,15 @@ import { canonical, type Said, sameness } from './said-comparison.ts'
 const traceId = fc.string({ minLength: 1, maxLength: 8 })
 
 describe('samples', () => {
-  test('§8.1 a sample is the same for the same calls, in whatever order, and has as many as there are', () => {
-    fc.assert(
-      fc.property(
+  test('§8.1 a sample is the same for the same calls, in whatever order, and has as many as there are', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.uniqueArray(traceId),
         fc.string({ minLength: 1 }),
         fc.integer({ min: 1, max: 20 }),
-        (ids, seed, n) => {
-          const drawn = sampleOf(ids, { n, seed })
-          expect(sampleOf([...ids].reverse(), { n, seed })).toEqual(drawn)
+        async (ids, seed, n) => {
+          const drawn = await sampleOf(ids, { n, seed })
+          expect(await sampleOf([...ids].reverse(), { n, seed })).toEqual(drawn)
           expect(new Set(drawn).size).toBe(Math.min(n, ids.length))
           expect(drawn.every((id) => ids.includes(id))).toBe(true)
         },
@@ -30,11 +30,11 @@ describe('samples', () => {
     )
   })
 
-  test('§8.1 a larger sample of one seed has the smaller in it', () => {
-    fc.assert(
-      fc.property(fc.uniqueArray(traceId), fc.integer({ min: 1, max: 10 }), (ids, n) => {
-        const larger = sampleOf(ids, { n: n + 3, seed: 'a' })
-        expect(sampleOf(ids, { n, seed: 'a' }).every((id) => larger.includes(id))).toBe(true)
+  test('§8.1 a larger sample of one seed has the smaller in it', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(traceId), fc.integer({ min: 1, max: 10 }), async (ids, n) => {
+        const larger = await sampleOf(ids, { n: n + 3, seed: 'a' })
+        expect((await sampleOf(ids, { n, seed: 'a' })).every((id) => larger.includes(id))).toBe(true)
       }),
     )
   })
@@ -61,15 +61,16 @@ describe('bodies', () => {
     request: Buffer.from(JSON.stringify(body)),
   })
 
-  test('§8.1 what is not changed is sent byte for byte', () => {
+  test('§8.1 what is not changed is sent byte for byte', async () => {
     const call = recorded({ model: 'a', messages: [] })
-    expect(replayedBody(call, {}).equals(call.request)).toBe(true)
-    expect(replayedBody(call, { overrides: null }).equals(call.request)).toBe(true)
+    expect((await replayedBody(call, {})).equals(call.request)).toBe(true)
+    expect((await replayedBody(call, { overrides: null })).equals(call.request)).toBe(true)
   })
 
-  test('§8.1 model and overrides replace fields, null leaves one out, and the rest stays', () => {
+  test('§8.1 model and overrides replace fields, null leaves one out, and the rest stays', async () => {
     const body = { model: 'a', temperature: 1, top_p: 0.5, messages: [{ role: 'user', content: 'x' }] }
-    const changed = replayedBody(recorded(body), { model: 'b', overrides: { temperature: 0, top_p: null, seed: 7 } })
+    const overrides = { temperature: 0, top_p: null, seed: 7 }
+    const changed = await replayedBody(recorded(body), { model: 'b', overrides })
     const { top_p: _top_p, ...rest } = body
     expect(JSON.parse(changed.toString())).toEqual({ ...rest, model: 'b', temperature: 0, seed: 7 })
   })
@@ -82,12 +83,12 @@ describe('bodies', () => {
     ['/v1/responses', { background: 'true' }, false],
     ['/v1/responses', {}, false],
     ['/v1/chat/completions', { background: true }, false],
-  ])('§8.1 answered before anything was said: %s %j is %s', (endpoint, body, is_so) => {
-    expect(isBackground(recorded(body, endpoint))).toBe(is_so)
+  ])('§8.1 answered before anything was said: %s %j is %s', async (endpoint, body, is_so) => {
+    expect(await isBackground(recorded(body, endpoint))).toBe(is_so)
   })
 
-  test('§8.1 what is no JSON was not answered in the background', () => {
-    expect(isBackground({ endpoint: '/v1/responses', request: Buffer.from('{"background":true') })).toBe(false)
+  test('§8.1 what is no JSON was not answered in the background', async () => {
+    expect(await isBackground({ endpoint: '/v1/responses', request: Buffer.from('{"background":true') })).toBe(false)
   })
 
   test.each([
@@ -101,9 +102,11 @@ describe('bodies', () => {
     expect(ownEndpoint(recorded_by)).toBe(own)
   })
 
-  test('§8.1 nothing of a replay is stored as a response, in either arm', () => {
-    for (const endpoint of ['/v1/responses', '/v2/responses'])
-      expect(JSON.parse(replayedBody(recorded({ model: 'a', input: 'x' }, endpoint), {}).toString()).store).toBe(false)
+  test('§8.1 nothing of a replay is stored as a response, in either arm', async () => {
+    for (const endpoint of ['/v1/responses', '/v2/responses']) {
+      const body = await replayedBody(recorded({ model: 'a', input: 'x' }, endpoint), {})
+      expect(JSON.parse(body.toString()).store).toBe(false)
+    }
   })
 
   test('§8.1 what is said and how it is sent cannot be overridden; a target is named, and a release alone', () => {
@@ -140,6 +143,21 @@ describe('what is said', () => {
     expect(canonical('{"a":1}')).not.toBe(canonical('{"a":2}'))
     expect(canonical('{"entries":[["a",1]]}')).not.toBe(canonical('{"a":1}'))
     for (const text of ['', 'yes', '1', '"a"', '{', '[1']) expect(canonical(text)).toBeUndefined()
+    const fenced = ['```\n[1]\n```', ' ```json \n\n[1]\n\n ```\n', '```json\r\n[1]\r\n```']
+    for (const text of fenced) expect(canonical(text)).toBe(canonical('[1]'))
+    for (const text of ['```\n```', '```[1]```', '```js\n[1]\n```', '```\n[1]```'])
+      expect(canonical(text)).toBeUndefined()
+  })
+
+  test.each([
+    ['blank lines behind a fence', `\`\`\`${'\n'.repeat(1_000_000)}`],
+    ['a fence that has no end', `\`\`\`\n{${'\n'.repeat(1_000_000)}`],
+    ['millions of empty lists', `[${'[],'.repeat(2_000_000)}[]]`],
+  ])('R77 %s: two answers are compared as texts, and nobody waits for it', (_what, text) => {
+    const started = performance.now()
+    const tools = Array(50).fill({ name: 'f', arguments: text.slice(0, 100_000) })
+    expect(sameness(said({ text, tools }), said({ text, tools }))).toMatchObject({ text: true, json: null })
+    expect(performance.now() - started).toBeLessThan(2_000)
   })
 
   test('§8.1 an answer is the same as itself, whatever it says', () => {

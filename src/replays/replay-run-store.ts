@@ -198,7 +198,7 @@ async function ask(needs: RunnerNeeds, asking: Asking): Promise<void> {
   const recorded = await needs.recordings.read(project_id, trace_id)
   if (!recorded) return replayItemStore(fenced).end(name, { status: 'skipped', reason: 'erased', message: null })
   const before = await needs.usage.find(project_id, trace_id)
-  const call = callOf(run, arm, { caller, recorded, bundle_id: before?.bundle_id ?? null })
+  const call = await callOf(run, arm, { caller, recorded, bundle_id: before?.bundle_id ?? null })
   const key = itemKey(run.id, trace_id, arm)
   const answer = await needs.calls.run(call, key)
   const used = answer.trace_id === null ? undefined : await needs.usage.find(project_id, answer.trace_id)

@@ -1,5 +1,7 @@
 // Where a replay run sends its calls, and what it changes of them. Whatever it does not name stays as it was recorded.
 import { type Static, Type } from 'typebox'
+import { BUDGETS, jsonWithin } from '../core/foreign.ts'
+import { jsonBytes } from '../core/json-writing.ts'
 import { Refusal } from '../core/refusal.ts'
 import { label, storable } from '../core/shapes.ts'
 import type { AliasTarget } from '../models/alias.ts'
@@ -72,19 +74,19 @@ export interface Changes {
 
 const RESPONSES = /\/responses$/
 
-/** The same bytes where nothing is changed. Nothing of a replay is stored as a response. */
-export function replayedBody(recorded: { endpoint: string; request: Uint8Array }, changes: Changes): Buffer {
+/** The same bytes where nothing is changed; else in steps (R77). Nothing of a replay is stored as a response. */
+export async function replayedBody(recorded: { endpoint: string; request: Uint8Array }, changes: Changes) {
   const bytes = Buffer.from(recorded.request.buffer, recorded.request.byteOffset, recorded.request.byteLength)
   const is_response = RESPONSES.test(recorded.endpoint)
   const { model, overrides } = changes
   if (model === undefined && !overrides && !is_response) return bytes
-  const body = JSON.parse(bytes.toString()) as Record<string, unknown>
+  const body = (await jsonWithin(BUDGETS.generation, bytes)) as Record<string, unknown>
   if (is_response) body.store = false
   if (model !== undefined) body.model = model
   for (const [name, value] of Object.entries(overrides ?? {}))
     if (value === null) delete body[name]
     else Object.defineProperty(body, name, { value, enumerable: true, configurable: true, writable: true })
-  return Buffer.from(JSON.stringify(body))
+  return jsonBytes(body, bytes.length)
 }
 
 const wrong = (field: string, must: string) => new Refusal('invalid_request', `'${field}' must ${must}.`)

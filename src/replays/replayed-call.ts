@@ -106,12 +106,12 @@ interface Found {
 }
 
 /** The control asks what was recorded, where that would go today. */
-export function callOf(run: Asked, arm: Arm, { caller, recorded, bundle_id }: Found): CallAgain {
+export async function callOf(run: Asked, arm: Arm, { caller, recorded, bundle_id }: Found): Promise<CallAgain> {
   const endpoint = ownEndpoint(recorded.endpoint)
   const { target, release, overrides } = run
   if (arm === 'control')
-    return { caller, endpoint, body: replayedBody(recorded, {}), bundle_id, release: null, cluster_id: undefined }
-  const body = replayedBody(recorded, { model: release?.alias_name ?? target.model, overrides })
+    return { caller, endpoint, body: await replayedBody(recorded, {}), bundle_id, release: null, cluster_id: undefined }
+  const body = await replayedBody(recorded, { model: release?.alias_name ?? target.model, overrides })
   return { caller, endpoint, body, bundle_id, release, cluster_id: target.cluster_id }
 }
 

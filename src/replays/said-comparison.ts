@@ -1,6 +1,7 @@
 // Whether two answers say the same: in their words, as JSON where both are JSON, and in the tools that they ask for. No
 // tool is run, and no model judges. Pure.
 import { type Static, Type } from 'typebox'
+import { jsonInText, type TextBudget, textBudget } from '../core/json-in-text.ts'
 import { orNull } from '../core/shapes.ts'
 
 /** What an answer says, in whatever protocol. */
@@ -14,7 +15,9 @@ const same = (description: string) => Type.Boolean({ description })
 
 export const Sameness = Type.Object({
   text: same('The text, character for character.'),
-  json: orNull(same('As JSON, whatever the order of keys and the spaces; null where one of the two is none.')),
+  json: orNull(
+    same('As JSON, whatever the order of keys and the spaces; null where one of the two is none, or very large.'),
+  ),
   tool_names: orNull(same('The tools in their order; null where neither asks for one.')),
   tool_arguments: orNull(same('The tools with their arguments, as JSON; null where neither asks for one.')),
   finish_reason: same('Why it ended.'),
@@ -24,32 +27,49 @@ export type Sameness = Static<typeof Sameness>
 export function sameness(one: Said, other: Said): Sameness {
   const has_tools = one.tools.length + other.tools.length > 0
   const [json_one, json_other] = [canonical(one.text), canonical(other.text)]
+  const [budget_one, budget_other] = [textBudget(), textBudget()]
   return {
     text: one.text === other.text,
     json: json_one === undefined || json_other === undefined ? null : json_one === json_other,
     tool_names: has_tools ? isEqual(one.tools.map(nameOf), other.tools.map(nameOf)) : null,
-    tool_arguments: has_tools ? isEqual(one.tools.map(callOf), other.tools.map(callOf)) : null,
+    tool_arguments: has_tools
+      ? isEqual(one.tools.map(callOf(budget_one)), other.tools.map(callOf(budget_other)))
+      : null,
     finish_reason: one.finish_reason === other.finish_reason,
   }
 }
 
 const nameOf = ({ name }: Said['tools'][number]) => name
-const callOf = (tool: Said['tools'][number]) => JSON.stringify([tool.name, canonical(tool.arguments) ?? tool.arguments])
+const callOf =
+  (budget: TextBudget) =>
+  ({ name, arguments: given }: Said['tools'][number]) =>
+    JSON.stringify([name, canonical(given, budget) ?? given])
 
 const isEqual = (one: readonly string[], other: readonly string[]) =>
   one.length === other.length && one.every((text, at) => text === other[at])
 
-const FENCE = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/
-
-/** One text for all that mean the same object or list; undefined where the text is neither. Models like fences. */
-export function canonical(text: string): string | undefined {
-  const bare = FENCE.exec(text)?.[1] ?? text
+/** One text for all that mean the same object or list; undefined where the text is neither, or too much (R77). */
+export function canonical(text: string, budget: TextBudget = textBudget()): string | undefined {
+  const bare = unfenced(text)
   if (!/^\s*[{[]/.test(bare)) return undefined
+  const value = jsonInText(bare, budget)
+  if (value === undefined) return undefined
   try {
-    return JSON.stringify(sorted(JSON.parse(bare), 0))
+    return JSON.stringify(sorted(value, 0))
   } catch {
     return undefined
   }
+}
+
+const FENCE = '```'
+
+/** Models like fences. Found from both ends: a pattern for it would take the cube of the blank lines between them. */
+function unfenced(text: string): string {
+  const fenced = text.trim()
+  const [first, last] = [fenced.indexOf('\n'), fenced.lastIndexOf('\n')]
+  if (first === last || !fenced.startsWith(FENCE) || fenced.slice(last).trim() !== FENCE) return text
+  const language = fenced.slice(FENCE.length, first).trim()
+  return language === '' || language === 'json' ? fenced.slice(first + 1, last) : text
 }
 
 const DEPTH_MAX = 200

@@ -2,6 +2,7 @@
 // tools (`namespace`) and the local shell. Hosted search is left out, and told: clients work without it. Any other tool
 // is run by the upstream, and refused by name.
 import { hash } from 'node:crypto'
+import { jsonInText, type TextBudget } from '../core/json-in-text.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { CustomCallItem, FunctionCallItem, OutputItem, ShellCallItem } from './response-object.ts'
 import { isObject, type Json, type ResponseRequest, wrong } from './response-request.ts'
@@ -149,13 +150,13 @@ export function shownCall(item: FunctionCallItem, tool: ClientTool | undefined):
 }
 
 /** The input of a freeform tool, out of the arguments that stand for it. What is no such object is itself the input. */
-export function finishCustom(item: CustomCallItem, text: string): void {
-  const said = objectIn(text)
+export function finishCustom(item: CustomCallItem, text: string, budget: TextBudget): void {
+  const said = objectIn(text, budget)
   item.input = typeof said?.input === 'string' ? said.input : text
 }
 
-export function finishShell(item: ShellCallItem, text: string): void {
-  const { command, working_directory, timeout_ms, env } = objectIn(text) ?? {}
+export function finishShell(item: ShellCallItem, text: string, budget: TextBudget): void {
+  const { command, working_directory, timeout_ms, env } = objectIn(text, budget) ?? {}
   const words = Array.isArray(command) ? command.map(String) : ['bash', '-lc', String(command ?? text)]
   item.action = {
     type: 'exec',
@@ -166,11 +167,7 @@ export function finishShell(item: ShellCallItem, text: string): void {
   }
 }
 
-function objectIn(text: string): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+function objectIn(text: string, budget: TextBudget): Json | undefined {
+  const value = jsonInText(text, budget)
+  return isObject(value) ? value : undefined
 }

@@ -1,5 +1,6 @@
 // Output items as they grow, with the event for every step. A whole completion goes through here as one step, so that a
 // response reads the same streamed or not.
+import { textBudget } from '../core/json-in-text.ts'
 import { type ClientTools, finishCustom, finishShell, shownCall } from './client-tools.ts'
 import { itemId } from './response-items.ts'
 import type {
@@ -50,6 +51,7 @@ const NO_TOOLS: ClientTools['named'] = new Map()
 export function outputItems(response_id: string, emit: Emit, tools: ClientTools['named'] = NO_TOOLS) {
   const items: OutputItem[] = []
   const calls = callsByName()
+  const budget = textBudget() // R77
   let prose: Prose | undefined
   let is_full = false
 
@@ -122,9 +124,9 @@ export function outputItems(response_id: string, emit: Emit, tools: ClientTools[
 
   function closeCall({ place, item, shown }: Call): void {
     const at = { item_id: item.id, output_index: place }
-    if (shown.type === 'local_shell_call') finishShell(shown, item.arguments)
+    if (shown.type === 'local_shell_call') finishShell(shown, item.arguments, budget)
     else if (shown.type === 'custom_tool_call') {
-      finishCustom(shown, item.arguments)
+      finishCustom(shown, item.arguments, budget)
       emit('response.custom_tool_call_input.delta', { ...at, delta: shown.input })
       emit('response.custom_tool_call_input.done', { ...at, input: shown.input })
     } else emit('response.function_call_arguments.done', { ...at, name: item.name, arguments: item.arguments })

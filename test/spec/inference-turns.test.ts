@@ -49,6 +49,44 @@ withScene(
         expect(turn_ms).toBeLessThan(TURN_MAX_MS)
       })
     })
+
+    describe('what an upstream answers', () => {
+      const NESTED = `{"command":[${'[],'.repeat(2_000_000)}[]]}`
+      const completion = (args: string) => ({
+        ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm' },
+        choices: [{ index: 0, finish_reason: 'tool_calls', message: messageOf(args) }],
+      })
+      const messageOf = (args: string) => ({
+        ...{ role: 'assistant', content: null },
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'local_shell', arguments: args } }],
+      })
+
+      test.each<[string, string, object, (body: never) => unknown]>([
+        [
+          'a message',
+          '/anthropic/v1/messages',
+          { max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] },
+          ({ content: [use] }: { content: [{ input: { arguments: string } }] }) => use.input.arguments.length,
+        ],
+        [
+          'a response',
+          '/v1/responses',
+          { input: 'Hi', tools: [{ type: 'local_shell' }] },
+          ({ output: [call] }: { output: [{ action: { command: string[] } }] }) => call.action.command[2]?.length,
+        ],
+      ])('R77 millions of lists in what %s calls a tool with: a text, and others do not wait', async (...row) => {
+        const [, path, asked, toldLength] = row
+        const stage = await scene().stage()
+        stage.one.behave({ body: completion(NESTED), as_path: CHAT })
+        let told: unknown
+        const turn_ms = await longestTurn(async () => {
+          const { status, json } = await stage.ask(path, { body: { model: stage.model, ...asked } })
+          told = [status, toldLength(json as never)]
+        })
+        expect(told).toEqual([200, NESTED.length])
+        expect(turn_ms).toBeLessThan(TURN_MAX_MS)
+      })
+    })
   },
   {
     stages: 20,
