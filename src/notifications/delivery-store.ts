@@ -30,6 +30,7 @@ const COLUMNS = fixed(`
          error, created_ms, tried_ms
   FROM notification_delivery`)
 const SWEEP_MAX = 1_000
+export const TESTS_MAX = 100 // that wait in one channel
 const MARKS_KEPT_MS = 40 * 24 * 60 * 60 * 1_000
 
 export function deliveryStore(db: Db) {
@@ -42,6 +43,15 @@ export function deliveryStore(db: Db) {
       of(status),
       sql` ORDER BY sequence DESC, id DESC`,
     )
+
+  async function trim(channel_id: string, until: number): Promise<number> {
+    const gone = await db.rows(sql`
+      DELETE FROM notification_delivery WHERE id IN (
+        SELECT id FROM notification_delivery
+        WHERE channel_id = ${channel_id} AND status <> 'waiting' AND sequence <= ${until} LIMIT ${SWEEP_MAX})
+      RETURNING id`)
+    return gone.length
+  }
 
   return {
     /** Newest first. */
@@ -104,17 +114,24 @@ export function deliveryStore(db: Db) {
       return Math.max(old.length, marks.length) >= SWEEP_MAX
     },
 
-    /** R70: of each channel what is more than its log holds. */
+    /** R70: whether so many tests wait there that one more tells nobody anything. Looks at the last ones alone. */
+    async hasTestsEnough(channel_id: string): Promise<boolean> {
+      const [row] = await db.rows<{ tests: number }>(sql`
+        SELECT COUNT(*) AS tests FROM (
+          SELECT d.type FROM notification_delivery d WHERE d.channel_id = ${channel_id} AND d.status = 'waiting'
+          ORDER BY d.sequence DESC LIMIT ${2 * TESTS_MAX}) AS last
+        WHERE last.type = 'test'`)
+      return Number(row?.tests ?? 0) >= TESTS_MAX
+    },
+
+    /** R70: of each channel what is more than its log holds. A few at a time: others write, too. */
     async trimLogs(): Promise<void> {
       const channels = await db.rows<{ id: string }>(sql`SELECT id FROM notification_channel`)
       for (const { id } of channels) {
         const [last] = await db.rows<{ sequence: number }>(sql`
           SELECT sequence FROM notification_delivery WHERE channel_id = ${id} AND status <> 'waiting'
           ORDER BY sequence DESC LIMIT 1 OFFSET ${LOG_MAX}`)
-        if (last)
-          await db.rows(sql`
-            DELETE FROM notification_delivery
-            WHERE channel_id = ${id} AND status <> 'waiting' AND sequence <= ${last.sequence}`)
+        if (last) while ((await trim(id, last.sequence)) >= SWEEP_MAX);
       }
     },
   }

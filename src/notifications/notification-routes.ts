@@ -20,7 +20,7 @@ import {
   wrong,
 } from './channel.ts'
 import { channelStore, channelsPresent } from './channel-store.ts'
-import { deliveryStore } from './delivery-store.ts'
+import { deliveryStore, TESTS_MAX } from './delivery-store.ts'
 import { Delivery, DeliveryQuery, limitOf } from './notification-delivery.ts'
 
 const Params = Type.Object({ channel_id: Type.String({ description: 'Begins `nch_`.' }) })
@@ -159,6 +159,7 @@ export const notificationRoutes: Routes<Needs> = async (app, { clock, seals }) =
     async ({ caller: { project_id }, params: { channel_id: id }, db }) => {
       const { status } = found(await channelsOn(db).find(project_id, id), WHAT, id)
       if (status !== 'active') throw new Refusal('invalid_request', `The ${WHAT} '${id}' is ${status}.`)
+      if (await deliveryStore(db).hasTestsEnough(id)) throw testsEnough(id)
       return found(await deliveryStore(db).test(project_id, id, clock.now()), WHAT, id)
     },
   )
@@ -207,3 +208,8 @@ export const notificationRoutes: Routes<Needs> = async (app, { clock, seals }) =
     },
   )
 }
+
+const testsEnough = (id: string) =>
+  new Refusal('quota_exceeded', `${TESTS_MAX} tests of the ${WHAT} '${id}' wait to be sent. Wait until they are.`, {
+    headers: { 'x-should-retry': 'false' },
+  })

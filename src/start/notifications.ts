@@ -61,7 +61,7 @@ export function notificationsOf(parts: NotificationParts) {
         while (await deliveryStore(on).sweep(clock.now()));
       },
     },
-    { name: 'trim notification logs', every_ms: HOUR_MS, run: (on) => deliveryStore(on).trimLogs() },
+    { name: 'trim notification logs', every_ms: MINUTE_MS, run: (on) => deliveryStore(on).trimLogs() },
   ]
   return {
     tasks,

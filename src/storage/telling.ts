@@ -5,7 +5,9 @@ import { newId } from '../core/ids.ts'
 import { type Db, type Sql, sql, type Tx, together } from './db.ts'
 
 export const KEPT_TRYING_MS = DAY_MS
-export const WAITING_MAX = 10_000 // of one channel; what comes beyond is in its log, and can be sent again from there
+export const WAITING_MAX = 10_000 // of one channel; what comes beyond is dropped
+/** Of what is dropped, one in so long is in the log. R78: to count what waits takes the store long. */
+const DROPPED_EVERY_MS = 10_000
 
 export interface Happening {
   project_id: string
@@ -66,7 +68,12 @@ async function toldBy(tx: Db, { project_id, type, subject, sentence, data }: Hap
                LIMIT ${WAITING_MAX}) AS waiting) < ${WAITING_MAX} THEN 'waiting' ELSE 'dropped' END,
              0, CAST(${now} AS BIGINT), CAST(${now + KEPT_TRYING_MS} AS BIGINT), CAST(${now} AS BIGINT)
       FROM notification_channel c JOIN project p ON p.id = c.project_id
-      WHERE c.project_id = ${project_id} AND c.status = 'active' AND (c.events = '*' OR c.events LIKE ${listed})`,
+      WHERE c.project_id = ${project_id} AND c.status = 'active' AND (c.events = '*' OR c.events LIKE ${listed})
+        AND NOT EXISTS (
+          SELECT 1 FROM (
+            SELECT d.status, d.created_ms FROM notification_delivery d WHERE d.channel_id = c.id
+            ORDER BY d.sequence DESC, d.id DESC LIMIT 1) AS newest
+          WHERE newest.status = 'dropped' AND newest.created_ms > ${now - DROPPED_EVERY_MS})`,
   ]
 }
 

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../src/core/clock.ts'
+import { TESTS_MAX } from '../../src/notifications/delivery-store.ts'
 import { LOG_MAX } from '../../src/notifications/notification-delivery.ts'
 import { noGateway } from '../../src/start/gateway-settings.ts'
 import { sql } from '../../src/storage/db.ts'
@@ -322,7 +323,24 @@ withService(
       expect((await log({ get, path }, '?status=dropped')).map(({ subject }: { subject: string }) => subject)).toEqual([
         'one too many',
       ])
+      for (let n = 0; n < 5; n++) await happen(project.id, 'many more')
+      expect(await log({ get, path }, '?status=dropped')).toHaveLength(1) // R78: what waits is not counted for each
+      service().clock.advance(10 * SECOND_MS)
+      await happen(project.id, 'later')
+      expect(await log({ get, path }, '?status=dropped')).toHaveLength(2)
       await service().db.rows(sql`DELETE FROM notification_delivery WHERE channel_id = ${channel.id}`)
+    })
+
+    test('R70 of tests that nobody takes a hundred wait; one more is 429, and another channel has its own', async () => {
+      const { post, path } = await listening()
+      for (let n = 0; n < TESTS_MAX; n++) expect((await post(`${path}/test`)).status).toBe(200)
+      const { status, body } = await post(`${path}/test`)
+      expect([status, body.error.type]).toEqual([429, 'quota_exceeded'])
+      const other = await listening()
+      expect((await other.post(`${other.path}/test`)).status).toBe(200)
+      await deliver()
+      expect((await post(`${path}/test`)).status).toBe(200)
+      await deliver()
     })
 
     test('R70 the log is swept by age and number', async () => {
