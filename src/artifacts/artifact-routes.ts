@@ -29,7 +29,7 @@ import { artifactStore, type StoredArtifact } from './artifact-store.ts'
 import type { KeptArtifacts, Upload } from './kept-artifact-store.ts'
 import { mediaTypeOf } from './media-type.ts'
 import type { MemoryRoom } from './memory-room.ts'
-import { FORM_BYTES, readUploads, type UploadedForm } from './upload-hooks.ts'
+import { FORM_BYTES, readUploads, type UploadedForm, whileStoring } from './upload-hooks.ts'
 
 const Params = Type.Object({ artifact_id: Type.String({ description: 'Begins `art_`.' }) })
 const upload = { scope: 'inference', class: 'read' } as const // R3: contents belong to whoever makes the calls
@@ -71,7 +71,10 @@ export const artifactRoutes: Routes<Needs> = async (app, { clock, artifacts, roo
         response: { 200: Artifact },
       },
     },
-    async ({ caller, body }) => artifacts.keep(caller.project_id, uploadOf(caller, body)),
+    async (request) => {
+      const { caller, body } = request
+      return whileStoring(request, async () => artifacts.keep(caller.project_id, uploadOf(caller, body)))
+    },
   )
 
   app.get(

@@ -1,4 +1,5 @@
 // §artifacts: what crashes, failures and races leave of uploads and deletions: nothing half, and nothing for good.
+import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { artifactForm, FORM_TYPE, upload } from '../../test/support/forms.ts'
@@ -120,6 +121,33 @@ test('§artifacts memory is given back by every upload: finished, refused, or le
   expect(await count(service.db)).toEqual([1, 0])
 })
 
+test('R78 whoever leaves while their upload is being stored has its bytes counted until it is', async () => {
+  const { faults, parts } = brittleContents()
+  const service = await startService({ parts })
+  const { port } = await service.listen()
+  let goOn = () => {}
+  const writing = new Promise<void>((resolve) => {
+    faults.write = () =>
+      new Promise<void>((later) => {
+        goOn = later
+        resolve()
+      })
+  })
+  const form = artifactForm('y'.repeat(1_000_000))
+  const socket = connect(port, '127.0.0.1')
+  socket.write(
+    `POST /v2/artifacts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.key}\r\n` +
+      `content-type: ${FORM_TYPE}\r\ncontent-length: ${form.length}\r\n\r\n`,
+  )
+  socket.write(form)
+  await writing
+  socket.destroy()
+  await expect.poll(() => connections(service.app.server)).toBe(0)
+  expect(service.uploads.taken()).toBeGreaterThan(900_000)
+  goOn()
+  await expect.poll(() => service.uploads.taken()).toBe(0)
+})
+
 test('§artifacts contents that cannot be read are told as such, before anything is sent', async () => {
   const { held, parts } = brittleContents()
   const service = await startService({ parts })
@@ -148,3 +176,6 @@ test('R78 the room for uploads is bounded, over all and for one project, and tol
   second.giveBack()
   expect(room.taken()).toBe(0)
 })
+
+const connections = (server: Server) =>
+  new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))

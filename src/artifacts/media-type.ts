@@ -4,6 +4,7 @@ import { BUDGETS } from '../core/foreign.ts'
 import { jsonIn } from '../core/json-bytes.ts'
 import { isBeyond } from '../core/json-survey.ts'
 import { Refusal } from '../core/refusal.ts'
+import { isText } from '../core/utf8-parts.ts'
 import type { ArtifactKind } from './artifact.ts'
 
 const MIB = 2 ** 20
@@ -101,17 +102,6 @@ function parsed(json: Buffer): unknown {
 
 const HEAD_BYTES = 16
 const headOf = (parts: readonly Buffer[]) => Buffer.concat(parts.slice(0, HEAD_BYTES)).subarray(0, HEAD_BYTES)
-
-function isText(parts: readonly Buffer[]): boolean {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  try {
-    for (const part of parts) decoder.decode(part, { stream: true })
-    decoder.decode()
-  } catch {
-    return false
-  }
-  return !parts.some((part) => part.includes(0))
-}
 
 const told = (type: string) => type.replace(/[^\x20-\x7e]/g, '?').slice(0, 100)
 const invalid = (message: string) => new Refusal('invalid_request', message)

@@ -32,17 +32,23 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The memory that an upload takes. */
     upload_room: Place | undefined
+    /** Its bytes are being stored: they are in memory, whether its client is still there or not. */
+    stores_upload: boolean
   }
 }
 
 export function readUploads(app: FastifyInstance, room: MemoryRoom, limits: UploadLimits): void {
   app.decorateRequest('upload_room', undefined)
+  app.decorateRequest('stores_upload', false)
   app.addHook('onRequest', (request, reply, done) => {
     if (request.method !== 'POST') return done()
     const place = room.place(request.caller.project_id)
     request.upload_room = place
-    reply.raw.once('close', place.giveBack)
-    reply.raw.once('finish', place.giveBack)
+    const over = () => {
+      if (!request.stores_upload) place.giveBack()
+    }
+    reply.raw.once('close', over)
+    reply.raw.once('finish', over)
     done()
   })
   app.addContentTypeParser('multipart/form-data', async (request: FastifyRequest, payload: RequestPayload) => {
@@ -56,6 +62,17 @@ export function readUploads(app: FastifyInstance, room: MemoryRoom, limits: Uplo
       throw error
     }
   })
+}
+
+/** R78: whoever leaves while slow storage writes has their bytes counted until it has. */
+export async function whileStoring<T>(request: FastifyRequest, store: () => Promise<T>): Promise<T> {
+  request.stores_upload = true
+  try {
+    return await store()
+  } finally {
+    request.stores_upload = false
+    request.upload_room?.giveBack()
+  }
 }
 
 type Place = ReturnType<MemoryRoom['place']>
