@@ -120,12 +120,25 @@ function listening(files: readonly AskedFile[], text: TextTokens): MediaNeeds {
 }
 
 const WAV_HEAD = 36
+/** Whole numbers, fractions, and the two laws of telephones: a sample takes the bits that the head says. */
+const UNCOMPRESSED = [1, 3, 6, 7]
+const EXTENDED = 0xfffe
+const EXTENDED_AT = 44
+const BITS_MOST = 64
 
-/** Uncompressed sound says in its head how long it is. Of two rates that contradict each other, the slower counts. */
+/**
+ * Uncompressed sound says in its head how long it is. Of rates that contradict each other the slowest counts, also that
+ * of the samples themselves: decoders go by those, whatever is written beside them.
+ */
 function wavMs({ head, bytes }: AskedFile): number | undefined {
   if (head.length < WAV_HEAD || head.toString('latin1', 0, 4) !== 'RIFF') return undefined
   if (head.toString('latin1', 8, 16) !== 'WAVEfmt ') return undefined
-  const rate = Math.min(head.readUInt32LE(28), head.readUInt32LE(24) * head.readUInt16LE(32))
+  const said = head.readUInt16LE(20)
+  const format = said === EXTENDED && head.length >= EXTENDED_AT + 2 ? head.readUInt16LE(EXTENDED_AT) : said
+  const [channels, samples, bits] = [head.readUInt16LE(22), head.readUInt32LE(24), head.readUInt16LE(34)]
+  if (!UNCOMPRESSED.includes(format) || bits > BITS_MOST) return undefined
+  const by_samples = samples * channels * Math.ceil(bits / 8)
+  const rate = Math.min(head.readUInt32LE(28), samples * head.readUInt16LE(32), by_samples)
   return Math.ceil((bytes * 1_000) / Math.max(rate, SOUND_BYTES_PER_S_LEAST))
 }
 

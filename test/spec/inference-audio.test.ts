@@ -189,6 +189,19 @@ withScene(
       expect((await stage.audit()).spent).toBe(1_400)
     })
 
+    test.each<[string, (head: Buffer) => void]>([
+      ['bytes that a sample does not take', (head) => head.writeUInt16LE(65_535, 32)],
+      ['bits that no sample has', (head) => head.writeUInt16LE(65_535, 34)],
+      ['compressed sound', (head) => head.writeUInt16LE(0x55, 20)],
+    ])('R43 a head that tells of %s makes no sound shorter: it is held for all the same', async (_what, lie) => {
+      const stage = await scene().stage({ key: 1_500 })
+      const file = wav(16)
+      file.writeUInt32LE(0xffff_ffff, 28)
+      lie(file)
+      await expect(hear(stage, file)).rejects.toThrow('429')
+      expect([stage.one.requests.length, (await stage.audit()).spent]).toEqual([0, 0])
+    })
+
     const boundary = 'b0undary'
     const formOf = (...parts: string[]) =>
       Buffer.from(`${parts.map((part) => `--${boundary}\r\n${part}\r\n`).join('')}--${boundary}--\r\n`)
