@@ -97,7 +97,7 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
     let last: ToldEvent | undefined
     try {
       for await (const part of stream) {
-        for (const event of told.read(Buffer.from(part))) {
+        for await (const event of told.read(Buffer.from(part))) {
           last = event
           await writing.add(event)
         }

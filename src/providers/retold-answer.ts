@@ -6,7 +6,7 @@ import { type ProviderAnswer, UpstreamError } from './provider.ts'
 /** Takes the bytes of a stream as they come, and gives those of another. */
 export interface RetoldEvents {
   push(part: Buffer): Buffer
-  /** What a large event brought, which is read in steps. */
+  /** What a large event brought, or a large end tells, which is read and written in steps. */
   late(): Promise<Buffer> | undefined
   end(): Buffer
 }
@@ -20,6 +20,8 @@ export const retoldStream = (answer: ProviderAnswer, events: RetoldEvents): Prov
       return late ? late.then((more) => take(Buffer.concat([now, more]))) : take(now)
     })
     await take(events.end())
+    const late = events.late()
+    if (late) await take(await late)
   },
 })
 

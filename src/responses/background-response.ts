@@ -1,6 +1,6 @@
 // A response that nobody waits for: what it is called at every stage, and what its events tell of it. Pure.
 import { EventReader } from '../core/event-reader.ts'
-import { BUDGETS } from '../core/foreign.ts'
+import { AT_ONCE_BYTES, BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { jsonOrNone } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 import { openedResponse, type ResponseIds } from './response-object.ts'
@@ -71,18 +71,31 @@ export class ToldEvents {
   readonly #reader = new EventReader(BUDGETS.own.bytes) // the last one holds all of the response
   #next = 0
 
-  read(bytes: Buffer): ToldEvent[] {
-    const events: ToldEvent[] = []
+  /** R77: what is large, in steps. */
+  async *read(bytes: Buffer): AsyncGenerator<ToldEvent> {
     for (const { event, data } of this.#reader.read(bytes)) {
-      const told = jsonOrNone(data)
+      const told = data.length > AT_ONCE_BYTES ? await largeJson(data) : jsonOrNone(data)
       if (!isObject(told)) continue // nothing that a client would know
-      const number = typeof told.sequence_number === 'number' ? told.sequence_number : this.#next
+      const number = isNumber(told.sequence_number, this.#next) ? told.sequence_number : this.#next
       this.#next = number + 1
       const response = isObject(told.response) ? told.response : undefined
       const text = `${event === '' ? '' : `event: ${event}\n`}data: ${data}\n\n`
-      events.push({ number, text, type: String(told.type ?? ''), response })
+      yield { number, text, type: String(told.type ?? ''), response }
     }
-    return events
+  }
+}
+
+/** An upstream's own; one that goes back, or that nothing could be counted on from, is not taken. */
+const isNumber = (value: unknown, least: number): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value < NUMBER_MAX
+
+const NUMBER_MAX = 2 ** 50
+
+async function largeJson(data: string): Promise<unknown> {
+  try {
+    return await jsonWithin(BUDGETS.own, Buffer.from(data))
+  } catch {
+    return undefined
   }
 }
 

@@ -1,10 +1,11 @@
 // A chat stream turned into the event stream of the Responses API, as it arrives: the documented events in their order,
 // each with its type twice, as the event's name and inside, and a number that counts up from 0.
+import { jsonBytes } from '../core/json-writing.ts'
 import { type ChatChunk, chatChunks, type LargeChunk, readLarge } from './chat-chunks.ts'
 import { clientTools } from './client-tools.ts'
 import { logprobsOf } from './from-chat.ts'
 import type { NativeBlocks } from './native-response.ts'
-import { outputItems } from './output-items.ts'
+import { outputItems, TOO_MUCH } from './output-items.ts'
 import { endedBy, openedResponse, type ResponseIds, type ResponseObject, usageFrom } from './response-object.ts'
 import { isObject, type Json, type ResponseRequest } from './response-request.ts'
 
@@ -16,7 +17,7 @@ export interface StreamFailure {
 export interface ResponseEvents {
   /** Takes what arrived from upstream and returns the events to send now; empty where none is due. */
   push(part: Buffer): Buffer
-  /** R77: the events of a chunk that was too large to be read at once; undefined where there was none. */
+  /** R77: events of what was too large to be read or written at once; undefined where there is nothing. */
   late(): Promise<Buffer> | undefined
   /** At the upstream's clean end: the last event. Where the upstream had not said that it was done, a failure. */
   end(native?: NativeBlocks): Buffer
@@ -29,7 +30,9 @@ export interface ResponseEvents {
 }
 
 const NOTHING = Buffer.alloc(0)
-const TOO_MANY: StreamFailure = { message: 'The upstream made more calls than can be told.', code: 'upstream_error' }
+const END_OF_EVENT = Buffer.from('\n\n')
+const AT_ONCE_WEIGHT = 256 * 1024
+const TOO_MANY: StreamFailure = { message: TOO_MUCH, code: 'upstream_error' }
 const CUT_OFF: StreamFailure = { message: 'The upstream ended in the middle of its answer.', code: 'upstream_error' }
 
 export function responseEvents(request: ResponseRequest, ids: ResponseIds): ResponseEvents {
@@ -41,11 +44,14 @@ export function responseEvents(request: ResponseRequest, ids: ResponseIds): Resp
   let pending = ''
   /** A large chunk, and what came behind it. */
   let waiting: readonly ChatChunk[] = []
+  /** The last events tell all of it again: where that is much, they are written in steps. */
+  let closing: { head: string; fields: Json }[] | undefined
 
   const emit = (type: string, fields: Json) => {
-    const rest = JSON.stringify(fields).slice(1) // spreading the fields into a new object costs more than writing them
-    pending += `event: ${type}\ndata: {"type":"${type}","sequence_number":${sequence_number},${rest}\n\n`
-    sequence_number++
+    const head = `event: ${type}\ndata: {"type":"${type}","sequence_number":${sequence_number++},`
+    if (closing) closing.push({ head, fields })
+    // Spreading the fields into a new object costs more than writing them.
+    else pending += `${head}${JSON.stringify(fields).slice(1)}\n\n`
   }
   const output = outputItems(ids.response_id, emit, clientTools(request).named)
 
@@ -76,8 +82,24 @@ export function responseEvents(request: ResponseRequest, ids: ResponseIds): Resp
 
   function takeDone(): void {
     if (state === 'waiting') open({})
+    closeInSteps()
     output.close(endedBy(finish_reason).status)
     state = 'done'
+  }
+
+  function closeInSteps(): void {
+    if (output.weight() > AT_ONCE_WEIGHT) closing ??= []
+  }
+
+  async function writeClosing(): Promise<Buffer> {
+    const parts = [taken()]
+    const events = closing ?? []
+    closing = []
+    for (const { head, fields } of events) {
+      const json = await jsonBytes(fields, Number.POSITIVE_INFINITY)
+      parts.push(Buffer.from(head), json.subarray(1), END_OF_EVENT)
+    }
+    return Buffer.concat(parts)
   }
 
   function takeAll(found: readonly ChatChunk[]): void {
@@ -99,12 +121,13 @@ export function responseEvents(request: ResponseRequest, ids: ResponseIds): Resp
       waiting = []
       takeAll([await readLarge(large), ...behind])
     }
-    return taken()
+    return closing?.length ? writeClosing() : taken()
   }
 
   function end(how: { failure: StreamFailure } | { native: NativeBlocks | undefined }): void {
     if (state === 'over') return
     if (state === 'waiting') open({})
+    closeInSteps()
     state = 'over'
     if ('failure' in how) failWith(how.failure)
     else finish(how.native)
@@ -129,7 +152,7 @@ export function responseEvents(request: ResponseRequest, ids: ResponseIds): Resp
       takeAll(chunks.push(part))
       return taken()
     },
-    late: () => (waiting.length > 0 ? takeWaiting() : undefined),
+    late: () => (waiting.length > 0 ? takeWaiting() : closing?.length ? writeClosing() : undefined),
     end(native) {
       takeAll(chunks.end())
       end(state === 'done' ? { native } : { failure: CUT_OFF })

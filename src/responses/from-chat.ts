@@ -1,7 +1,7 @@
 // A whole chat completion as the response that it stands for.
 import { Refusal } from '../core/refusal.ts'
 import { clientTools } from './client-tools.ts'
-import { outputItems } from './output-items.ts'
+import { outputItems, TOO_MUCH } from './output-items.ts'
 import { endedBy, openedResponse, type ResponseIds, type ResponseObject, usageFrom } from './response-object.ts'
 import { isObject, type Json, type ResponseRequest } from './response-request.ts'
 
@@ -12,7 +12,7 @@ export function responseFrom(completion: unknown, request: ResponseRequest, ids:
   const { status, incomplete_details } = endedBy(choice.finish_reason)
   const output = outputItems(ids.response_id, () => {}, clientTools(request).named)
   output.add(wholeMessage(choice.message), logprobsOf(choice.logprobs))
-  if (output.isFull()) throw new Refusal('upstream_failed', 'The upstream made more calls than can be told.')
+  if (output.isFull()) throw new Refusal('upstream_failed', TOO_MUCH)
   output.close(status)
   return {
     ...openedResponse(request, ids, completion),

@@ -1,5 +1,6 @@
 // Output items as they grow, with the event for every step. A whole completion goes through here as one step, so that a
 // response reads the same streamed or not.
+import { BUDGETS } from '../core/foreign.ts'
 import { textBudget } from '../core/json-in-text.ts'
 import { type ClientTools, finishCustom, finishShell, shownCall } from './client-tools.ts'
 import { itemId } from './response-items.ts'
@@ -44,6 +45,11 @@ const DELTAS = {
 const ITEMS_MAX = 1_024
 /** In one chunk. */
 const FRAGMENTS_MAX = 4_096
+/** What all items may hold: a stream is told again as a whole at its end, and a whole answer has no more (R77). */
+const CHARACTERS_MAX = BUDGETS.answer.bytes
+const LOGPROBS_MAX = BUDGETS.answer.parts / 2 // each is an object with a member, at the least
+export const TOO_MUCH = 'The upstream made more calls, or said more, than can be told.'
+const LOGPROB_CHARACTERS = 64 // at the least, as it is written
 
 const NO_TOOLS: ClientTools['named'] = new Map()
 
@@ -54,6 +60,7 @@ export function outputItems(response_id: string, emit: Emit, tools: ClientTools[
   const budget = textBudget() // R77
   let prose: Prose | undefined
   let is_full = false
+  const held = { characters: 0, logprobs: 0 }
 
   function open<I extends OutputItem>(item: I): number {
     const place = items.push(item) - 1
@@ -65,6 +72,8 @@ export function outputItems(response_id: string, emit: Emit, tools: ClientTools[
     const current = prose?.part.type === type ? prose : openPart(type)
     if (delta === '') return
     const { place, item, part } = current
+    held.characters += delta.length
+    held.logprobs += countOf(logprobs)
     grow(part, delta, logprobs)
     // Named one by one, because this runs for every chunk; what is undefined is not written.
     const content_index = item.content.length - 1
@@ -100,6 +109,7 @@ export function outputItems(response_id: string, emit: Emit, tools: ClientTools[
     const delta = typeof given === 'string' ? given : given === undefined || given === null ? '' : JSON.stringify(given)
     if (delta === '') return
     call.item.arguments += delta
+    held.characters += delta.length
     if (call.shown !== call.item) return // its arguments are not what its client is told
     emit('response.function_call_arguments.delta', { item_id: call.item.id, output_index: call.place, delta })
   }
@@ -162,7 +172,7 @@ export function outputItems(response_id: string, emit: Emit, tools: ClientTools[
       const fragments = Array.isArray(message.tool_calls) ? message.tool_calls : []
       is_full ||= fragments.length > FRAGMENTS_MAX
       for (const call of is_full ? [] : fragments) if (isObject(call)) addCall(call)
-      is_full ||= items.length > ITEMS_MAX
+      is_full ||= items.length > ITEMS_MAX || held.characters > CHARACTERS_MAX || held.logprobs > LOGPROBS_MAX
     },
 
     /** Ends what is still open. Calls stay open until here, because upstreams may write several at a time. */
@@ -183,7 +193,10 @@ export function outputItems(response_id: string, emit: Emit, tools: ClientTools[
 
     items: () => items,
 
-    /** R77: an upstream began more than anybody means; nothing more is taken. */
+    /** About as many characters as it takes to write them. */
+    weight: () => held.characters + LOGPROB_CHARACTERS * held.logprobs,
+
+    /** R77: an upstream said or began more than anybody means; nothing more is taken. */
     isFull: () => is_full,
   }
 }
@@ -215,6 +228,13 @@ function callsByName() {
       return hasId && isNamed ? undefined : byIndex.get(index)
     },
   }
+}
+
+/** With those that each names beside itself. */
+function countOf(logprobs: readonly unknown[] = []): number {
+  let count = logprobs.length
+  for (const one of logprobs) if (isObject(one) && Array.isArray(one.top_logprobs)) count += one.top_logprobs.length
+  return count
 }
 
 /** Most upstreams write content as a text; some as a list of parts. */

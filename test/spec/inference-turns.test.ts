@@ -87,6 +87,42 @@ withScene(
         expect(turn_ms).toBeLessThan(TURN_MAX_MS)
       })
     })
+
+    describe('a stream that is told again at its end', () => {
+      const logprobs = { content: Array(100_000).fill({ a: 1 }) }
+      const [few, text] = [{ content: 'x' }, { content: 'y'.repeat(900_000) }]
+
+      test.each<[string, number, object, string]>([
+        ['a hundred thousand probabilities', 1, { delta: few, logprobs }, 'response.completed'],
+        ['two million of them, which is more than is told', 20, { delta: few, logprobs }, 'error'],
+        ['4 MB of text', 5, { delta: text }, 'response.completed'],
+        ['more text than is told', 20, { delta: text }, 'response.failed'],
+      ])('R77 %s: nobody else waits for it', async (_what, count, choice, last) => {
+        const stage = await scene().stage()
+        const chunk = `data: ${JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, ...choice }] })}\n\n`
+        stage.one.behave({
+          body: `${chunk.repeat(count)}data: [DONE]\n\n`,
+          headers: { 'content-type': 'text/event-stream' },
+        })
+        let heard = ''
+        const turn_ms = await longestTurn(async () => {
+          const body = { model: stage.model, input: 'Hi', stream: true, store: false }
+          heard = (await stage.ask('/v1/responses', { body })).text
+        })
+        const end = heard.slice(heard.lastIndexOf('\nevent: ')).trim()
+        expect(end.slice(0, end.indexOf('\n'))).toBe(`event: ${last}`)
+        const told = JSON.parse(end.slice(end.indexOf('data: ') + 'data: '.length))
+        expect(told.type).toBe(last)
+        if (last !== 'error') {
+          expect(told.response.status).toBe(last.slice('response.'.length))
+          const numbers = [...heard.matchAll(/^data: \{"type":"[^"]+","sequence_number":(\d+)/gm)].map(([, n]) =>
+            Number(n),
+          )
+          expect(numbers).toEqual(numbers.map((_, at) => at))
+        }
+        expect(turn_ms).toBeLessThan(TURN_MAX_MS)
+      })
+    })
   },
   {
     stages: 20,
