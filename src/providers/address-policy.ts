@@ -1,8 +1,9 @@
 // R12, T-81 to T-88: which addresses may be dialled for a customer. Decided on the resolved address of every dial,
 // never on a name: names change their answers, and one address has many spellings.
-import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns'
+import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { type Address, type Cidr, isIn, parseAddress, parseCidr } from '../core/ip-address.ts'
+import { fairLookups, type Resolve } from './fair-lookups.ts'
 import { UpstreamError } from './provider.ts'
 
 export interface AddressPolicy {
@@ -23,13 +24,10 @@ export class AddressRefused extends Error {
   readonly code = 'ERR_ADDRESS_REFUSED'
 }
 
-type Resolve = (
-  hostname: string,
-  options: LookupAllOptions,
-  done: (error: NodeJS.ErrnoException | null, answers: LookupAddress[]) => void,
-) => void
+/** One for the whole process: so are the threads. */
+const fairLookup = fairLookups(systemLookup)
 
-export function guardedLookup(policy: AddressPolicy, resolve: Resolve = systemLookup): GuardedLookup {
+export function guardedLookup(policy: AddressPolicy, resolve: Resolve = fairLookup): GuardedLookup {
   const judge = judgeBy(policy)
   const lookup: LookupFunction = (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, answers) => {
