@@ -1,5 +1,7 @@
 // The facts that attention is drawn to, in a few bounded reads of one project's rows.
 import { capsThatBind } from '../budgets/budget.ts'
+import { nextTurn } from '../core/turns.ts'
+import { LARGE_BATCH_ROWS, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { type AttentionFacts, type ClusterState, NEAR_PCT, type SubscriptionState } from './attention.ts'
 
@@ -49,10 +51,21 @@ export function attentionStore(db: Db) {
         AND (spent_micros + held_micros) >= budget_micros / 100 * ${NEAR_PCT}
       ORDER BY budget_micros - spent_micros - held_micros LIMIT ${KEYS_MAX}`)
 
-  const clustersOf = (project_id: string) =>
-    db.rows<ClusterRow>(sql`
-      SELECT id, name, status, created_at, last_heartbeat_at, autoscaling, telemetry FROM byoc_cluster
-      WHERE project_id = ${project_id} ORDER BY sequence DESC LIMIT ${ROWS_MAX}`)
+  /** Each may have told tens of kilobytes of itself: others have turns in between (R77). */
+  async function clustersOf(project_id: string): Promise<ClusterState[]> {
+    const below = ({ sequence, id }: Place) =>
+      db.rows<ClusterRow & Place>(sql`
+        SELECT id, name, status, created_at, last_heartbeat_at, autoscaling, telemetry, sequence FROM byoc_cluster
+        WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
+        ORDER BY sequence DESC, id DESC LIMIT ${LARGE_BATCH_ROWS}`)
+    const clusters: ClusterState[] = []
+    for await (const rows of newestFirst(below, LARGE_BATCH_ROWS)) {
+      clusters.push(...rows.map(clusterFrom))
+      if (clusters.length >= ROWS_MAX) break
+      if (rows.length === LARGE_BATCH_ROWS) await nextTurn()
+    }
+    return clusters
+  }
 
   const credentialsOf = (project_id: string) =>
     db.rows<AttentionFacts['credentials'][number]>(sql`
@@ -85,7 +98,7 @@ export function attentionStore(db: Db) {
       return {
         project,
         keys: await keysOf(project_id),
-        clusters: (await clustersOf(project_id)).map(clusterFrom),
+        clusters: await clustersOf(project_id),
         credentials: await credentialsOf(project_id),
         channels: await channelsOf(project_id),
         set_aside: await setAsideOf(project_id),
@@ -95,9 +108,10 @@ export function attentionStore(db: Db) {
   }
 }
 
-function clusterFrom({ created_at, last_heartbeat_at, autoscaling, telemetry, ...row }: ClusterRow): ClusterState {
+function clusterFrom(read: ClusterRow): ClusterState {
+  const { id, name, status, created_at, last_heartbeat_at, autoscaling, telemetry } = read
   return {
-    ...row,
+    ...{ id, name, status },
     created_ms: Date.parse(created_at),
     last_heartbeat_ms: last_heartbeat_at === null ? undefined : Date.parse(last_heartbeat_at),
     autoscaling: JSON.parse(autoscaling),

@@ -2,8 +2,9 @@
 // could change a route raises the project's routing epoch in the same transaction.
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
+import { nextTurn } from '../core/turns.ts'
 import { clusterPace, paceTurned } from '../notifications/happening.ts'
-import { BATCH_ROWS, mapped, newestFirst } from '../storage/batches.ts'
+import { BATCH_ROWS, LARGE_BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, sql, type Tx } from '../storage/db.ts'
 import { raiseRoutingEpochLast } from '../storage/routing-epoch.ts'
 import { tellLast } from '../storage/telling.ts'
@@ -38,6 +39,12 @@ function fromRow(read: Row): Cluster {
 
 const telemetryFrom = (row: Pick<Row, 'telemetry'>): Telemetry | undefined =>
   row.telemetry === null ? undefined : JSON.parse(row.telemetry)
+
+const reportedFrom = (row: Row): ReportedCluster => ({
+  cluster: fromRow(row),
+  telemetry: telemetryFrom(row),
+  served_models: row.served_models === null ? undefined : JSON.parse(row.served_models),
+})
 
 export interface Report {
   status: ReportedStatus
@@ -80,21 +87,26 @@ export function clusterStore(db: Db) {
       mapped(
         newestFirst(({ sequence, id }) =>
           db.rows<Row>(sql`
-            SELECT * FROM byoc_cluster WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
+            SELECT id, project_id, name, region, status, runtime, kv_cache, orchestrator, endpoint, autoscaling,
+                   created_at, updated_at, last_heartbeat_at, sequence
+            FROM byoc_cluster WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
             ORDER BY sequence DESC, id DESC LIMIT ${BATCH_ROWS}`),
         ),
         fromRow,
       ),
 
-    /** For whoever routes: each cluster with what it last told of itself. */
+    /** For whoever routes: each cluster with what it last told of itself. R77: others have turns in between. */
     async listReported(project_id: string): Promise<ReportedCluster[]> {
-      const rows = await db.rows<Row>(sql`
-        SELECT * FROM byoc_cluster WHERE project_id = ${project_id} ORDER BY sequence DESC`)
-      return rows.map((row) => ({
-        cluster: fromRow(row),
-        telemetry: telemetryFrom(row),
-        served_models: row.served_models === null ? undefined : JSON.parse(row.served_models),
-      }))
+      const reported: ReportedCluster[] = []
+      const below = ({ sequence, id }: Place) =>
+        db.rows<Row>(sql`
+          SELECT * FROM byoc_cluster WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
+          ORDER BY sequence DESC, id DESC LIMIT ${LARGE_BATCH_ROWS}`)
+      for await (const rows of newestFirst(below, LARGE_BATCH_ROWS)) {
+        reported.push(...rows.map(reportedFrom))
+        if (rows.length === LARGE_BATCH_ROWS) await nextTurn()
+      }
+      return reported
     },
 
     async find(project_id: string, id: string): Promise<Cluster | undefined> {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import { purgeFinished } from '../notifications/happening.ts'
-import { BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
+import { LARGE_BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, fixed, joined, type Sql, sql, together } from '../storage/db.ts'
 import type { PurgeScope } from '../storage/erasing.ts'
 import { tell } from '../storage/telling.ts'
@@ -76,14 +76,16 @@ export function purgeStore(db: Db) {
     /** Newest first. */
     list: (project_id: string) =>
       mapped(
-        newestFirst(({ sequence, id }) =>
-          db.rows<Row & Place>(
-            joined(
-              COLUMNS,
-              sql` WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
-                ORDER BY sequence DESC, id DESC LIMIT ${BATCH_ROWS}`,
+        newestFirst(
+          ({ sequence, id }) =>
+            db.rows<Row & Place>(
+              joined(
+                COLUMNS,
+                sql` WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
+                ORDER BY sequence DESC, id DESC LIMIT ${LARGE_BATCH_ROWS}`,
+              ),
             ),
-          ),
+          LARGE_BATCH_ROWS,
         ),
         (row) => fromRow(row).job,
       ),

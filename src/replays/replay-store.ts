@@ -1,7 +1,7 @@
 // Replay runs at rest. What a run has spent stands on the row of its key, as that of every key does.
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
-import { BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
+import { LARGE_BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import type { ItemStatus } from './replay-item.ts'
 import type { ItemCounts, ReplayRun, RunStatus, StoredRun } from './replay-run.ts'
@@ -69,14 +69,16 @@ export function replayStore(db: Db) {
 
     /** Newest first. */
     async *list(project_id: string): AsyncGenerator<ReplayRun[]> {
-      const batches = newestFirst(({ sequence, id }) =>
-        db.rows<ShownRow & Place>(
-          joined(
-            SHOWN,
-            sql` WHERE r.project_id = ${project_id} AND (r.sequence, r.id) < (${sequence}, ${id})
-              ORDER BY r.sequence DESC, r.id DESC LIMIT ${BATCH_ROWS}`,
+      const batches = newestFirst(
+        ({ sequence, id }) =>
+          db.rows<ShownRow & Place>(
+            joined(
+              SHOWN,
+              sql` WHERE r.project_id = ${project_id} AND (r.sequence, r.id) < (${sequence}, ${id})
+              ORDER BY r.sequence DESC, r.id DESC LIMIT ${LARGE_BATCH_ROWS}`,
+            ),
           ),
-        ),
+        LARGE_BATCH_ROWS,
       )
       for await (const rows of mapped(batches, (row) => row)) yield await shown(rows)
     },

@@ -27,6 +27,7 @@ interface Needs {
 
 export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
   const kept = new Map<string, { epoch: number; snapshot: Snapshot }>()
+  const reading = new Map<string, { epoch: number; snapshot: Promise<Snapshot> }>()
 
   async function load({ project_id }: Caller): Promise<Snapshot> {
     const [releases, reported, credentials, subscriptions, [project]] = await Promise.all([
@@ -82,12 +83,24 @@ export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
     return models
   }
 
+  /** R78: however many ask for it at once, it is read once. */
+  function readOnce(caller: Caller): Promise<Snapshot> {
+    const { project_id, routing_epoch: epoch } = caller
+    const under_way = reading.get(project_id)
+    if (under_way?.epoch === epoch) return under_way.snapshot
+    const snapshot = read(caller).finally(() => {
+      if (reading.get(project_id)?.snapshot === snapshot) reading.delete(project_id)
+    })
+    reading.set(project_id, { epoch, snapshot })
+    return snapshot
+  }
+
   async function read(caller: Caller): Promise<Snapshot> {
     const { project_id, routing_epoch: epoch } = caller
     const snapshot = await load(caller)
-    const before = kept.get(project_id)?.snapshot.clusters ?? []
+    const before = new Map(kept.get(project_id)?.snapshot.clusters.map((cluster) => [cluster.id, cluster]))
     for (const cluster of snapshot.clusters) {
-      const was = before.find(({ id }) => id === cluster.id)
+      const was = before.get(cluster.id)
       if (was && wasRestarted(was, cluster)) onRestart(`cluster:${cluster.id}`)
     }
     if (kept.size >= PROJECTS_MAX) kept.clear()
@@ -100,7 +113,7 @@ export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
     /** At once where it is known: then it costs no promise. */
     of(caller: Caller): Snapshot | Promise<Snapshot> {
       const known = kept.get(caller.project_id)
-      return known?.epoch === caller.routing_epoch ? known.snapshot : read(caller)
+      return known?.epoch === caller.routing_epoch ? known.snapshot : readOnce(caller)
     },
   }
 }

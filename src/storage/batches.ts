@@ -2,6 +2,7 @@
 // held in between, and the last batch costs what the first does. What is added meanwhile is newer, and not in it.
 
 export const BATCH_ROWS = 100 // about a millisecond's worth
+export const LARGE_BATCH_ROWS = 8 // of rows that may have tens of kilobytes each, as a body may
 
 /** Where a row stands among the rows of a project. */
 export interface Place {
@@ -11,20 +12,23 @@ export interface Place {
 
 const NEWEST: Place = { sequence: Number.MAX_SAFE_INTEGER, id: '' }
 
-/** `read` gives at most BATCH_ROWS rows whose (sequence, id) is below the place, in descending order. */
-export const newestFirst = <Row extends Place>(read: (below: Place) => Promise<Row[]>): AsyncGenerator<Row[]> =>
-  inBatches(NEWEST, read)
+/** `read` gives at most so many rows whose (sequence, id) is below the place, in descending order. */
+export const newestFirst = <Row extends Place>(
+  read: (below: Place) => Promise<Row[]>,
+  most = BATCH_ROWS,
+): AsyncGenerator<Row[]> => inBatches(NEWEST, read, most)
 
 /** The same for a list with places of its own kind. */
 export async function* inBatches<At, Row extends At & {}>(
   start: At,
   read: (below: At) => Promise<Row[]>,
+  most = BATCH_ROWS,
 ): AsyncGenerator<Row[]> {
   for (let below = start; ; ) {
     const rows = await read(below)
     const last = rows.at(-1)
     if (last) yield rows
-    if (!last || rows.length < BATCH_ROWS) return
+    if (!last || rows.length < most) return
     below = last
   }
 }
