@@ -6,6 +6,7 @@ import { isApart, meanOf, rateOf } from './intervals.ts'
 import { type Compared, compare } from './replay-comparison.ts'
 import { afterCall, mayBeAsked } from './replay-item.ts'
 import { isBackground } from './replay-plan.ts'
+import { mayBegin } from './replay-run.ts'
 import { checkSource, sampleOf } from './replay-source.ts'
 import { checkOverrides, checkTarget, replayedBody } from './replay-target.ts'
 import { ownEndpoint } from './replayed-call.ts'
@@ -275,4 +276,14 @@ describe('what follows on an answer', () => {
     const day = 24 * 3_600_000
     expect([mayBeAsked(null, day), mayBeAsked(day - 1, day), mayBeAsked(0, day)]).toEqual([true, true, false])
   })
+})
+
+test('R78 two runs whose calls never end leave places for those of others', () => {
+  const under_way = [0, 0]
+  const inAll = () => under_way.reduce((sum, one) => sum + one, 0)
+  for (let round = 0; round < 10; round++)
+    for (const run of [0, 1]) under_way[run] = (under_way[run] ?? 0) + mayBegin(8, under_way[run] ?? 0, inAll())
+  expect(under_way).toEqual([8, 6])
+  expect([mayBegin(8, 0, 14), mayBegin(8, 0, 15), mayBegin(8, 0, 16), mayBegin(8, 1, 15)]).toEqual([1, 1, 0, 0])
+  expect(mayBegin(1, 0, 0)).toBe(1)
 })

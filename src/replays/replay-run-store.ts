@@ -10,7 +10,7 @@ import type { Db } from '../storage/db.ts'
 import { tell } from '../storage/telling.ts'
 import { afterCall, itemKey, type Next, type Result, type StoredItem } from './replay-item.ts'
 import { replayItemStore, replayOutputStore } from './replay-item-store.ts'
-import { KEY_ENDED, type StoredRun } from './replay-run.ts'
+import { KEY_ENDED, mayBegin, type StoredRun } from './replay-run.ts'
 import { replayStore } from './replay-store.ts'
 import {
   type AnsweredCall,
@@ -25,7 +25,6 @@ import {
 } from './replayed-call.ts'
 import { sameness } from './said-comparison.ts'
 
-const AT_ONCE_MAX = 16 // calls of all runs together, in this process
 const ROUNDS_MAX = 200 // of one turn
 const LOOK_MS = SECOND_MS // in a round that nothing ends in, the lease is renewed and others get their turn
 
@@ -77,7 +76,7 @@ export function replayRunner(needs: RunnerNeeds) {
       return 0
     }
     const at_once = tight.has(id) ? 1 : (concurrency ?? 1)
-    const most = Math.min(at_once - busyWith(id), AT_ONCE_MAX - under_way.size)
+    const most = mayBegin(at_once, busyWith(id), under_way.size)
     if (caller.is_suspended || most <= 0) return 0
     const items = await fenced.transaction(async (tx) => {
       const is_alive = await replayStore(tx).turn(project_id, id, { ...AT_WORK, now: clock.now() })
