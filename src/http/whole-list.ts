@@ -11,6 +11,11 @@ export type Batches<Item> = AsyncIterable<readonly Item[]>
 
 const STALLED_MS = 60_000 // a client that reads nothing for this long is disconnected
 
+/** R78: for what may be megabytes, which are in memory until they are read. */
+export function endWhereStalled({ raw }: Pick<FastifyReply, 'raw'>): void {
+  raw.setTimeout(STALLED_MS, () => raw.destroy())
+}
+
 /** The list envelope of §2.6; `item` writes one of them. */
 export const listEnvelope = <Item>(item: (item: Item) => string): ListFormat<Item> => ({
   content_type: 'application/json; charset=utf-8',
@@ -38,7 +43,7 @@ export async function sendWhole<Item>(reply: FastifyReply, batches: Batches<Item
   const items = first.done ? [] : first.value
   if (second.done) return reply.send(writeList(format, items))
   if (reply.request.method === 'HEAD') return reply.send('') // its length would have to be read in full to be known
-  reply.raw.setTimeout(STALLED_MS, () => reply.raw.destroy())
+  endWhereStalled(reply)
   return reply.send(Readable.from(written(items, second.value, rest, format)))
 }
 

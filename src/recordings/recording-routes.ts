@@ -1,5 +1,6 @@
 // /v2/recordings: the exact bytes of generations, for whoever made the call, and for admins (R74).
 import { isUtf8 } from 'node:buffer'
+import type { FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { memoryRoom } from '../artifacts/memory-room.ts'
 import type { Caller } from '../core/caller.ts'
@@ -11,7 +12,7 @@ import { allows } from '../core/scopes.ts'
 import { listOf } from '../core/shapes.ts'
 import { wholeNumber } from '../core/text-values.ts'
 import { page, type Routes } from '../http/routes.ts'
-import { firstOf, listEnvelope, sendWhole } from '../http/whole-list.ts'
+import { endWhereStalled, firstOf, listEnvelope, sendWhole } from '../http/whole-list.ts'
 import type { Db } from '../storage/db.ts'
 import type { KeptRecordings } from './kept-recording-store.ts'
 import {
@@ -81,9 +82,10 @@ export const recordingRoutes: Routes<Needs> = async (app, { clock, recordings, g
     return { stored, recording }
   }
 
-  const takingOf = (caller: Caller, raw: { once(event: 'close', listener: () => void): unknown }): Takes => {
+  const takingOf = (caller: Caller, reply: Pick<FastifyReply, 'raw'>): Takes => {
     const place = room.place(caller.project_id)
-    raw.once('close', place.giveBack)
+    reply.raw.once('close', place.giveBack)
+    endWhereStalled(reply)
     return place.take
   }
 
@@ -131,7 +133,7 @@ export const recordingRoutes: Routes<Needs> = async (app, { clock, recordings, g
       },
     },
     async ({ caller, params, db }, reply) => {
-      const { stored, recording } = await visible(db, caller, params.trace_id, takingOf(caller, reply.raw))
+      const { stored, recording } = await visible(db, caller, params.trace_id, takingOf(caller, reply))
       return {
         ...entryOf(stored, gateway.retention_days),
         request: textOf(recording.request),
@@ -156,7 +158,7 @@ export const recordingRoutes: Routes<Needs> = async (app, { clock, recordings, g
         },
       },
       async ({ caller, params, db }, reply) => {
-        const { recording } = await visible(db, caller, params.trace_id, takingOf(caller, reply.raw))
+        const { recording } = await visible(db, caller, params.trace_id, takingOf(caller, reply))
         reply.headers(headersOf(recording, part))
         return reply.send(Buffer.from(recording[part]) as never)
       },

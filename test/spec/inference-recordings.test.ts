@@ -1,6 +1,8 @@
 // §8.2 recordings: the exact bytes of every generation of a project that wants it, for whoever made the call and for
 // admins; kept for days, within a quota, erased by purge jobs; and nothing at all where nobody asked for it.
+
 import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { DAY_MS } from '../../src/core/clock.ts'
 import { sql } from '../../src/storage/db.ts'
@@ -20,6 +22,19 @@ withScene(
     const view = async (stage: Pick<Stage, 'get'>, { headers }: { headers: Record<string, string> }) =>
       (await stage.get(`${RECORDINGS}/${headers['agent-trace-id']}`)).body
     const listed = async (stage: Pick<Stage, 'get'>) => (await stage.get(RECORDINGS)).body
+
+    test('R78 whoever asks for bytes and reads none of them is disconnected after a minute', async () => {
+      const stage = await recording()
+      const { headers } = await stage.chat()
+      const waits: (number | undefined)[] = []
+      const onRequest = ({ socket }: IncomingMessage, response: ServerResponse) =>
+        void response.once('prefinish', () => waits.push(socket.timeout))
+      scene().app.server.on('request', onRequest)
+      for (const part of ['', '/request', '/answer'])
+        await stage.ask(`${RECORDINGS}/${headers['agent-trace-id']}${part}`, { method: 'GET' })
+      scene().app.server.off('request', onRequest)
+      expect(waits).toEqual([60_000, 60_000, 60_000])
+    })
 
     test('§8.2 whole and streamed, on every surface: what was sent and what was heard, to the byte', async () => {
       const stage = await recording()
