@@ -51,6 +51,18 @@ export async function cleared(
   }
 }
 
+/** R80: not where it quotes the credential that was sent, which is not the client's, or where we cannot know. */
+export async function mayBeTold(generation: Generation, target: Target, body: Buffer): Promise<boolean> {
+  try {
+    const secret = (await generation.secretOf(target)) ?? ''
+    return secret.length < SECRET_LEAST || !body.includes(secret)
+  } catch {
+    return false
+  }
+}
+
+const SECRET_LEAST = 8 // what stands in for a key where none is wanted, such as `none`, may be any word
+
 /** R80: the last of them answered, and then did not go on. */
 export function brokenAttempts(
   attempts: readonly Attempt[],

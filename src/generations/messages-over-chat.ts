@@ -1,5 +1,6 @@
 // An upstream that speaks chat serves Messages all the same (R81): the request goes out as chat, and what comes back is
 // told as a message, whole or event by event.
+import { verdictOn } from '../answers/upstream-verdict.ts'
 import { BUDGETS, smallJsonOrNone } from '../core/foreign.ts'
 import { fieldsOf } from '../core/json-splice.ts'
 import { jsonBytes } from '../core/json-writing.ts'
@@ -33,7 +34,7 @@ export function messagesOverChat(provider: Provider, generation: Generation, tar
       const { timeouts, stream } = call
       const headers = withoutOwn(call.headers)
       const answer = await provider.call({ kind: 'chat', body, stream, headers, timeouts }, signal)
-      if (answer.status !== 200) return failed(answer)
+      if (answer.status !== 200) return isClients(answer.status) ? failed(answer) : answer
       return stream ? retoldStream(answer, new MessageEvents()) : retoldCompletion(answer, messageFrom)
     },
   }
@@ -42,6 +43,9 @@ export function messagesOverChat(provider: Provider, generation: Generation, tar
 /** Headers of the protocol that the upstream does not speak. */
 const withoutOwn = (headers: ProviderCall['headers']) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('anthropic-')))
+
+/** The client's mistake is told in its protocol. A failure of the upstream's is told in our words, as it is on /v1. */
+const isClients = (status: number) => verdictOn(status, undefined).kind !== 'try_elsewhere'
 
 const failed = (answer: ProviderAnswer) =>
   retoldJson(answer, async () => {

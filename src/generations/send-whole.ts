@@ -1,9 +1,12 @@
 // An answer that came whole: settled first, so that its headers say truly what it cost (R41, R42), then sent.
 
 import { whatWasRefused, withoutOtherCode } from '../answers/upstream-reason.ts'
+import { BUDGETS, smallJsonOrNone } from '../core/foreign.ts'
 import { Refusal } from '../core/refusal.ts'
+import { errorFrom } from '../messages/message-from-chat.ts'
+import { isMessagesError } from '../messages/upstream-words.ts'
 import { type Bill, responseOf, saidIn, toldWith, turnOf } from './bill.ts'
-import { aboutOf } from './failed-attempt.ts'
+import { aboutOf, mayBeTold } from './failed-attempt.ts'
 import type { Answered } from './first-answer.ts'
 import type { Generation } from './generation.ts'
 import { headersOf, type Outcome, outcomeOf } from './outcome.ts'
@@ -65,17 +68,21 @@ export async function sendUpstreamRefusal(generation: Generation, { status, body
   await generation.giveBackHold()
   await generation.giveBackKey()
   const { envelope, reason } = whatWasRefused(body)
-  const refusal = upstreamRefused(status, reason)
-  const { path, target, attempts, request, client } = generation
+  const { path, call, target, attempts, request, client } = generation
+  const refusal = upstreamRefused(status, reason && said)
   const outcome = outcomeOf(generation)
   path.counts.refused(target, outcome, path.clock.now())
   refusal.about = { upstream_status: status, said, attempts, ...aboutOf(target) }
-  if (!envelope) throw refusal
+  if (!envelope || !(await mayBeTold(generation, target, body))) throw refusal
   const headers = Object.assign(headersOf(outcome), generation.told)
   request.noteRefused(refusal, { status, headers, ...envelope })
-  const told = generation.call.kind === 'messages' ? body : withoutOtherCode(body)
+  const told = call.kind === 'messages' ? messagesError(body, status) : withoutOtherCode(body)
   client.send(status, { 'content-type': 'application/json; charset=utf-8', ...headers }, told)
 }
+
+/** R81: as it came, or in that protocol's shape where the upstream has another, as llama.cpp does. */
+const messagesError = (body: Buffer, status: number) =>
+  isMessagesError(body) ? body : Buffer.from(JSON.stringify(errorFrom(smallJsonOrNone(BUDGETS.envelope, body), status)))
 
 const upstreamRefused = (status: number, reason: string | undefined) =>
   new Refusal(

@@ -62,6 +62,31 @@ withScene(
       expect((await stage.audit()).events).toMatchObject([{ input_tokens: 11, output_tokens: 7, tokens_estimated: 0 }])
     })
 
+    test.each([500, 503])(
+      'R2, R81 a chat upstream that fails with %i is no fault of ours: 502, in our words',
+      async (status) => {
+        const stage = await scene().stage()
+        stage.one.behave({ status, body: { error: { message: 'out of memory', type: 'server_error' } } })
+        const heard = await ask(stage, { model: stage.model })
+        expect([heard.status, heard.json.type, heard.json.error.type]).toEqual([502, 'error', 'api_error'])
+        expect(heard.json.error.message).toContain('out of memory')
+        expect(heard.json.request_id).toBe(heard.headers['request-id'])
+      },
+    )
+
+    test('R49, R81 a chat upstream that limits our rate: rate_limit_error, with how long to wait', async () => {
+      const stage = await scene().stage()
+      const body = { error: { message: 'slow down', type: 'requests' } }
+      stage.one.behave({ status: 429, body, headers: { 'retry-after': '7' } })
+      const heard = await ask(stage, { model: stage.model })
+      expect([heard.status, heard.json.error.type, heard.headers['retry-after']]).toEqual([
+        429,
+        'rate_limit_error',
+        '7',
+      ])
+      expect(heard.json.error.message).toContain('slow down')
+    })
+
     test('R81 what chat cannot say is 400 by name, sent to nobody; another target that can say it takes it', async () => {
       const stage = await scene().stage()
       const hosted = { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 1 }] }

@@ -140,6 +140,30 @@ withScene(
       expect((await stage.audit()).spent).toBe(0)
     })
 
+    test.each([400, 422])(
+      'R81 an upstream’s own %i in another protocol’s shape is told in this one',
+      async (status) => {
+        const stage = await scene().stage()
+        stage.two.behave({
+          status,
+          body: { error: { code: status, message: 'too long', type: 'invalid_request_error' } },
+        })
+        const heard = await ask(stage, { model: 'llama-messages' })
+        expect(heard.status).toBe(status)
+        expect(heard.json).toEqual({ type: 'error', error: { type: 'invalid_request_error', message: 'too long' } })
+      },
+    )
+
+    test('R80, R81 an error that quotes the credential we sent is told without it', async () => {
+      const stage = await scene().stage()
+      const error = { type: 'invalid_request_error', message: 'unknown header x-api-key: sk-ant-one' }
+      stage.one.behave({ status: 400, body: { type: 'error', error } })
+      const heard = await ask(stage)
+      expect([heard.status, heard.json.type, heard.json.error.type]).toEqual([400, 'error', 'invalid_request_error'])
+      expect(heard.text).toContain('unknown header')
+      expect(heard.text).not.toContain('sk-ant-one')
+    })
+
     test('R81 a credential that the upstream refuses is not the client’s: 502, in our words', async () => {
       const stage = await scene().stage()
       stage.one.behave({ status: 401, body: { type: 'error', error: { type: 'authentication_error', message: 'no' } } })

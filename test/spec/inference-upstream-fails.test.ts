@@ -109,6 +109,20 @@ withScene(
         await retryExecutes(stage, one)
       })
 
+      test('R80 a 400 that quotes the credential we sent is told without it, to the client and in the trace', async () => {
+        const stage = await scene().stage()
+        const message = 'no such field; the request had Authorization: Bearer sk-upstream'
+        stage.one.behave({ status: 400, body: { error: { message, type: 'invalid_request_error', code: 'odd' } } })
+        const heard = await stage.chat()
+        expect(envelope(heard)).toEqual([400, 'invalid_request_error', undefined])
+        expect(heard.text).toContain('no such field')
+        expect(heard.text).not.toContain('sk-upstream')
+        const { body } = await stage.get(`/v2/traces/${heard.headers['agent-trace-id']}`)
+        expect(JSON.stringify(body)).toContain('no such field')
+        expect(JSON.stringify(body)).not.toContain('sk-upstream')
+        await nothingHappened(stage)
+      })
+
       test.each(['', '<html>', 'null', '[]'])(
         'R47 a 200 that is no answer (%j) is a failure: nobody pays',
         async (body) => {
