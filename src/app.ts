@@ -223,7 +223,7 @@ export async function buildService(parts: Parts) {
     tellIgnoredFields(api) // R75
 
     await api.register(keyRoutes, { clock, uses, carvingOn: carveStore })
-    await api.register(keyLifecycleRoutes, { clock, uses, carvingOn: carveStore })
+    await api.register(keyLifecycleRoutes, { clock, uses, carvingOn: carveStore, whereFrom })
     await api.register(keyLimitsRoutes, { limits: settings.limits })
     await api.register(clusterRoutes, { clock })
     await api.register(cachePlanRoutes, { clock })

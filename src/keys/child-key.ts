@@ -43,8 +43,7 @@ export function createChild(parent: ApiKey, asked: NewChild, now: number): Minte
     if (!allows(parent.scopes, scope))
       throw new Refusal('invalid_request', `'scopes' must be among those of the parent; it lacks '${scope}'.`)
   const models = allowed_models && modelNames(allowed_models)
-  if (models && parent.allowed_models && !isWithin(parent.allowed_models, models))
-    throw new Refusal('invalid_request', "'allowed_models' must be among those of the parent.")
+  assertAmong(parent, models)
   const minted = createKey(parent.project_id, { name, scopes }, now)
   const api_key: ApiKey = {
     ...minted.api_key,
@@ -54,6 +53,15 @@ export function createChild(parent: ApiKey, asked: NewChild, now: number): Minte
     ...(models && { allowed_models: [...models] }),
   }
   return { ...minted, api_key }
+}
+
+/** R62: what a child may name, its parent may too; both lists are asked at every call all the same. */
+export function assertAmong(
+  parent: Pick<ApiKey, 'allowed_models'>,
+  models: readonly string[] | null | undefined,
+): void {
+  if (models && parent.allowed_models && !isWithin(parent.allowed_models, models))
+    throw new Refusal('invalid_request', "'allowed_models' must be among those of the parent.")
 }
 
 interface RunKey {

@@ -1,9 +1,11 @@
 // R60 to R64, beyond the contract: /v2/api-keys/{key_id}, its rotation and its children.
+import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
+import type { Address } from '../core/ip-address.ts'
 import { found, type Routes } from '../http/routes.ts'
 import type { Db } from '../storage/db.ts'
-import { bornOf, type Carving, CHILDREN_MAX, createChild, forbiddenToMint, NewChild } from './child-key.ts'
+import { assertAmong, bornOf, type Carving, CHILDREN_MAX, createChild, forbiddenToMint, NewChild } from './child-key.ts'
 import {
   ApiKey,
   asOf,
@@ -11,12 +13,15 @@ import {
   endedKey,
   endsSooner,
   KeyChanges,
+  type KeyEdit,
   keyEdit,
   lastAdmin,
   Rotation,
   rotateSecret,
+  shutOut,
 } from './key.ts'
-import { keyStore, keysPresent } from './key-store.ts'
+import { type KeyStore, keyStore, keysPresent } from './key-store.ts'
+import { isFromAllowed } from './key-terms.ts'
 import type { KeyUse } from './key-use.ts'
 import { leakedKeyRoutes } from './leaked-key-routes.ts'
 
@@ -28,10 +33,21 @@ export interface LifecycleNeeds {
   clock: Clock
   uses: KeyUse
   carvingOn(db: Db): Carving
+  /** Where a request comes from, as far as trusted proxies tell it. */
+  whereFrom(request: FastifyRequest): Address | undefined
 }
 
-export const keyLifecycleRoutes: Routes<LifecycleNeeds> = async (app, { clock, uses, carvingOn }) => {
+export const keyLifecycleRoutes: Routes<LifecycleNeeds> = async (app, { clock, uses, carvingOn, whereFrom }) => {
   await app.register(leakedKeyRoutes, { clock })
+
+  /** R74: throws where a key would end, or be shut out, that nobody else stands in for. */
+  async function assertStays(keys: KeyStore, before: ApiKey, edit: KeyEdit, from: () => Address | undefined) {
+    const { expires_at, allowed_cidrs } = edit
+    const refusal = endsSooner(before, expires_at)
+      ? lastAdmin()
+      : allowed_cidrs && !isFromAllowed([allowed_cidrs], from) && shutOut()
+    if (refusal && !(await keys.hasOtherAdmin(before.project_id, before.id, clock.now()))) throw refusal
+  }
 
   app.get(
     '/v2/api-keys/:key_id',
@@ -58,12 +74,15 @@ export const keyLifecycleRoutes: Routes<LifecycleNeeds> = async (app, { clock, u
         response: { 200: ApiKey },
       },
     },
-    async ({ caller, params: { key_id }, body, db }) => {
+    async (request) => {
+      const { caller, body, db } = request
+      const { key_id } = request.params
       const keys = keyStore(db)
       const before = found(await keys.find(caller.project_id, key_id), 'API key', key_id)
       const edit = keyEdit(before, body, clock.now())
-      const ends = key_id === caller.key_id && endsSooner(before, edit.expires_at)
-      if (ends && !(await keys.hasOtherAdmin(caller.project_id, key_id, clock.now()))) throw lastAdmin()
+      if (key_id === caller.key_id) await assertStays(keys, before, edit, () => whereFrom(request))
+      if (before.parent_id)
+        assertAmong((await keys.find(caller.project_id, before.parent_id)) ?? {}, edit.allowed_models)
       const after = await keys.edit(caller.project_id, key_id, edit)
       return uses.withLatest(asOf(found(after, 'API key', key_id), clock.now()))
     },

@@ -117,11 +117,17 @@ export function createKey(project_id: string, asked: NewKey, now: number): Minte
 /** What a key is at this moment, from what was last written of it. */
 export function asOf(key: ApiKey, now: number): ApiKey {
   const { previous_expires_at, window, ...rest } = key
-  const overlaps = previous_expires_at !== undefined && Date.parse(previous_expires_at) > now
+  const until = previous_expires_at && earlier(previous_expires_at, key.expires_at)
+  const overlaps = until !== undefined && Date.parse(until) > now
   const ended = window !== undefined && Date.parse(window.resets_at) <= now
   const anew = ended && { spent_micros: 0, resets_at: rfc3339(windowEnd(window.period, now)) }
-  return { ...rest, ...(overlaps && { previous_expires_at }), ...(window && { window: { ...window, ...anew } }) }
+  return { ...rest, ...(overlaps && { previous_expires_at: until }), ...(window && { window: { ...window, ...anew } }) }
 }
+
+/** No secret works for longer than its key (R60). Times of ours compare as text. */
+const earlier = (time: string, end = time) => (end < time ? end : time)
+
+export type KeyEdit = ReturnType<typeof keyEdit>
 
 /** What a body asks to change, checked. A child ends when it was made to: its money comes back then. */
 export function keyEdit({ parent_id }: ApiKey, { name, ...terms }: KeyChanges, now: number) {
@@ -138,6 +144,14 @@ export const lastAdmin = () =>
     'invalid_request',
     "This is the project's last active key with the 'admin' scope, and the one that you are using: the project would " +
       'be left without any. Make another one first (POST /v2/api-keys), and end this one with that.',
+  )
+
+/** R74: the same, where it would work from anywhere but from where its holder is. */
+export const shutOut = () =>
+  new Refusal(
+    'invalid_request',
+    "'allowed_cidrs' must contain the address that you ask from: this is the project's last active key with the " +
+      "'admin' scope, and nobody could use it. Make another one first (POST /v2/api-keys), and bind this one then.",
   )
 
 /** Whether an edit brings a key's end nearer. */

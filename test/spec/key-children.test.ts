@@ -170,6 +170,17 @@ withService((service) => {
       expect((await home.post(`${KEYS}/${child.id}/budget`, {})).status).toBe(200)
     })
 
+    test('R62, R64 its models stay among the parent’s when they are changed', async () => {
+      const home = await service().newProject()
+      const parent = await make(home, { allowed_models: ['gpt-4o*'] })
+      const child = (await mint(home, parent.id)).body
+      const wider = { allowed_models: ['claude-sonnet-4-6'] }
+      const refused = await service().storingNothing(() => home.patch(`${KEYS}/${child.id}`, wider))
+      expect([refused.status, refused.body.error.message]).toEqual([400, expect.stringContaining('allowed_models')])
+      const { body } = await home.patch(`${KEYS}/${child.id}`, { allowed_models: ['gpt-4o-mini'] })
+      expect(body.allowed_models).toEqual(['gpt-4o-mini'])
+    })
+
     test('R63, R64 a child works only from where its parent does, also when that changes', async () => {
       const home = await service().newProject()
       const { id } = await make(home)

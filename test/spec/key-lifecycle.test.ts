@@ -112,6 +112,16 @@ withService(
         expect(await Promise.all(tried)).toEqual([401, 401, 200])
       })
 
+      test('R60, R61 the old secret is told to work no longer than the key does', async () => {
+        const home = await service().newProject()
+        const expires_at = LATER(60, now())
+        const { id } = (await home.post(KEYS, { name: 'ci', expires_at })).body
+        const { body } = await home.post(`${KEYS}/${id}/rotate`, { overlap_seconds: 3_600 })
+        expect(body.previous_expires_at).toBe(expires_at)
+        await home.patch(`${KEYS}/${id}`, { expires_at: null })
+        expect((await home.get(`${KEYS}/${id}`)).body.previous_expires_at).toBe(LATER(3_600, now()))
+      })
+
       test('R61 two secrets at the most: rotating again ends the oldest', async () => {
         const home = await service().newProject()
         const { id, key } = await make(home)

@@ -243,11 +243,12 @@ withService(
     describe('R74 the last admin key', () => {
       const LATER = () => rfc3339(service().clock.now() + 60 * SECOND_MS)
 
-      test('R74 400 where it would revoke itself, or bring its end nearer, and nothing is stored', async () => {
+      test('R74 400 where it would revoke itself, bring its end nearer or shut itself out, and nothing is stored', async () => {
         const { home, maker } = await people()
         for (const refused of [
           () => home.del(`${KEYS}/${home.key_id}`),
           () => home.patch(`${KEYS}/${home.key_id}`, { expires_at: LATER() }),
+          () => home.patch(`${KEYS}/${home.key_id}`, { allowed_cidrs: ['203.0.113.0/24'] }),
         ]) {
           const { status, body } = await service().storingNothing(refused)
           expect([status, body.error.type]).toEqual([400, 'invalid_request_error'])
@@ -255,6 +256,8 @@ withService(
         }
         expect((await home.del(`${KEYS}/${maker.id}`)).status).toBe(200)
         expect((await home.patch(`${KEYS}/${home.key_id}`, { name: 'other', expires_at: null })).status).toBe(200)
+        const near = { allowed_cidrs: ['203.0.113.0/24', '127.0.0.0/8'] }
+        expect((await home.patch(`${KEYS}/${home.key_id}`, near)).status).toBe(200)
       })
 
       test('R74 where another is active it may; one that is revoked, expired or no admin’s is none', async () => {
