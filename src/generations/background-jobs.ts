@@ -7,15 +7,8 @@ import { randomBase62 } from '../core/ids.ts'
 import { jsonOrNone } from '../core/json-bytes.ts'
 import type { Stop } from '../core/stop-signal.ts'
 import { KEY_HEADER } from '../idempotency/idempotency.ts'
-import {
-  type BackgroundStatus,
-  endOf,
-  failedWith,
-  type ToldEvent,
-  ToldEvents,
-} from '../responses/background-response.ts'
-import type { BackgroundRow, BackgroundStore } from '../responses/background-store.ts'
-import type { Json } from '../responses/response-request.ts'
+import { endOf, failedWith, type ToldEvent, ToldEvents } from '../responses/background-response.ts'
+import type { BackgroundRow, BackgroundStore, Ended } from '../responses/background-store.ts'
 import { ClientLeft } from './client.ts'
 
 const RUNNING_MAX = 128 // of this process; the store sees to it that no project has more than a few of them
@@ -37,6 +30,7 @@ interface Run {
   owner: string
   stop: Stop | undefined
   is_stopped: boolean
+  trace_id: string | undefined
 }
 
 interface Needs {
@@ -55,7 +49,7 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
 
   async function run({ app, lend }: Speaking, row: BackgroundRow, owner: string): Promise<void> {
     const lent = lend(row.project_id, row.key_id)
-    const one: Run = { row, owner, stop: undefined, is_stopped: false }
+    const one: Run = { row, owner, stop: undefined, is_stopped: false, trace_id: undefined }
     runs.set(lent.secret, one)
     const look = setInterval(() => void renew(one).catch(onFailure), LOOK_MS)
     try {
@@ -72,6 +66,7 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
         payload: row.work?.body ?? '',
         payloadAsStream: true,
       })
+      one.trace_id = answer.headers['agent-trace-id'] as string | undefined
       await (answer.statusCode === 200
         ? follow(one, answer.stream())
         : refused(one, answer.statusCode, answer.stream()))
@@ -127,8 +122,8 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
     await end(one, { status: 'failed', response: failedWith(row.response, error) })
   }
 
-  const end = ({ row, owner }: Run, ended: { status: BackgroundStatus; response: Json }) =>
-    store.finish(row, owner, ended, clock.now()).then(() => {})
+  const end = ({ row, owner, trace_id }: Run, ended: Omit<Ended, 'trace_id'>) =>
+    store.finish(row, owner, { ...ended, trace_id }, clock.now()).then(() => {})
 
   function stop(one: Run): void {
     one.is_stopped = true

@@ -9,12 +9,12 @@ import type { Sealing } from '../core/sealing.ts'
 import { listOf } from '../core/shapes.ts'
 import { wholeNumber } from '../core/text-values.ts'
 import { found, list, type Routes } from '../http/routes.ts'
-import { asksForBackground } from '../responses/background-response.ts'
+import { askedItems, asksForBackground } from '../responses/background-response.ts'
 import { type BackgroundRow, backgroundStore } from '../responses/background-store.ts'
 import { Attempt } from '../responses/native-response.ts'
 import { readItemsPage } from '../responses/response-items.ts'
 import { isResponseId } from '../responses/response-request.ts'
-import { inputItems, responseStore } from '../responses/response-store.ts'
+import { inputItems, type KeptResponse, responseStore } from '../responses/response-store.ts'
 import type { Gateway } from '../routing/gateway.ts'
 import type { Db } from '../storage/db.ts'
 import type { CreateNeeds } from './background-create.ts'
@@ -71,12 +71,20 @@ export const responseRoutes: Routes<ResponseNeeds> = async (app, needs) => {
   }
 
   /** What was made is told as it was kept; what was not, as far as it is. */
-  async function told(db: Db, caller: Caller, id: string): Promise<StoredResponse> {
+  async function made(
+    db: Db,
+    caller: Caller,
+    id: string,
+  ): Promise<Pick<KeptResponse, 'response' | 'input' | 'native'>> {
     const row = await promised(db, caller, id)
     const has_content = !row || row.status === 'completed' || row.status === 'incomplete'
-    if (has_content) return (await kept(db, caller, id)).response
-    return { ...row.response, status: row.status } as unknown as StoredResponse
+    if (has_content) return kept(db, caller, id)
+    const response = { ...row.response, status: row.status } as unknown as KeptResponse['response']
+    return { response, input: askedItems(id, row.work?.body), native: null }
   }
+
+  const told = async (db: Db, caller: Caller, id: string): Promise<StoredResponse> =>
+    (await made(db, caller, id)).response
 
   /** Promised now, and begun at once where there is room. */
   async function promise(parts: CreateNeeds, request: FastifyRequest, reply: FastifyReply) {
@@ -237,7 +245,7 @@ export const responseRoutes: Routes<ResponseNeeds> = async (app, needs) => {
     },
     async ({ caller, params: { response_id: id }, query, db }) => {
       const page = readItemsPage(query)
-      const items = inputItems(await kept(db, caller, id), page, gateway.full_fidelity)
+      const items = inputItems(await made(db, caller, id), page, gateway.full_fidelity)
       return { ...items, data: [...items.data] }
     },
   )
@@ -254,7 +262,7 @@ export const responseRoutes: Routes<ResponseNeeds> = async (app, needs) => {
       },
     },
     async ({ caller, params, db }) => {
-      const { response, native } = await kept(db, caller, params.response_id)
+      const { response, native } = await made(db, caller, params.response_id)
       return { ...response, ...native }
     },
   )
@@ -266,7 +274,7 @@ export const responseRoutes: Routes<ResponseNeeds> = async (app, needs) => {
       schema: { tags, summary: 'List its attempts', params: Params, response: { 200: listOf(Attempt) } },
     },
     async ({ caller, params, db }) => {
-      const { native } = await kept(db, caller, params.response_id)
+      const { native } = await made(db, caller, params.response_id)
       return list([...(native?.attempts ?? [])])
     },
   )

@@ -3,8 +3,9 @@ import { EventReader } from '../core/event-reader.ts'
 import { AT_ONCE_BYTES, BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { jsonOrNone } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
+import { keptInput } from './response-items.ts'
 import { openedResponse, type ResponseIds } from './response-object.ts'
-import { isObject, type Json, type ResponseRequest, wrong } from './response-request.ts'
+import { type Item, isObject, type Json, type ResponseRequest, readResponseRequest, wrong } from './response-request.ts'
 
 export const OPEN_MAX = 100 // of one project at a time
 const MIB = 1024 * 1024
@@ -31,6 +32,10 @@ export const queuedResponse = (request: ResponseRequest, ids: ResponseIds): Json
   background: true,
   status: 'queued',
 })
+
+/** What went in, as items: of `body`, which is there until it has ended. */
+export const askedItems = (response_id: string, body: string | undefined): Item[] =>
+  body === undefined ? [] : keptInput(readResponseRequest(JSON.parse(body), 'v1').input, response_id)
 
 export const failedWith = (response: Json, error: { code: string; message: string }): Json => ({
   ...response,

@@ -21,9 +21,12 @@ export interface BackgroundRow extends Maker {
   attempts: number
   response: Json
   work: BackgroundWork | undefined
+  /** R80: of the run that failed; what was made tells its own. */
+  trace_id?: string | undefined
 }
 
-type Row = Omit<BackgroundRow, 'response' | 'work'> & { sealed: Uint8Array }
+type Told = Pick<BackgroundRow, 'response' | 'work' | 'trace_id'>
+type Row = Omit<BackgroundRow, keyof Told> & { sealed: Uint8Array }
 type EventsRow = { first_number: number; sealed: Uint8Array }
 
 export const LEASE_MS = 60_000
@@ -35,11 +38,11 @@ const SWEPT_AT_ONCE = 200
 export type BackgroundStore = ReturnType<typeof backgroundStore>
 
 export function backgroundStore(db: Db, { seal, open }: Sealing) {
-  const sealed = (project_id: string, id: string, told: Pick<BackgroundRow, 'response' | 'work'>) =>
+  const sealed = (project_id: string, id: string, told: Told) =>
     seal(Buffer.from(JSON.stringify(told)), project_id, `background_response ${id}`)
   const opened = ({ sealed: bytes, ...row }: Row): BackgroundRow => {
-    const told = JSON.parse(open(bytes, row.project_id, `background_response ${row.id}`).toString('utf8'))
-    return { ...row, response: told.response, work: told.work }
+    const told: Told = JSON.parse(open(bytes, row.project_id, `background_response ${row.id}`).toString('utf8'))
+    return { ...row, response: told.response, work: told.work, trace_id: told.trace_id }
   }
 
   return {
@@ -114,12 +117,12 @@ export function backgroundStore(db: Db, { seal, open }: Sealing) {
     },
 
     /** What it asked for goes with it. False where it had ended, or was another's. */
-    async finish(row: Named, owner: string, ended: { status: BackgroundStatus; response: Json }, now: number) {
-      const { project_id, id } = row
+    async finish({ project_id, id }: Named, owner: string, ended: Ended, now: number) {
+      const { response, trace_id } = ended
       const done = await db.rows(sql`
         UPDATE background_response
         SET status = ${ended.status}, owner = NULL, finished_ms = ${now},
-            sealed = ${sealed(project_id, id, { response: ended.response, work: undefined })}
+            sealed = ${sealed(project_id, id, { response, work: undefined, trace_id })}
         WHERE project_id = ${project_id} AND id = ${id} AND owner = ${owner} AND status = 'in_progress'
         RETURNING id`)
       return done.length === 1
@@ -195,6 +198,11 @@ export function backgroundStore(db: Db, { seal, open }: Sealing) {
       return rows.length === SWEPT_AT_ONCE || (events.length > 0 && rows.length > 0)
     },
   }
+}
+
+export interface Ended extends Pick<BackgroundRow, 'trace_id'> {
+  status: BackgroundStatus
+  response: Json
 }
 
 export interface Named {

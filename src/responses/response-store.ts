@@ -18,6 +18,7 @@ import {
   largeBodyOf,
   removeParts,
 } from '../storage/large-bodies.ts'
+import { backgroundStore } from './background-store.ts'
 import type { NativeBlocks } from './native-response.ts'
 import { type ItemList, type ItemsPage, isReference, listItems, responseOfItem } from './response-items.ts'
 import { outputOf, type ResponseObject } from './response-object.ts'
@@ -134,7 +135,8 @@ export function responseStore(db: Db, seals: Sealing) {
       if (!isResponseId(id)) return undefined
       const [row] = await db.rows<{ trace_id: string }>(sql`
         SELECT trace_id FROM stored_response WHERE project_id = ${project_id} AND id = ${id}`)
-      return row?.trace_id
+      // One that came to nothing is not kept here.
+      return row ? row.trace_id : (await backgroundStore(db, seals).find(project_id, id))?.trace_id
     },
 
     /**
@@ -232,7 +234,7 @@ export async function storedFor(db: Db, project_id: string, most: number): Promi
 }
 
 /** §8.2: the items where full fidelity is kept, otherwise none. */
-export const inputItems = ({ input }: KeptResponse, page: ItemsPage, full: boolean): ItemList =>
+export const inputItems = ({ input }: Pick<KeptResponse, 'input'>, page: ItemsPage, full: boolean): ItemList =>
   listItems(full ? input : [], full ? page : { ...page, after: undefined })
 
 const itemsOf = (kept: KeptResponse | undefined): Item[] => (kept ? [...kept.input, ...outputOf(kept.response)] : [])

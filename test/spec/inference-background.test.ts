@@ -168,6 +168,34 @@ withScene(
       expect(await stage.audit()).toMatchObject({ spent: 0, held: 0 })
     })
 
+    test('§8.2.3, §4.11 one that is not made yet is read on every path, and not told to be unknown', async () => {
+      const stage = await scene().stage({ key: 100_000 })
+      stage.one.behave({ wait: new Promise(() => {}) })
+      const { id } = (await ask(stage)).json
+      await stage.one.request(1)
+      const [items, native, attempts] = [
+        await stage.get(`${RESPONSES}/${id}/input_items`),
+        await stage.get(`/v2/responses/${id}`),
+        await stage.get(`/v2/responses/${id}/attempts`),
+      ]
+      expect([items.status, items.body.object]).toEqual([200, 'list'])
+      expect([native.status, native.body]).toMatchObject([200, { id, status: 'in_progress' }])
+      expect([attempts.status, attempts.body.data]).toEqual([200, []])
+      await stage.send('POST', `${RESPONSES}/${id}/cancel`)
+      await done()
+    })
+
+    test('R80 one that failed leads to the trace of its last run', async () => {
+      const stage = await scene().stage()
+      const { id } = (await ask(stage, { model: 'nobody-has-it' })).json
+      await done()
+      const failed = await stage.get(`/v2/responses/${id}`)
+      expect([failed.status, failed.body.status, failed.body.error.code]).toEqual([200, 'failed', 'model_not_found'])
+      const { status, body } = await stage.get(`/v2/traces/${id}`)
+      expect([status, body.outcome]).toEqual([200, 'refused'])
+      expect(body).toMatchObject({ requested_model: 'nobody-has-it', refusal: { code: 'model_not_found' } })
+    })
+
     test('R74 a key that is revoked before its turn, or meanwhile, stops it', async () => {
       const stage = await scene().stage()
       const { db, clock } = scene()
