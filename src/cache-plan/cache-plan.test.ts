@@ -126,6 +126,10 @@ test.each<[string, number, Costs]>([
   expect(asked).toThrow("'tiers[0]'")
 })
 
+test('R14 a saving that overflows is not told to be a sum that does', () => {
+  expect(() => planCache(1.7e308, [tier('far', [-1.7e308, 0, 0, 0])])).toThrow("'expected_recompute_ms' less the costs")
+})
+
 test('R8 a tier without a visible name is refused', () => {
   expect(() => planCache(1, [tier('good', [0, 0, 0, 0]), tier(' ', [0, 0, 0, 0])])).toThrow("'tiers[1].name'")
 })

@@ -67,10 +67,12 @@ function weigh(tier: Tier, index: number, expected_recompute_ms: number): TierVe
   const total_ms = tier.lookup_ms + tier.transfer_ms + tier.decompression_ms + tier.queue_delay_ms
   const saved_ms = expected_recompute_ms - total_ms
   // Finite costs can still add up to Infinity, which JSON would turn into null.
-  if (!Number.isFinite(total_ms) || !Number.isFinite(saved_ms))
-    throw new Refusal('invalid_request', `'tiers[${index}]' has costs whose sum is not a finite number.`)
+  if (!Number.isFinite(total_ms)) throw notFinite(`'tiers[${index}]' has costs whose sum`)
+  if (!Number.isFinite(saved_ms)) throw notFinite(`'expected_recompute_ms' less the costs of 'tiers[${index}]'`)
   return { name, total_ms, beats_recompute: expected_recompute_ms > total_ms, saved_ms }
 }
+
+const notFinite = (what: string) => new Refusal('invalid_request', `${what} is not a finite number.`)
 
 /** The cheapest tier that beats recompute. A tie goes to the earlier tier, so plans are stable. */
 function decide(verdicts: readonly TierVerdict[]): Decision {

@@ -125,7 +125,7 @@ export function readAsked(kind: CallKind, body: JsonBody): Asked {
   }
 }
 
-function checkedModel(model: unknown): string {
+export function checkedModel(model: unknown): string {
   if (typeof model !== 'string' || model === '') throw invalid("'model' must be a non-empty string")
   if (model.length > MODEL_MAX || model.includes('\0'))
     throw invalid("'model' must be a name of at most 256 characters")

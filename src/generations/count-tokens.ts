@@ -1,6 +1,6 @@
 // R81: how many tokens a prompt has, as its upstream counts them. Nothing is generated, charged or kept.
 import type { FastifyRequest } from 'fastify'
-import { whatWasRefused } from '../answers/upstream-reason.ts'
+import { whatWasRefused, wordsOf } from '../answers/upstream-reason.ts'
 import { verdictOn } from '../answers/upstream-verdict.ts'
 import { BUDGETS } from '../core/foreign.ts'
 import { traceIdOf } from '../core/ids.ts'
@@ -13,7 +13,9 @@ import { inItsWords } from '../messages/upstream-words.ts'
 import { upTo } from '../providers/first-bytes.ts'
 import { type ProviderCall, UpstreamError } from '../providers/provider.ts'
 import { readConversation, selfContained } from '../responses/conversation.ts'
+import { isObject } from '../responses/response-request.ts'
 import { speaksMessages, type Target } from '../routing/target.ts'
+import { checkedModel } from './call.ts'
 import { askedOfMessages } from './messages-asked.ts'
 import type { Path } from './path.ts'
 import { routeFor } from './route-for.ts'
@@ -69,14 +71,9 @@ export async function countResponseTokens(path: Path, request: FastifyRequest): 
 }
 
 function fieldsOf(json: unknown): Record<string, unknown> & { model: string } {
-  const fields = (typeof json === 'object' && json !== null && !Array.isArray(json) ? json : {}) as Record<
-    string,
-    unknown
-  >
-  const { model } = fields
-  if (typeof model !== 'string' || model === '')
-    throw new Refusal('invalid_request', "'model' must be a non-empty string.")
-  return fields as Record<string, unknown> & { model: string }
+  if (!isObject(json)) throw new Refusal('invalid_request', 'The body must be a JSON object.')
+  checkedModel(json.model)
+  return json as Record<string, unknown> & { model: string }
 }
 
 type Count = Omit<ProviderCall, 'stream' | 'timeouts'>
@@ -104,11 +101,15 @@ async function ask(path: Path, request: FastifyRequest, target: Target, count: C
     const { bytes } = await upTo(BUDGETS.envelope.bytes, answer)
     const { status, content_type, told } = answer
     if (status === 200) return { status, headers: { ...told, 'content-type': content_type }, body: bytes }
-    const words = inItsWords(answer, bytes, await path.dialer.secretFor(target, caller.project_id))
+    const secret = await path.dialer.secretFor(target, caller.project_id)
+    const words = inItsWords(answer, bytes, secret)
     if (words) return words
-    const { envelope, reason } = whatWasRefused(bytes)
+    const { envelope } = whatWasRefused(bytes)
     if (count.kind === 'responses' && envelope && verdictOn(status, undefined).kind === 'hand_on')
-      throw new Refusal('invalid_request', `The upstream refused this request with status ${status}: ${reason}`)
+      throw new Refusal(
+        'invalid_request',
+        `The upstream refused this request with status ${status}: ${wordsOf(bytes, secret)}`,
+      )
     if (status === 404 || status === 405)
       throw new Refusal('not_found', `The upstream '${target.provider}' counts no tokens.`)
     throw failed(target, new Error(`upstream: status ${status}`))

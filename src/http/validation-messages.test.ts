@@ -14,6 +14,8 @@ const Body = Type.Object({
   parts: Type.Optional(Type.Array(Type.Object({ cost: Type.Number() }), { minItems: 1, maxItems: 2 })),
   inner: Type.Optional(Type.Object({ deep: Type.Object({ er: Type.String() }) })),
   code: Type.Optional(Type.String({ pattern: '^x' })),
+  secret: Type.Optional(Type.String({ pattern: '^[!-~]+$' })),
+  times: Type.Optional(orNull(Type.Object({ a: Type.Optional(Type.Number()) }, { additionalProperties: false }))),
   window: Type.Optional(orNull(Type.Object({ period: Type.Enum(['day', 'week']), cap: orNull(Type.Number()) }))),
 })
 
@@ -37,6 +39,8 @@ test.each([
   [{ name: 'a', kind: 'c' }, "'kind' must be one of 'a', 'b'."],
   [{ name: 'a', limit: '5' }, "'limit' must be a number or null."],
   [{ name: 'a', limit: -1 }, "'limit' must be at least 0 or null."],
+  [{ name: 'a', secret: 'a b' }, "'secret' must be made of visible ASCII characters, without blanks."],
+  [{ name: 'a', times: { b: 1 } }, "'times.b' is not a field that is known here."],
   [{ name: 'a', parts: {} }, "'parts' must be an array."],
   [{ name: 'a', parts: [] }, "'parts' must have at least 1 entry."],
   [{ name: 'a', parts: [{ cost: 1 }, { cost: 2 }, { cost: 3 }] }, "'parts' must have at most 2 entries."],

@@ -15,9 +15,11 @@ export function describeInvalid(findings: readonly unknown[], where?: string): s
   return `${sentence(first)}${others.some((other) => allowsNull(other, first)) ? ' or null' : ''}.`
 }
 
-/** Null may stand for the very value that was found wrong, not for what lies around it. */
+/** Null may stand for the very value that was found wrong, not for what lies around it or in it. */
 const allowsNull = ({ instancePath, params }: Finding, wrong: Finding) =>
-  params.type === 'null' && instancePath === wrong.instancePath && wrong.keyword !== 'required'
+  params.type === 'null' && instancePath === wrong.instancePath && !OF_MEMBERS.includes(wrong.keyword)
+
+const OF_MEMBERS = ['required', 'additionalProperties', 'boolean']
 
 function sentence({ keyword, instancePath, params, message }: Finding): string {
   if (keyword === 'required') return `'${fieldName(instancePath, missing(params))}' is required`
@@ -55,9 +57,22 @@ function requirement(keyword: string, params: Record<string, unknown>, message =
       return `must be at least ${limit}`
     case 'maximum':
       return `must be at most ${limit}`
+    case 'pattern':
+      return PATTERNS[String(params.pattern)] ?? message
     default:
       return message
   }
+}
+
+const NAME = 'letters, digits, ".", "_" and "-", at most 64, with a letter or digit first'
+
+/** What a pattern asks for, for people. */
+const PATTERNS: Readonly<Record<string, string>> = {
+  '^[!-~]+$': 'must be made of visible ASCII characters, without blanks',
+  '^[\\w-]{43}$': 'must be a SHA-256 in base64url: 43 characters, without padding',
+  '^ses_[0-9A-Za-z]{1,64}$': 'must be the id of a session: ses_…',
+  '^[a-z0-9][a-z0-9._-]{0,63}$': `must be made of small ${NAME}`,
+  '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$': `must be made of ${NAME}`,
 }
 
 /** /tiers/0/name → tiers[0].name, as it would be written in code. */

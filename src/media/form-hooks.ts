@@ -51,6 +51,11 @@ export function readForms(app: FastifyInstance, room: FormRoom): void {
     })
     done()
   })
+  // Else a client would be told to send JSON, which these endpoints do not take.
+  app.addContentTypeParser('*', (_request: FastifyRequest, _payload: RequestPayload, done: (error: Error) => void) =>
+    done(new Refusal('unsupported_media_type', AS_FORM)),
+  )
+  app.addHook('preValidation', (request, _reply, done) => done(request.received_form ? undefined : invalid(AS_FORM)))
   app.addContentTypeParser('multipart/form-data', async (request: FastifyRequest, payload: RequestPayload) => {
     const place = room.place(request.caller.project_id)
     const reading = new FormReading(place)
@@ -135,6 +140,8 @@ function typed(name: string, value: string): unknown {
   if (SWITCHES.includes(name) && (value === 'true' || value === 'false')) return value === 'true'
   return COUNTS.includes(name) && /^\d{1,9}$/.test(value) ? Number(value) : value
 }
+
+const AS_FORM = 'Send the body as a form, with the header Content-Type: multipart/form-data.'
 
 const invalid = (message: string) => new Refusal('invalid_request', message)
 

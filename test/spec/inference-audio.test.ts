@@ -227,6 +227,12 @@ withScene(
       expect([stage.one.requests.length, (await stage.audit()).events]).toEqual([0, []])
       const json = await stage.ask(HEAR, { body: { model: 'hear' } })
       expect(json.status).toBe(415)
+      expect(json.json.error.message).toContain('multipart/form-data')
+      const nothing = await stage.ask('/v1/images/edits', { method: 'POST' })
+      expect([nothing.status, nothing.json.error.message]).toEqual([
+        400,
+        expect.stringContaining('multipart/form-data'),
+      ])
     })
   },
   { config: mediaConfig },

@@ -264,6 +264,13 @@ withScene(
       expect([sent.path, sent.body.model]).toEqual(['/v1/messages/count_tokens?beta=true', 'real'])
       const none = await stage.ask(`${MESSAGES}/count_tokens`, { body: { ...body, model: stage.model } })
       expect([none.status, none.json.error.type]).toEqual([404, 'not_found_error'])
+      for (const [wrong, message] of [
+        ['[]', 'The body must be a JSON object.'],
+        [{ ...body, model: 'm'.repeat(257) }, "'model' must be a name of at most 256 characters."],
+      ] as const) {
+        const refused = await stage.ask(`${MESSAGES}/count_tokens`, { body: wrong })
+        expect([refused.status, refused.json.error.message]).toEqual([400, message])
+      }
       expect((await stage.audit()).events).toEqual([])
     })
 
