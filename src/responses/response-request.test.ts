@@ -40,7 +40,7 @@ test('§7.2 null says the same as leaving a field out', () => {
 })
 
 test('R9 what we do not know goes along on /v1 and is ignored on /v2', () => {
-  const body = { ...asked, top_k: 5, chat_template_kwargs: { thinking: false }, background: false, max_tool_calls: 3 }
+  const body = { ...asked, top_k: 5, chat_template_kwargs: { thinking: false }, background: false, truncation: null }
   expect(readResponseRequest(body).others).toEqual({ top_k: 5, chat_template_kwargs: { thinking: false } })
   expect(readResponseRequest(body, 'v2').others).toEqual({})
 })

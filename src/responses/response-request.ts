@@ -194,8 +194,6 @@ const KNOWN = new Set([
   'conversation',
   'prompt',
   'background',
-  'context_management',
-  'max_tool_calls',
 ])
 
 function othersOf(body: Json): Json {

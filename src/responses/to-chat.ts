@@ -37,17 +37,24 @@ export function chatRequestFrom(
   }
 }
 
-/** What a client tells of itself, for an upstream of Responses alone. */
-const TOLD = ['client_metadata']
+/** For an upstream of Responses alone: what a client tells of itself, and what only such a one can do. */
+const OF_RESPONSES = ['client_metadata', 'context_management', 'max_tool_calls']
+
+/** What chat would understand otherwise than it was meant, or would multiply where one response can come back. */
+const MISUNDERSTOOD = ['messages', 'n', 'max_tokens', 'max_completion_tokens', ...OF_RESPONSES]
+
+const LOGPROBS = 'message.output_text.logprobs'
 
 /** R75: what the upstream is not told of, by name. */
 export const leftOutOf = (request: ResponseRequest): string[] => [
   ...clientTools(request).left_out,
-  ...TOLD.filter((name) => request.others[name] !== undefined && request.others[name] !== null),
+  ...MISUNDERSTOOD.filter((name) => isSaid(request.others[name])),
+  ...(request.truncation === 'auto' ? ['truncation'] : []),
+  ...request.include.flatMap((what, at) => (what === LOGPROBS ? [] : [`include[${at}]`])),
 ]
 
-/** What chat would understand otherwise than it was meant, or would multiply where one response can come back. */
-const MISUNDERSTOOD = ['messages', 'n', 'max_tokens', 'max_completion_tokens', ...TOLD]
+const isSaid = (value: unknown) =>
+  value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 
 const othersFor = ({ others }: ResponseRequest) =>
   Object.fromEntries(Object.entries(others).filter(([field]) => !MISUNDERSTOOD.includes(field)))
@@ -107,6 +114,6 @@ function responseFormat(format: unknown): Json | undefined {
 }
 
 function logprobs({ include, top_logprobs }: ResponseRequest): Json {
-  const asked = include.includes('message.output_text.logprobs') || (top_logprobs ?? 0) > 0
+  const asked = include.includes(LOGPROBS) || (top_logprobs ?? 0) > 0
   return asked ? { logprobs: true, ...given({ top_logprobs }) } : {}
 }
