@@ -234,7 +234,8 @@ export async function buildService(parts: Parts) {
     await api.register(aliasRoutes, { clock, providerProblem: served.providerProblem, evidenceFor: replayEvidence })
     const verify = parts.verifyCredential ?? inference.verifyCredential
     await api.register(credentialRoutes, { clock, seals, verify, wrongTerm: served.wrongTerm })
-    await api.register(subscriptionRoutes, { clock })
+    const { wrongProvider } = served
+    await api.register(subscriptionRoutes, { clock, wrongProvider })
     await api.register(sessionRoutes, { clock, seals })
     await api.register(artifactRoutes, { clock, artifacts, room: uploads, limits: settings.artifacts })
     await api.register(bundleRoutes, { clock, artifacts: openable(artifacts), quota: kept.bundles })
@@ -249,8 +250,7 @@ export async function buildService(parts: Parts) {
       ratesOf: (on, project_id, clusters) => prefillRates(on, project_id, clusters, clock.now()),
     })
     const traceOfResponse = (on: Db) => responseStore(on, seals).traceOf
-    const recordingOf = recordings.traced
-    await api.register(traceRoutes, { refusedOn, traceOfResponse, recordingOf })
+    await api.register(traceRoutes, { refusedOn, traceOfResponse, recordingOf: recordings.traced })
     await api.register(requestRoutes, { refusedOn, keyNamesOn: keyNames })
     await api.register(refusalRoutes, { clock, tally: refusals })
     await api.register(attentionRoutes, { clock, leftAlone: inference.leftAlone, departuresOf: inference.departuresOf })
@@ -261,7 +261,7 @@ export async function buildService(parts: Parts) {
     await api.register(explainRoutes, { path })
     const { only, usageOf } = inference
     await api.register(warmRoutes, { path, clock, only, usageOf: ({ caller }, id) => usageOf(caller, id) })
-    await api.register(operatorRoutes, { clock, quotas: settings.quotas, providers: providers.offered(inference) })
+    await api.register(operatorRoutes, { clock, wrongProvider, settings, providers: providers.offered(inference) })
     const { lend } = holders
     await api.register(generationRoutes, { path, seals, gateway, modelsFor, db, clock, idempotencyOn, lend })
   })

@@ -10,6 +10,14 @@ export function servedPlaces(gateway: Gateway) {
   /** R53: without a gateway the placeholder stands in for whatever is known. */
   const standIns = () => [...new Set([...gateway.prices.values()].map(({ provider }) => provider))].sort()
 
+  /** What a name must be that is no provider's here; undefined where it is one. */
+  function wrongProvider(provider: string): string | undefined {
+    const { providers } = gateway // they may be others since (R83)
+    const ids = isConfigured(gateway) ? providers.map(({ id }) => id) : standIns()
+    if (ids.includes(provider) || (!isConfigured(gateway) && knownProvider(provider))) return undefined
+    return `must be a provider of this gateway: ${named(ids.map((id) => ({ id })))}`
+  }
+
   return {
     /** Of the providers; of the placeholder where there are none. */
     get regions(): readonly string[] {
@@ -21,25 +29,18 @@ export function servedPlaces(gateway: Gateway) {
     /** Why calls could not go where a credential says, if they could not. */
     wrongTerm: (credential: Parameters<typeof wrongTerm>[0]) => wrongTerm(credential, gateway),
 
+    wrongProvider,
+
     /** What is wrong with a target that names a provider, if anything is. */
     providerProblem({ provider = '', model }: AliasTarget): ProviderProblem | undefined {
-      if (!isConfigured(gateway)) {
-        const stand_ins = standIns()
-        return stand_ins.includes(provider) || knownProvider(provider) ? undefined : unknown(stand_ins)
-      }
-      const { providers } = gateway // they may be others since (R83)
-      const settings = providers.find(({ id }) => id === provider)
-      if (!settings) return unknown(providers.map(({ id }) => id))
-      if (modelAt(settings, model, gateway.prices)) return undefined
+      const must = wrongProvider(provider)
+      if (must !== undefined) return { field: 'provider', must }
+      const settings = gateway.providers.find(({ id }) => id === provider)
+      if (!settings || modelAt(settings, model, gateway.prices)) return undefined
       return { field: 'model', must: `must be a model that '${provider}' lists: ${named(settings.models)}` }
     },
   }
 }
-
-const unknown = (ids: readonly string[]): ProviderProblem => ({
-  field: 'provider',
-  must: `must be a provider of this gateway: ${named(ids.map((id) => ({ id })))}`,
-})
 
 function named(all: readonly { id: string }[]): string {
   const names = all.slice(0, NAMED_MAX).map(({ id }) => `'${id}'`)

@@ -7,20 +7,22 @@ import { operatorQuotaRoutes } from '../limits/operator-quota-routes.ts'
 import type { Quotas } from '../limits/quota.ts'
 import { type OperatorProviderNeeds, operatorProviderRoutes } from '../providers/operator-provider-routes.ts'
 import { operatorSubscriptionRoutes } from '../subscriptions/operator-subscription-routes.ts'
+import type { WrongProvider } from '../subscriptions/subscription.ts'
 import { operatorUsageRoutes } from '../usage/operator-usage-routes.ts'
 import { foundProject } from './bootstrap.ts'
 
 interface Needs {
   clock: Clock
-  quotas: Quotas
+  settings: { quotas: Quotas }
+  wrongProvider: WrongProvider
   providers: Omit<OperatorProviderNeeds, 'clock'>
 }
 
-export const operatorRoutes: Routes<Needs> = async (app, { clock, quotas, providers }) => {
+export const operatorRoutes: Routes<Needs> = async (app, { clock, settings, wrongProvider, providers }) => {
   projectsMustExist(app)
   await app.register(operatorProjectRoutes, { clock, foundProject })
-  await app.register(operatorQuotaRoutes, { quotas })
-  await app.register(operatorSubscriptionRoutes, { clock })
+  await app.register(operatorQuotaRoutes, { quotas: settings.quotas })
+  await app.register(operatorSubscriptionRoutes, { clock, wrongProvider })
   await app.register(operatorProviderRoutes, { clock, ...providers })
   await app.register(operatorUsageRoutes)
 }

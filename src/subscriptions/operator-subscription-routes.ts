@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, list, type Routes } from '../http/routes.ts'
-import { NewSubscription, Subscription, subscribe } from './subscription.ts'
+import { assertServed, NewSubscription, Subscription, subscribe, type WrongProvider } from './subscription.ts'
 import { subscriptionStore } from './subscription-store.ts'
 
 const Params = Type.Object({ project_id: Type.String({ description: 'Begins `prj_`.' }) })
@@ -14,7 +14,14 @@ const OneOf = Type.Object({
 const config = { scope: 'admin', class: 'read', operator: true } as const
 const tags = ['Operator']
 
-export const operatorSubscriptionRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
+interface SubscriptionNeeds {
+  clock: Clock
+  wrongProvider: WrongProvider
+}
+
+export const operatorSubscriptionRoutes: Routes<SubscriptionNeeds> = async (app, needs) => {
+  const { clock, wrongProvider } = needs
+
   app.post(
     '/v2/operator/projects/:project_id/subscriptions',
     {
@@ -28,6 +35,7 @@ export const operatorSubscriptionRoutes: Routes<{ clock: Clock }> = async (app, 
       },
     },
     async ({ params, body, db }) => {
+      assertServed(body.provider, wrongProvider)
       const subscription = subscribe(params.project_id, body, clock.now())
       await subscriptionStore(db).insert(subscription, clock.now())
       return subscription

@@ -32,6 +32,7 @@ withService((service) => {
   test.each([
     ['no plan', { plan: undefined }, 'plan'],
     ['a blank provider', { provider: ' ' }, 'provider'],
+    ['a provider that nobody has', { provider: 'opnai' }, 'provider'],
     ['a discount of 101', { input_discount_pct: 101 }, 'input_discount_pct'],
     ['an allowance as text', { allowance_tokens: '1' }, 'allowance_tokens'],
     ['text for overage', { overage_enabled: 'true' }, 'overage_enabled'],

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, list, type Routes } from '../http/routes.ts'
-import { NewSubscription, Subscription, subscribe } from './subscription.ts'
+import { assertServed, NewSubscription, Subscription, subscribe, type WrongProvider } from './subscription.ts'
 import { subscriptionStore } from './subscription-store.ts'
 
 const Params = Type.Object({ subscription_id: Type.String({ description: 'Begins `sub_`.' }) })
@@ -12,7 +12,14 @@ const watch = { scope: 'read', class: 'read' } as const
 const tags = ['Subscriptions']
 const OPERATORS = 'Only in the project that runs the service; for others, the operator does it at /v2/operator.'
 
-export const subscriptionRoutes: Routes<{ clock: Clock }> = async (app, { clock }) => {
+interface SubscriptionNeeds {
+  clock: Clock
+  wrongProvider: WrongProvider
+}
+
+export const subscriptionRoutes: Routes<SubscriptionNeeds> = async (app, needs) => {
+  const { clock, wrongProvider } = needs
+
   app.post(
     '/v2/subscriptions',
     {
@@ -26,6 +33,7 @@ export const subscriptionRoutes: Routes<{ clock: Clock }> = async (app, { clock 
       },
     },
     async ({ caller, body, db }) => {
+      assertServed(body.provider, wrongProvider)
       const subscription = subscribe(caller.project_id, body, clock.now())
       await subscriptionStore(db).insert(subscription, clock.now())
       return subscription

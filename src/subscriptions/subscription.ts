@@ -49,6 +49,15 @@ export const NewSubscription = Type.Object(
 )
 export type NewSubscription = Static<typeof NewSubscription>
 
+/** What a name must be that is no provider's here; undefined where it is one. */
+export type WrongProvider = (provider: string) => string | undefined
+
+/** R72: a subscription at a provider that is not there would never serve, and its project pay the list price. */
+export function assertServed(provider: string, wrongProvider: WrongProvider): void {
+  const must = wrongProvider(label('provider', provider))
+  if (must !== undefined) throw new Refusal('invalid_request', `'provider' ${must}.`)
+}
+
 export function subscribe(project_id: string, asked: NewSubscription, now: number): Subscription {
   const start = asked.period_start === undefined ? now : instant('period_start', asked.period_start)
   const end = instant('period_end', asked.period_end ?? rfc3339(monthAfter(start)))

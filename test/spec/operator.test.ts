@@ -172,6 +172,7 @@ withService((service) => {
       ['quotas', { keys: -1 }, 'keys'],
       ['quotas', { keys: '5' }, 'keys'],
       ['subscriptions', { ...PLAN, input_discount_pct: 101 }, 'input_discount_pct'],
+      ['subscriptions', { ...PLAN, provider: 'opnai' }, 'provider'],
     ])('R9 400 on %s %j, and nothing is stored', async (path, body, field) => {
       const { operator, at } = await both()
       const answer = await service().storingNothing(() => operator.post(`${at}/${path}`, body))
