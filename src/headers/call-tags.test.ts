@@ -49,3 +49,10 @@ test('§tags what of a body is no tag is left out: it is for the upstream first'
 test('§tags a call that says nothing has none', () => {
   expect(tagsOf(undefined, { model: 'x' })).toBeUndefined()
 })
+
+test('§4.18 one tag, as a budget spells it, whether a client writes its header as UTF-8 or as Latin-1', () => {
+  for (const encoding of ['utf8', 'latin1'] as const) {
+    const header = Buffer.from('team=Zürich', encoding).toString('latin1') // as Node hands it to us
+    expect(tagsOf(header, {})).toEqual([{ name: 'team', value: 'Zürich' }])
+  }
+})

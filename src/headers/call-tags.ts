@@ -28,7 +28,7 @@ export function tagIn(field: string, text: string): Tag {
 
 /** A budget hangs on what the header says, so what cannot be read is refused, and not left out. */
 function headerTags(header: string | readonly string[]): Tag[] {
-  const text = typeof header === 'string' ? header : header.join(',')
+  const text = textOf(typeof header === 'string' ? header : header.join(','))
   if (text.length > HEADER_MAX) throw wrong('Agent-Tags', `have at most ${HEADER_MAX} characters`)
   const tags = text
     .split(',')
@@ -39,6 +39,18 @@ function headerTags(header: string | readonly string[]): Tag[] {
   if (new Set(names).size < names.length) throw wrong('Agent-Tags', 'name each tag once')
   return tags
 }
+
+/**
+ * Some clients write a header as UTF-8, as curl does, and some as Latin-1, as fetch does; Node gives us each byte as a
+ * character. A budget's tag is text in a body, and must be the same tag however the header was written.
+ */
+function textOf(header: string): string {
+  if (!BEYOND_ASCII.test(header)) return header
+  const text = Buffer.from(header, 'latin1').toString('utf8')
+  return text.includes('\uFFFD') ? header : text // which stands for bytes that are no UTF-8
+}
+
+const BEYOND_ASCII = /[\u0080-\uffff]/
 
 type Body = Readonly<Record<string, unknown>>
 

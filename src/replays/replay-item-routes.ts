@@ -15,7 +15,7 @@ import { replayStore } from './replay-store.ts'
 
 const Params = Type.Object({ replay_run_id: Type.String({ description: 'Begins `rpl_`.' }) })
 const LIMIT_MAX = 1_000
-const LIMIT_USUAL = 100
+const ITEMS_MAX = ARMS.length * CALLS_MAX
 
 const ItemParams = Type.Object({
   replay_run_id: Type.String({ description: 'Begins `rpl_`.' }),
@@ -26,7 +26,7 @@ const ItemParams = Type.Object({
 const ItemQuery = Type.Object({
   status: Type.Optional(Type.Enum([...ITEM_STATUSES])),
   arm: Type.Optional(Type.Enum([...ARMS])),
-  limit: Type.Optional(Type.String({ description: `1 to ${LIMIT_MAX}. Default ${LIMIT_USUAL}.` })),
+  limit: Type.Optional(Type.String({ description: `At most so many, 1 to ${LIMIT_MAX}. Without it, all of them.` })),
   after: Type.Optional(Type.String({ description: 'The next page: `trace_id/arm` of the last item of a page.' })),
 })
 
@@ -53,7 +53,7 @@ export const replayItemRoutes: Routes<{ seals: Sealing }> = async (app, { seals 
       schema: {
         tags,
         summary: 'List the items of a replay run',
-        description: 'In the order in which they are asked, a page at a time.',
+        description: 'In the order in which they are asked, whole or, with `limit`, a page at a time.',
         params: Params,
         querystring: ItemQuery,
         response: { 200: listOf(ReplayItem) },
@@ -66,7 +66,7 @@ export const replayItemRoutes: Routes<{ seals: Sealing }> = async (app, { seals 
       db,
     }) => {
       const { id } = await runOf(db, project_id, replay_run_id)
-      const limit = text === undefined ? LIMIT_USUAL : wholeNumber('limit', text, { minimum: 1, maximum: LIMIT_MAX })
+      const limit = text === undefined ? ITEMS_MAX : wholeNumber('limit', text, { minimum: 1, maximum: LIMIT_MAX })
       const after = last === undefined ? undefined : await placeOf(db, project_id, id, last)
       const items = await replayItemStore(db).list(project_id, id, { status, arm, after, limit: limit + 1 })
       return page(items.map(shownItem), limit)
@@ -123,6 +123,6 @@ export async function comparisonOf(
   db: Db,
   { project_id, id, control }: { project_id: string; id: string; control: boolean },
 ) {
-  const done = await replayItemStore(db).list(project_id, id, { status: 'done', limit: 2 * CALLS_MAX })
+  const done = await replayItemStore(db).list(project_id, id, { status: 'done', limit: ITEMS_MAX })
   return compare(id, done.filter(isCompared), control)
 }

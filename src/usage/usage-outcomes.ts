@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Refusal } from '../core/refusal.ts'
 import { orNull, storable } from '../core/shapes.ts'
 import { instant } from '../core/text-values.ts'
-import { filters, type UsageFilter, usageFilter } from './usage-query.ts'
+import { assertRange, filters, type UsageFilter, usageFilter } from './usage-query.ts'
 import { DIMENSIONS, type Dimension, mergeSpread, noSpread, type Spread } from './usage-rollup.ts'
 import { estimated } from './usage-timeline.ts'
 
@@ -57,6 +57,7 @@ export function outcomeQuestion(query: Static<typeof OutcomeQuery>): OutcomeQues
   if (names.length > NAMES_MAX) throw new Refusal('invalid_request', `'name' must be given at most ${NAMES_MAX} times.`)
   const from_ms = from === undefined ? 0 : instant('from', from)
   const to_ms = to === undefined ? LATEST_MS : instant('to', to)
+  assertRange(from_ms, to_ms)
   return {
     filter: usageFilter(query, from_ms, to_ms),
     by,

@@ -125,6 +125,7 @@ export function usageQuestion(query: Static<typeof UsageQuery>): UsageQuestion {
   const { from, to, limit, group_by, after, before } = query
   const from_ms = from === undefined ? 0 : instant('from', from)
   const to_ms = to === undefined ? LATEST_MS : instant('to', to)
+  assertRange(from_ms, to_ms)
   const cursor = after === undefined ? 'before' : 'after'
   if (after !== undefined && before !== undefined)
     throw new Refusal('invalid_request', "'before' must not be given together with 'after'.")
@@ -137,6 +138,11 @@ export function usageQuestion(query: Static<typeof UsageQuery>): UsageQuestion {
     after: after === undefined ? undefined : storable('after', after),
     before: before === undefined ? undefined : storable('before', before),
   }
+}
+
+/** R75: sums of nothing would pass for sums. */
+export function assertRange(from_ms: number, to_ms: number): void {
+  if (from_ms > to_ms) throw new Refusal('invalid_request', "'from' must be before 'to'.")
 }
 
 type Filtering = Partial<Record<Equal, string>> & { replays?: (typeof REPLAYS)[number] }

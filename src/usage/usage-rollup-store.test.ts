@@ -35,7 +35,7 @@ const someEvent = fc.record({
 })
 
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
-const someQuery = fc.record({
+const anyQuery = fc.record({
   from: maybe(minutes.map((at) => rfc3339(NOON + at * MINUTE_MS - 7))),
   to: maybe(minutes.map((at) => rfc3339(NOON + at * MINUTE_MS + 13))),
   key_id: maybe(oneOf('key_a', 'key_b', 'key_none')),
@@ -46,6 +46,8 @@ const someQuery = fc.record({
   session_id: fc.option(oneOf('ses_1'), { nil: undefined, freq: 6 }),
   group_by: fc.subarray([...GROUPS, 'tag:team'], { minLength: 1 }).map((names) => names.join(',')),
 })
+/** One that ends before it begins is refused (R75). */
+const someQuery = anyQuery.filter(({ from, to }) => from === undefined || to === undefined || from <= to)
 
 const turn = () => new Promise((done) => setImmediate(done))
 

@@ -170,6 +170,7 @@ withService((service) => {
     ['from=yesterday', 'from'],
     ['to=2026-11-15', 'to'],
     ['from=2026-02-30T00:00:00Z', 'from'],
+    ['from=2026-11-16T00:00:00Z&to=2026-11-15T00:00:00Z', 'from'],
     ['modle=gpt-4o', 'modle'],
     ['group_by=day&constructor=x', 'constructor'],
     ['status=finished', 'status'],

@@ -165,6 +165,14 @@ withService(
       expect(all.body).toMatchObject({ matched: 2, items: { total: 2, pending: 2 } })
     })
 
+    test('R70 without a limit all items come, however many', async () => {
+      const project = await service().newProject()
+      const trace_ids = Array.from({ length: 101 }, (_, n) => `trc_nobody${n}`)
+      const { id } = (await project.post('/v2/replay-runs', { source: { trace_ids }, target: TARGET })).body
+      const { body } = await project.get(`/v2/replay-runs/${id}/items`)
+      expect([body.data.length, body.has_more]).toEqual([101, false])
+    })
+
     test('§8.1 items come page by page, and outputs are contents that a purge job erases', async () => {
       const project = await service().newProject()
       const { id } = await plan(project, { control: true })
