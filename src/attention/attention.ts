@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { type Autoscaling, type Cluster, SUSPECT_MS } from '../clusters/cluster.ts'
 import type { Telemetry } from '../clusters/cluster-telemetry.ts'
 import { HOUR_MS, rfc3339 } from '../core/clock.ts'
+import { dollars } from '../core/money.ts'
 import { orNull } from '../core/shapes.ts'
 import { ago, span } from './spoken-time.ts'
 
@@ -146,7 +147,7 @@ function ofCap(cap: CapFacts, about: About): AttentionItem[] {
   const { name, limit_micros, spent_micros, overage_enabled } = cap
   if (!overage_enabled) return spending('project_cap', about, cap)
   if (spent_micros <= limit_micros) return spending('project_cap', about, cap).map(asWarning)
-  const over = `$${usd(spent_micros - limit_micros)} above its cap of $${usd(limit_micros)}`
+  const over = `$${dollars(spent_micros - limit_micros)} above its cap of $${dollars(limit_micros)}`
   return [item('warning', 'project_overage', about, `The project ${name} has spent ${over}; overage is enabled.`)]
 }
 
@@ -158,12 +159,10 @@ function spending(kind: 'key_budget' | 'project_cap', about: About, facts: Spend
   const pct = limit_micros > 0 ? Math.floor((used_micros * 100) / limit_micros) : 0
   if (pct < NEAR_PCT) return []
   const whose = kind === 'project_cap' ? `The project ${name}` : `The key ${name}`
-  const left = usd(Math.max(0, limit_micros - used_micros))
+  const left = dollars(Math.max(0, limit_micros - used_micros))
   const severity = pct >= URGENT_PCT ? 'critical' : 'warning'
   return [item(severity, kind, about, `${whose} has used ${pct}% of its limit; $${left} is left.`)]
 }
-
-const usd = (micros: number) => (micros / 1e6).toFixed(2)
 
 function ofCluster(cluster: ClusterState, now: number): AttentionItem[] {
   const { id, name, status, created_ms, last_heartbeat_ms } = cluster
@@ -292,7 +291,8 @@ function ofChannel({ id, name, status, failures }: AttentionFacts['channels'][nu
 function setAside({ events, charged_micros }: AttentionFacts['set_aside'], about: About): AttentionItem[] {
   if (events === 0) return []
   const which = events === 1 ? 'A usage event' : `${events} usage events`
-  const sentence = `${which} ($${usd(charged_micros)} charged) cannot be added up: no report has it. Tell the operator.`
+  const charged = `$${dollars(charged_micros)} charged`
+  const sentence = `${which} (${charged}) cannot be added up: no report has it. Tell the operator.`
   return [item('warning', 'usage_set_aside', about, sentence)]
 }
 

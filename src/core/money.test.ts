@@ -1,7 +1,7 @@
 // R6: dollars become micros exactly, or not at all.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { USD_MAX, usdToMicros } from './money.ts'
+import { dollars, USD_MAX, usdToMicros } from './money.ts'
 
 type Convert = (usd: number) => number | undefined
 
@@ -61,4 +61,16 @@ test('R6 planted: multiplying by a million is caught, rounded or not', () => {
   expect(wrongOf((usd) => (usd >= 0 && usd <= USD_MAX ? usd * 1e6 : undefined))).toContain(8.2)
   expect(wrongOf((usd) => (usd >= 0 && usd <= USD_MAX ? Math.floor(usd * 1e6) : undefined))).toContain(1.005)
   expect(wrongOf((usd) => (usd >= 0 && usd <= USD_MAX ? Math.round(usd * 1e6) : undefined))).toContain(1.0000001)
+})
+
+test.each([
+  [0, '0.00'],
+  [1, '0.000001'],
+  [300, '0.0003'],
+  [9_999, '0.009999'],
+  [10_000, '0.01'],
+  [1_500_000, '1.50'],
+  [12_345_678, '12.35'],
+])('§6 in a sentence %d micros are $%s', (micros, told) => {
+  expect(dollars(micros)).toBe(told)
 })

@@ -18,3 +18,11 @@ export function usdToMicros(usd: number): number | undefined {
   const divisor = 10n ** BigInt(-shift)
   return digits % divisor === 0n ? Number(digits / divisor) : undefined
 }
+
+const CENT_MICROS = MICROS_PER_USD / 100
+
+/** For sentences: dollars and cents; what is less than a cent is not told as nothing. */
+export function dollars(micros: number): string {
+  if (micros <= 0 || micros >= CENT_MICROS) return (micros / MICROS_PER_USD).toFixed(2)
+  return (micros / MICROS_PER_USD).toFixed(6).replace(/0+$/, '')
+}

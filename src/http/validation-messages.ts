@@ -46,7 +46,7 @@ function requirement(keyword: string, params: Record<string, unknown>, message =
     case 'enum':
       return `must be one of ${(allowedValues as unknown[]).map((value) => `'${value}'`).join(', ')}`
     case 'minLength':
-      return 'must not be empty'
+      return limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`
     case 'maxLength':
       return `must have at most ${limit} characters`
     case 'minItems':

@@ -1,5 +1,6 @@
 // What a project is told of: each kind of event, and what is said of it. Facts in, an event out; pure.
 import { rfc3339 } from '../core/clock.ts'
+import { dollars } from '../core/money.ts'
 
 export const EVENT_TYPES = [
   'budget.threshold',
@@ -57,14 +58,14 @@ function budgetThreshold({ project_id, id, is_overage: _told, ...crossing }: Cro
     operator: 'the cap that the operator set',
   }
   const sentence =
-    `${whose[limit]} has spent $${usd(spent_micros)}: ${threshold_pct} % of ${what[limit]} of ` +
-    `$${usd(limit_micros)} is reached.`
+    `${whose[limit]} has spent $${dollars(spent_micros)}: ${threshold_pct} % of ${what[limit]} of ` +
+    `$${dollars(limit_micros)} is reached.`
   return { project_id, type: 'budget.threshold', subject: id, sentence, data: { id, name, ...crossing } }
 }
 
 function projectOverage({ project_id, limit_micros, spent_micros }: Crossing): Event {
-  const above = `above its cap of $${usd(limit_micros)}`
-  const sentence = `The project has spent $${usd(spent_micros)}, ${above}; overage is enabled.`
+  const above = `above its cap of $${dollars(limit_micros)}`
+  const sentence = `The project has spent $${dollars(spent_micros)}, ${above}; overage is enabled.`
   return { project_id, type: 'project.overage', subject: project_id, sentence, data: { limit_micros, spent_micros } }
 }
 
@@ -80,8 +81,8 @@ export interface RefusedLimit {
 export function budgetRefused({ project_id, id, name, ...limit }: RefusedLimit): Event {
   const whose = limit.limit === 'project' ? 'the project’s cap' : `the limit of the key ${name}`
   const sentence =
-    `A call was refused: it does not fit into what is left of ${whose} of $${usd(limit.limit_micros)}, of which ` +
-    `$${usd(limit.spent_micros)} is spent.`
+    `A call was refused: it does not fit into what is left of ${whose} of $${dollars(limit.limit_micros)}, of which ` +
+    `$${dollars(limit.spent_micros)} is spent.`
   return { project_id, type: 'budget.refused', subject: id, sentence, data: { id, name, ...limit } }
 }
 
@@ -198,8 +199,8 @@ interface Anomaly {
 export function spendAnomaly(project_id: string, { hour_start_ms, ...figures }: Anomaly): Event {
   const hour = rfc3339(hour_start_ms)
   const sentence =
-    `The project spent $${usd(figures.spent_micros)} in the hour from ${hour}; ` +
-    `in that hour of the week it is usually $${usd(figures.usual_micros)}.`
+    `The project spent $${dollars(figures.spent_micros)} in the hour from ${hour}; ` +
+    `in that hour of the week it is usually $${dollars(figures.usual_micros)}.`
   return { project_id, type: 'spend.anomaly', subject: project_id, sentence, data: { hour, ...figures } }
 }
 
@@ -207,5 +208,3 @@ export function testEvent(project_id: string, channel_id: string): Event {
   const sentence = 'This is a test: what this channel is told arrives here.'
   return { project_id, type: 'test', subject: channel_id, sentence, data: { channel_id } }
 }
-
-const usd = (micros: number) => (micros / 1e6).toFixed(2)

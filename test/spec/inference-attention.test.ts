@@ -79,7 +79,7 @@ withScene((scene) => {
     const credential = { provider: 'openai', name: 'mine', secret: 'sk-0123456789abcdef' }
     const pcr = (await stage.post('/v2/provider-credentials', credential)).body.id
     await db.rows(sql`UPDATE provider_credential SET status = 'refused' WHERE id = ${pcr} RETURNING id`)
-    const plan = { plan: 'pro', provider: 'openai', input_discount_pct: 5, allowance_tokens: 100 }
+    const plan = { plan: 'pro', provider: stage.first, input_discount_pct: 5, allowance_tokens: 100 }
     const sub = (await stage.subscribe(plan)).body.id
     await db.rows(sql`UPDATE subscription SET used_tokens = 80 WHERE id = ${sub} RETURNING id`)
     expect(await ownOf(stage)).toEqual([
