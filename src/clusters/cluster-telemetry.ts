@@ -91,6 +91,10 @@ const told = (description: string) => maybe(Type.Unknown({ description }))
 export const Heartbeat = Type.Object(
   {
     status: ReportedStatus,
+    sequence: told('An integer of the sender’s own, counting its reports.'),
+    agent_version: told('Version of the reporting agent.'),
+    interval_s: told('How often it reports, in seconds.'),
+    drain_deadline_s: told('How long it goes on while draining, in seconds.'),
     models: told('What it serves: `[{"id": "llama-3.3-70b", "context_length": 131072}]`.'),
     capacity: told('`replicas_ready`, `replicas_desired`, `max_concurrency`, `gpu_type`, `gpu_count`.'),
     load: told('`running`, `waiting`, `kv_utilization` (0 to 1), `ttft_p95_ms` and the like.'),

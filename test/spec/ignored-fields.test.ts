@@ -73,6 +73,9 @@ withService((service) => {
     const { id } = (await post('/v2/byoc/clusters', { name: 'a', region: 'eu' })).body
     const beat = { status: 'active', load: { running: 'many' }, weather: 'fine' }
     expect(told(await post(`/v2/byoc/clusters/${id}/heartbeat`, beat))).toEqual([200, 'weather'])
+    const reported = { sequence: 7, agent_version: '1.2', interval_s: 30, drain_deadline_s: 60 }
+    const read = await post(`/v2/byoc/clusters/${id}/heartbeat`, { status: 'active', ...reported })
+    expect(told(read)).toEqual([200, undefined])
   })
 
   test('§9 on /v1, and where a generation goes on to an upstream, fields are the upstream’s', async () => {
