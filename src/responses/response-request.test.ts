@@ -28,12 +28,13 @@ test('§7.2 a plain text is one user message, and what is left out has its defau
     conversation: null,
     prompt: null,
     others: {},
+    unread: [],
   })
 })
 
 test('§7.2 null says the same as leaving a field out', () => {
   const fields = Object.keys(readResponseRequest(asked)).filter(
-    (field) => !['model', 'input', 'others'].includes(field),
+    (field) => !['model', 'input', 'others', 'unread'].includes(field),
   )
   const nulls = Object.fromEntries([...fields, 'background', 'stream_options'].map((field) => [field, null]))
   expect(readResponseRequest({ ...asked, ...nulls })).toEqual(readResponseRequest(asked))

@@ -33,6 +33,8 @@ export interface ResponseRequest {
   prompt: Json | null
   /** Everything else, which travels to the upstream as it came (R9). */
   others: Json
+  /** R75: of /v2, what else was said, by name: nobody reads it but an upstream that gets the bytes. */
+  unread: readonly string[]
 }
 
 const METADATA_PAIRS_MAX = 16
@@ -77,6 +79,7 @@ export function readResponseRequest(body: unknown, surface: 'v1' | 'v2' = 'v1'):
     conversation: ask('conversation', isTextOrObject, 'be a string or an object'),
     prompt: ask('prompt', isObject, 'be an object'),
     others: surface === 'v1' ? othersOf(body) : {},
+    unread: surface === 'v1' ? [] : Object.keys(othersOf(body)),
   }
 }
 

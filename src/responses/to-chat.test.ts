@@ -306,4 +306,6 @@ test('R75 what only an upstream of Responses can do is left out of chat, and tol
   expect(chatRequestFrom(request, [])).toEqual({ model: 'm', messages: said_to_chat, logprobs: true })
   const plain = readResponseRequest({ model: 'm', input: 'hi', truncation: 'disabled', context_management: [] })
   expect(leftOutOf(plain)).toEqual([])
+  const native = readResponseRequest({ model: 'm', input: 'hi', top_k: 5 }, 'v2')
+  expect(leftOutOf(native)).toEqual(['top_k'])
 })

@@ -48,6 +48,7 @@ const LOGPROBS = 'message.output_text.logprobs'
 /** R75: what the upstream is not told of, by name. */
 export const leftOutOf = (request: ResponseRequest): string[] => [
   ...clientTools(request).left_out,
+  ...request.unread,
   ...MISUNDERSTOOD.filter((name) => isSaid(request.others[name])),
   ...(request.truncation === 'auto' ? ['truncation'] : []),
   ...request.include.flatMap((what, at) => (what === LOGPROBS ? [] : [`include[${at}]`])),

@@ -78,6 +78,12 @@ withService((service) => {
     expect(told(read)).toEqual([200, undefined])
   })
 
+  test('R75 of a receipt that is to be verified every field is read', async () => {
+    const { post } = await service().newProject()
+    const receipt = { object: 'purge_receipt', purge_job_id: 'prg_1', signature: 'x' }
+    expect(told(await post('/v2/purge-receipts/verify', receipt))).toEqual([200, undefined])
+  })
+
   test('§9 on /v1, and where a generation goes on to an upstream, fields are the upstream’s', async () => {
     const { post } = await service().newProject()
     const body = { model: 'gpt-4o-mini', input: 'hi', x_unknown: 1 }
