@@ -35,6 +35,15 @@ test.each([
   expect(() => estimateCache(asked)).toThrow(named)
 })
 
+test('§4.9 a model and a GPU that are in no table count by the figures given for them, under their own names', () => {
+  const figures = { bf16_tflops: 100, pcie_gigabytes_per_s: 32, nic_gigabytes_per_s: 25 }
+  const named = asking({ model: 'ours-7b', model_figures: own, gpu: { type: 'mi300x', ...figures } })
+  const { model: _model, ...nameless } = { ...named, gpu: figures }
+  expect(estimateCache(named)).toEqual(estimateCache(nameless))
+  const half = asking({ model: 'ours-7b', model_figures: { kv_bytes_per_token: 1_000 } })
+  expect(() => estimateCache(half)).toThrow("'model_figures.active_parameters_billions' must be given")
+})
+
 test.each([
   ['no tiers', { tiers: [] }],
   ['17 tiers', { tiers: Array.from({ length: 17 }, () => ({ name: 'remote' })) }],

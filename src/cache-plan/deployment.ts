@@ -36,8 +36,8 @@ type Asked = CacheEstimateRequest & Required<Pick<CacheEstimateRequest, 'gpu'>>
 
 export function deploymentOf(asked: Asked): Deployment {
   const { gpu, model_figures = {}, kv_bytes_per_value = BF16_BYTES, fixed_prefill_ms = 0 } = asked
-  const known = asked.model === undefined ? undefined : modelNamed(asked.model)
-  const known_gpu = gpu.type === undefined ? undefined : gpuNamed(gpu.type)
+  const known = modelOf(asked)
+  const known_gpu = gpuOf(asked)
   const kv_bytes_per_token =
     model_figures.kv_bytes_per_token ?? (known && kvBytesPerToken(known.attention, kv_bytes_per_value))
   if (kv_bytes_per_token === undefined) throw missing('model_figures.kv_bytes_per_token', 'model')
@@ -107,22 +107,23 @@ const measured = (tokens_per_s: number): Prefill => ({
   },
 })
 
-function modelNamed(id: string): Model {
+/** Undefined where the request tells its figures instead, under whatever name. */
+function modelOf({ model: id, model_figures }: Asked): Model | undefined {
   const model = MODELS.find((one) => one.id === id)
-  if (model) return model
+  if (model || id === undefined || model_figures) return model
   const ids = MODELS.map((one) => one.id).join(', ')
   throw new Refusal('invalid_request', `'model' must be one of ${ids}. For any other, give 'model_figures'.`)
 }
 
-function gpuNamed(type: string): Gpu {
+function gpuOf({ gpu: { type, bf16_tflops } }: Asked): Gpu | undefined {
   const gpu = GPUS.find((one) => one.type === type)
-  if (gpu) return gpu
+  if (gpu || type === undefined || bf16_tflops !== undefined) return gpu
   const types = GPUS.map((one) => one.type).join(', ')
   throw new Refusal('invalid_request', `'gpu.type' must be one of ${types}. For any other, give 'gpu.bf16_tflops'.`)
 }
 
 const missing = (field: string, instead: string) =>
-  new Refusal('invalid_request', `'${field}' must be given where '${instead}' is not.`)
+  new Refusal('invalid_request', `'${field}' must be given where '${instead}' is not, or is none of the tables.`)
 
 function noFp8(type: string | undefined): Refusal {
   if (type === undefined) return missing('gpu.fp8_tflops', 'gpu.type')
