@@ -50,7 +50,8 @@ test('R77 parts that are kept stay as they came while other connections read', a
 })
 
 const bytesOf = (parts: readonly Buffer[]) => parts.reduce((sum, { length }) => sum + length, 0)
-const bytesIn = (round: number) => Array.from({ length: round + 1 }, (_, at) => 500 + at).reduce((sum, one) => sum + one)
+const bytesIn = (round: number) =>
+  Array.from({ length: round + 1 }, (_, at) => 500 + at).reduce((sum, one) => sum + one)
 
 test('R47 whoever is slow holds the upstream back, and has all of it in the end', async () => {
   const { sockets, ask } = await upstream(1)
