@@ -51,7 +51,7 @@ withService((service) => {
     ['no time at all', { qos: { deadline_ms: 0 } }, "'qos.deadline_ms' must be at least 1."],
     ['more than a day', { qos: { deadline_ms: 86_400_001 } }, "'qos.deadline_ms' must be at most 86400000."],
     ['a number as text', { hints: { qos: { target_ttft_ms: '5' } } }, "'hints.qos.target_ttft_ms' must be an integer."],
-    ['a foreign session', { reuse: { session_id: 'x' } }, "'reuse.session_id' must match pattern"],
+    ['a foreign session', { reuse: { session_id: 'x' } }, "'reuse.session_id' must be the id of a session"],
     ['an unknown preference', { reuse: { preference: 'maybe' } }, "'reuse.preference' must be one of"],
     ['an unknown mode', { safety: { retry_safety: 'yolo' } }, "'safety.retry_safety' must be one of"],
     ['an empty name', { name: ' ', qos: QOS }, "'name' must not be empty."],
