@@ -23,6 +23,7 @@ import { speaksMessages } from './messages-errors.ts'
 import { RequestLog } from './request-log.ts'
 import './routes.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
+import { boundUnread } from './unread-answers.ts'
 
 const PARAM_MAX = 4_096 // longer ids simply do not exist: 404, not the router's 414
 
@@ -81,6 +82,7 @@ export function buildFastify(logger: FastifyBaseLogger, manners: Manners = {}) {
     done(misaddressed(request))
   })
   app.addHook('preValidation', (request, _reply, done) => done(unnameable(request)))
+  boundUnread(app)
   readEncodedBodies(app)
   parseJsonBodies(app)
   app.setErrorHandler(answerError)
