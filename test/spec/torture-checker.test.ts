@@ -64,7 +64,7 @@ describe('§11 histories that are wrong', () => {
     ['a 401', { operations: [refused(401), replay()], stored: [atlas] }, ['unexpected']],
     [
       'a 409 long after its client left',
-      { operations: [cutOff(), refused(409, late(1_100)), replay(late(1_200))], stored: [atlas] },
+      { operations: [cutOff(), refused(409, late(5_100)), replay(late(5_200))], stored: [atlas] },
       ['stuck'],
     ],
     ['a 409 after the answer', { operations: [ok(), refused(409, late(6))], stored: [atlas] }, ['stuck']],
