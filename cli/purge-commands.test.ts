@@ -30,7 +30,7 @@ test('§8.1 purge from plan to receipt, and the receipt verified by the service 
     expect(await run(`receipt verify ${good}${how}`)).toEqual(done('The receipt is as it was signed.\n'))
     expect(await run(`receipt verify ${bad}${how}`)).toEqual(failed(1, /not signed by this server/))
   }
-  expect(await run(`receipt verify ${file('none.txt', 'none')}`)).toEqual(failed(2, /no JSON/))
+  expect(await run(`receipt verify ${file('none.txt', 'none')}`)).toEqual(failed(2, /not JSON/))
 })
 
 test('§8.1 purge says what is missing, and cancels', async () => {
