@@ -89,3 +89,15 @@ test('R78 whoever has waited for longer than a dial takes is told so, and not lo
   reply('a.one.example')
   expect([asked, told]).toEqual([['a.one.example'], ['a.one.example: yes', 'a.two.example: no']])
 })
+
+test('R78 a slow name under co.uk is its owner’s alone', async () => {
+  const { clock, told, ask, reply } = scene()
+  ask('a.evil.co.uk')
+  clock.ms = 20_000
+  reply('a.evil.co.uk')
+  ask('b.evil.co.uk')
+  ask('shop.co.uk')
+  reply('shop.co.uk')
+  await turn()
+  expect(told).toEqual(['a.evil.co.uk: yes', 'shop.co.uk: yes', 'b.evil.co.uk: no'])
+})

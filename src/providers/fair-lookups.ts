@@ -89,8 +89,15 @@ function remember(slow_at: Map<string, number>, name: string, at: number): void 
   slow_at.set(name, at)
 }
 
+/** Where countries give out names: under these, two names are two owners'. */
+const GIVEN_OUT = new Set(['ac', 'co', 'com', 'edu', 'go', 'gov', 'ne', 'net', 'or', 'org'])
+
 /** Whoever has a name has all that stand before it. */
-const domainOf = (hostname: string) => hostname.replace(/\.$/, '').split('.').slice(-2).join('.').toLowerCase()
+function domainOf(hostname: string): string {
+  const labels = hostname.toLowerCase().replace(/\.$/, '').split('.')
+  const is_country = labels.at(-1)?.length === 2 && GIVEN_OUT.has(labels.at(-2) ?? '')
+  return labels.slice(is_country ? -3 : -2).join('.')
+}
 
 function answer({ waiting }: Lookup, error: NodeJS.ErrnoException | null, answers: LookupAddress[]): void {
   for (const done of waiting) done(error, answers)
