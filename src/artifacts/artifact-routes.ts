@@ -10,6 +10,7 @@ import { allows } from '../core/scopes.ts'
 import { listOf } from '../core/shapes.ts'
 import { wholeNumber } from '../core/text-values.ts'
 import { found, page, type Routes } from '../http/routes.ts'
+import { endWhereStalled } from '../http/unread-answers.ts'
 import { firstOf, sendList } from '../http/whole-list.ts'
 import type { Db } from '../storage/db.ts'
 import {
@@ -36,7 +37,6 @@ const upload = { scope: 'inference', class: 'read' } as const // R3: contents be
 const watch = { scope: 'read', class: 'read' } as const
 const tags = ['Artifacts']
 const MIB = 2 ** 20
-const STALLED_MS = 60_000 // a client that reads nothing for this long is disconnected
 
 interface Needs {
   clock: Clock
@@ -128,7 +128,7 @@ export const artifactRoutes: Routes<Needs> = async (app, { clock, artifacts, roo
       if (isNamedBy(headers['if-none-match'], sha256)) return reply.code(304).send('' as never)
       const content = await begun(artifacts.contentOf(stored))
       reply.headers({ 'content-type': media_type, 'content-length': bytes, ...asAttachment(stored) })
-      reply.raw.setTimeout(STALLED_MS, () => reply.raw.destroy())
+      endWhereStalled(reply.raw)
       return Readable.from(content, { objectMode: false }) as never
     },
   )

@@ -1,6 +1,7 @@
 // The events of a background response, from a number on: those that are there, and those that come. Whoever reads them
 // may come again, from where it was.
 import type { FastifyReply } from 'fastify'
+import { drained } from '../core/drained.ts'
 import { Refusal } from '../core/refusal.ts'
 import { isOver } from '../responses/background-response.ts'
 import type { BackgroundStore, Named } from '../responses/background-store.ts'
@@ -80,15 +81,5 @@ function pause(raw: FastifyReply['raw'], ms: number): Promise<void> {
       resolve()
     }
     raw.once('close', done)
-  })
-}
-
-function drained(raw: FastifyReply['raw']): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      raw.off('drain', done).off('close', done)
-      resolve()
-    }
-    raw.once('drain', done).once('close', done)
   })
 }

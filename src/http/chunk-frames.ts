@@ -2,6 +2,7 @@
 // the bytes, a line break. For an event of a hundred bytes that costs more than all else that is done with it.
 import type { ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import { drained } from '../core/drained.ts'
 
 const COPY_MAX_BYTES = 16 * 1024 // larger ones are not worth a copy
 const [CR, LF] = [13, 10]
@@ -30,7 +31,7 @@ export class ChunkFrames {
     const wire = this.#has_begun && part.length <= COPY_MAX_BYTES ? wireOf(response) : undefined
     this.#has_begun = true // the head leaves with the first chunk
     if (wire) return wire.write(framed(part)) ? undefined : drained(wire, response)
-    return response.write(part) ? undefined : drained(response, response)
+    return response.write(part) ? undefined : drained(response)
   }
 }
 
@@ -45,16 +46,4 @@ export function framed(part: Buffer): Buffer {
   frame[frame.length - 2] = CR
   frame[frame.length - 1] = LF
   return frame
-}
-
-function drained(writer: Socket | ServerResponse, response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      writer.off('drain', done)
-      response.off('close', done)
-      resolve()
-    }
-    writer.once('drain', done)
-    response.once('close', done)
-  })
 }

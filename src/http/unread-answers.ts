@@ -14,7 +14,8 @@ export interface UnreadBounds {
 }
 
 const MIB = 2 ** 20
-export const UNREAD: UnreadBounds = { bytes: 512 * MIB, bytes_of_one: 128 * MIB, stalled_ms: 60_000 }
+const STALLED_MS = 60_000
+export const UNREAD: UnreadBounds = { bytes: 512 * MIB, bytes_of_one: 128 * MIB, stalled_ms: STALLED_MS }
 
 /** Smaller ones fit into what the system itself keeps for a connection. */
 const COUNTED_FROM_BYTES = 64 * 1024
@@ -28,6 +29,11 @@ interface Unread {
 interface Waiting {
   bytes: number
   answers: Set<Unread>
+}
+
+/** A client that reads nothing for this long is disconnected. */
+export function endWhereStalled(response: ServerResponse, stalled_ms = STALLED_MS): void {
+  response.setTimeout(stalled_ms, () => response.destroy())
 }
 
 export function unreadAnswers({ bytes: most, bytes_of_one, stalled_ms }: UnreadBounds) {
@@ -69,7 +75,7 @@ export function unreadAnswers({ bytes: most, bytes_of_one, stalled_ms }: UnreadB
       taken += bytes
       const over = () => forget(project_id, answer)
       response.once('finish', over).once('close', over)
-      response.setTimeout(stalled_ms, () => response.destroy())
+      endWhereStalled(response, stalled_ms)
       while (waiting.bytes > bytes_of_one && waiting.answers.size > 1) endOldest(project_id, waiting)
       for (let full = largest(); taken > most && full; full = largest()) endOldest(...full)
     },

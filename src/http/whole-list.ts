@@ -5,16 +5,10 @@ import type { FastifyReply } from 'fastify'
 import type { TSchema } from 'typebox'
 import { type ListFormat, writeList } from '../core/list-format.ts'
 import { restingTurn } from '../core/turns.ts'
+import { endWhereStalled } from './unread-answers.ts'
 
 /** What a store gives of a long list: nothing of the store is held between two batches. */
 export type Batches<Item> = AsyncIterable<readonly Item[]>
-
-const STALLED_MS = 60_000 // a client that reads nothing for this long is disconnected
-
-/** R78: for what may be megabytes, which are in memory until they are read. */
-export function endWhereStalled({ raw }: Pick<FastifyReply, 'raw'>): void {
-  raw.setTimeout(STALLED_MS, () => raw.destroy())
-}
 
 /** The list envelope of §2.6; `item` writes one of them. */
 export const listEnvelope = <Item>(item: (item: Item) => string): ListFormat<Item> => ({
@@ -43,7 +37,7 @@ export async function sendWhole<Item>(reply: FastifyReply, batches: Batches<Item
   const items = first.done ? [] : first.value
   if (second.done) return reply.send(writeList(format, items))
   if (reply.request.method === 'HEAD') return reply.send('') // its length would have to be read in full to be known
-  endWhereStalled(reply)
+  endWhereStalled(reply.raw)
   return reply.send(Readable.from(written(items, second.value, rest, format)))
 }
 

@@ -2,6 +2,7 @@
 // hears of it exactly once, and the connection is either given back clean or closed.
 
 import type { Socket } from 'node:net'
+import { drained } from '../core/drained.ts'
 import { BUDGETS, STREAM_MAX_BYTES } from '../core/foreign.ts'
 import { GatheredParts } from '../core/gathered-parts.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
@@ -232,16 +233,6 @@ function write(socket: Socket, head: string, body: Buffer | undefined): void {
     socket.write(body)
     socket.uncork()
   }
-}
-
-function drained(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      socket.off('drain', done).off('close', done)
-      resolve()
-    }
-    socket.once('drain', done).once('close', done)
-  })
 }
 
 async function whole(handover: Handover): Promise<Buffer> {

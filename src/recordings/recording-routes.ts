@@ -12,7 +12,8 @@ import { allows } from '../core/scopes.ts'
 import { listOf } from '../core/shapes.ts'
 import { wholeNumber } from '../core/text-values.ts'
 import { page, type Routes } from '../http/routes.ts'
-import { endWhereStalled, firstOf, listEnvelope, sendWhole } from '../http/whole-list.ts'
+import { endWhereStalled } from '../http/unread-answers.ts'
+import { firstOf, listEnvelope, sendWhole } from '../http/whole-list.ts'
 import type { Db } from '../storage/db.ts'
 import type { KeptRecordings } from './kept-recording-store.ts'
 import {
@@ -85,7 +86,7 @@ export const recordingRoutes: Routes<Needs> = async (app, { clock, recordings, g
   const takingOf = (caller: Caller, reply: Pick<FastifyReply, 'raw'>): Takes => {
     const place = room.place(caller.project_id)
     reply.raw.once('close', place.giveBack)
-    endWhereStalled(reply)
+    endWhereStalled(reply.raw)
     return place.take
   }
 

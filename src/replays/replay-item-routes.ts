@@ -5,7 +5,7 @@ import type { Sealing } from '../core/sealing.ts'
 import { listOf } from '../core/shapes.ts'
 import { wholeNumber } from '../core/text-values.ts'
 import { found, page, type Routes } from '../http/routes.ts'
-import { endWhereStalled } from '../http/whole-list.ts'
+import { endWhereStalled } from '../http/unread-answers.ts'
 import type { Db } from '../storage/db.ts'
 import { compare, isCompared, ReplayComparison } from './replay-comparison.ts'
 import { ARMS, ITEM_STATUSES, ReplayItem } from './replay-item.ts'
@@ -109,7 +109,7 @@ export const replayItemRoutes: Routes<{ seals: Sealing }> = async (app, { seals 
       await runOf(db, project_id, run_id)
       const output = await replayOutputStore(db, seals).find({ project_id, run_id, trace_id, arm })
       const bytes = found(output, 'output of', `${trace_id}/${arm}`)
-      endWhereStalled(reply)
+      endWhereStalled(reply.raw)
       return reply.type(bytes[0] === OPEN_BRACE ? 'application/json' : 'text/event-stream; charset=utf-8').send(bytes)
     },
   )
