@@ -2,7 +2,7 @@
 // turn, where contents are kept at all. Read in steps (R77); what cannot be read says nothing.
 
 import { EventReader } from '../core/event-reader.ts'
-import { BUDGETS, jsonWithin } from '../core/foreign.ts'
+import { BUDGETS, jsonWithinOrNone } from '../core/foreign.ts'
 import { nextTurn } from '../core/turns.ts'
 import { MessageJoin } from '../messages/message-join.ts'
 import type { CallKind } from '../providers/provider.ts'
@@ -22,12 +22,8 @@ export const answeredResponse = (streamed: boolean, body: Buffer): Promise<Json 
 
 /** Undefined where it is none, or cannot be read. */
 export async function objectIn(json: Buffer): Promise<Json | undefined> {
-  try {
-    const value = await jsonWithin(BUDGETS.own, json)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = await jsonWithinOrNone(BUDGETS.own, json)
+  return isObject(value) ? value : undefined
 }
 
 const firstChoice = (answer: Json | undefined): Json | undefined => {

@@ -76,6 +76,15 @@ export function jsonWithin(budget: Budget, json: Buffer): unknown {
   return isLarge(json) && parts > FEW_PARTS ? inSteps(budget, json) : jsonIn(json)
 }
 
+/** The same of what may be anything: undefined where it is no JSON, or beyond its budget. */
+export async function jsonWithinOrNone(budget: Budget, json: Buffer): Promise<unknown> {
+  try {
+    return await jsonWithin(budget, json)
+  } catch {
+    return undefined
+  }
+}
+
 /** Of something small that may be anything: undefined where it is no JSON, or beyond its budget. */
 export const smallJsonOrNone = (budget: Budget, json: Buffer) =>
   json.length > AT_ONCE_BYTES || isBeyond(budget, json) ? undefined : jsonOrNone(json)

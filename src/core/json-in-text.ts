@@ -1,6 +1,6 @@
 // R77: JSON that stands inside a text, such as what a model calls a tool with. Whoever counted the members of what
 // carries the text has not counted these: they have a budget of their own, for all texts of one answer together.
-import { AT_ONCE_BYTES, BUDGETS, type Budget, jsonWithin } from './foreign.ts'
+import { AT_ONCE_BYTES, BUDGETS, type Budget, jsonWithinOrNone } from './foreign.ts'
 import { jsonOrNone } from './json-bytes.ts'
 import { partsIn } from './json-survey.ts'
 import { nextTurn } from './turns.ts'
@@ -41,11 +41,7 @@ export function textsInTurns(): (text: string) => Promise<unknown> {
     const parts = partsIn(budget, json)
     if (parts === undefined) return undefined
     left = Math.max(0, left - parts)
-    try {
-      return await jsonWithin(budget, json)
-    } catch {
-      return undefined
-    }
+    return jsonWithinOrNone(budget, json)
   }
 }
 

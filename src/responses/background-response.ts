@@ -1,6 +1,6 @@
 // A response that nobody waits for: what it is called at every stage, and what its events tell of it. Pure.
 import { EventReader } from '../core/event-reader.ts'
-import { AT_ONCE_BYTES, BUDGETS, jsonWithin } from '../core/foreign.ts'
+import { AT_ONCE_BYTES, BUDGETS, jsonWithinOrNone } from '../core/foreign.ts'
 import { jsonOrNone } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 import { keptInput } from './response-items.ts'
@@ -79,7 +79,8 @@ export class ToldEvents {
   /** R77: what is large, in steps. */
   async *read(bytes: Buffer): AsyncGenerator<ToldEvent> {
     for (const { event, data } of this.#reader.read(bytes)) {
-      const told = data.length > AT_ONCE_BYTES ? await largeJson(data) : jsonOrNone(data)
+      const told =
+        data.length > AT_ONCE_BYTES ? await jsonWithinOrNone(BUDGETS.own, Buffer.from(data)) : jsonOrNone(data)
       if (!isObject(told)) continue // nothing that a client would know
       const number = isNumber(told.sequence_number, this.#next) ? told.sequence_number : this.#next
       this.#next = number + 1
@@ -95,14 +96,6 @@ const isNumber = (value: unknown, least: number): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value < NUMBER_MAX
 
 const NUMBER_MAX = 2 ** 50
-
-async function largeJson(data: string): Promise<unknown> {
-  try {
-    return await jsonWithin(BUDGETS.own, Buffer.from(data))
-  } catch {
-    return undefined
-  }
-}
 
 const ENDS: Readonly<Record<string, BackgroundStatus>> = {
   'response.completed': 'completed',
