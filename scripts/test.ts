@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endsWithUs } from '../test/support/ends-with-us.ts'
+import { failedTests, type Report } from '../test/support/failed-tests.ts'
 import { MACHINE_PARTS, PARTS, type Part } from '../test/support/machine-parts.ts'
 import { isSlowMachine, SMALLER } from '../test/support/machine-speed.ts'
 import { postgresServer } from '../test/support/postgres-server.ts'
@@ -79,12 +80,13 @@ interface Ended {
   report: string
 }
 
-/** Says how many passed, and returns whether any failed. */
+/** Says which failed, since runs beside each other bury it, and how many passed; returns whether any failed. */
 function conclude(all: readonly Ended[]): boolean {
   const sum = { passed: 0, failed: 0, skipped: 0, total: 0 }
   for (const { status, report } of all) {
-    const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : {}
-    const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTotalTests = 0 } = counts
+    const read: Report = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : {}
+    const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTotalTests = 0 } = read
+    for (const one of failedTests(read, process.cwd())) say(`FAILED ${one}`)
     sum.passed += numPassedTests
     // A file that could not be loaded has no tests to count, but fails the run all the same.
     sum.failed += numFailedTests === 0 && status !== 0 ? 1 : numFailedTests
