@@ -8,7 +8,7 @@ import { decodeHints, type Hints } from '../hints/hints.ts'
 import { hintsStore } from '../hints/hints-store.ts'
 import type { CallKind } from '../providers/provider.ts'
 import { type Conversation, selfContained } from '../responses/conversation.ts'
-import { type Call, readAsked } from './call.ts'
+import { type Call, type ExpansionRoom, readAsked } from './call.ts'
 import { askedOfMessages } from './messages-asked.ts'
 import { checkMoneyFields } from './money-fields.ts'
 import { type Expanded, isExpandable, type Prompt } from './prompt-expansion.ts'
@@ -26,7 +26,7 @@ export interface Reading {
   /** R84: a session that takes no more turns. */
   isClosed(session_id: string): Promise<boolean>
   /** Puts what the body refers to into it, before anything of it is counted. */
-  expand(kind: CallKind, prompt: Prompt): Promise<Expanded>
+  expand(kind: CallKind, prompt: Prompt): Promise<Expanded & { room: ExpansionRoom }>
 }
 
 export async function readCall({ kind, request, readConversation, isClosed, expand }: Reading): Promise<Call> {
@@ -60,6 +60,7 @@ export async function readCall({ kind, request, readConversation, isClosed, expa
     conversation: expanded?.conversation ?? conversation,
     messages: kind === 'messages' ? askedOfMessages(request) : undefined,
     bundle: expanded?.bundle,
+    expansion_room: expanded?.room,
     client_json: expanded && (body.json as Call['json']),
     ...asked, // last: a literal that begins with a spread and goes on costs V8 ten times as much
   }

@@ -60,8 +60,17 @@ export interface Call extends Asked {
   conversation: Conversation | undefined
   /** What was put before what the client said. */
   bundle?: SentBundle | undefined
+  expansion_room?: ExpansionRoom | undefined
   /** What the client sent, where the call says more: contents of artifacts are kept nowhere else. */
   client_json?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** What it has of the memory for prompts that became larger than they came. */
+export interface ExpansionRoom {
+  take(bytes: number): void
+  /** From here on whoever generates gives it back: a keyed call goes on when its client has left (R26). */
+  keep(): void
+  giveBack(): void
 }
 
 /** A bundle in a body. */

@@ -41,6 +41,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   const turn = path.turns.next(call.caller.project_id) //         R78: no project before another
   if (turn) await turn
   const generation = new Generation(path, call, { request, reply, allowance })
+  call.expansion_room?.keep()
   if (call.caller.records) beginRecording(generation)
   call.media?.begin()
   if (call.conversation?.background) path.jobs.begun(request, generation.stop)
@@ -63,6 +64,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
     generation.timer.clear()
     if (generation.client.tape) endRecording(generation)
     call.media?.close()
+    call.expansion_room?.giveBack()
     await allowance.end()
   }
 }

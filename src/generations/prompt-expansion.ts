@@ -31,7 +31,7 @@ import { Refusal } from '../core/refusal.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { Conversation } from '../responses/conversation.ts'
 import type { Item } from '../responses/response-request.ts'
-import type { SentBundle } from './call.ts'
+import type { ExpansionRoom, SentBundle } from './call.ts'
 import { mayMark } from './upstream-request.ts'
 
 export interface Prompt {
@@ -46,6 +46,10 @@ export interface Expanded extends Prompt {
 interface Arrived {
   request: FastifyRequest
   reply: FastifyReply
+}
+
+interface Expanding extends Arrived {
+  room: ExpansionRoom
 }
 
 interface Needs {
@@ -82,12 +86,11 @@ export function promptExpansion({ artifacts, bundles, room }: Needs) {
   }
 
   /** The contents of each artifact once, however often it is named. */
-  async function contentsFor(references: readonly Reference[], came_bytes: number, arrived: Arrived) {
+  async function contentsFor(references: readonly Reference[], came_bytes: number, arrived: Expanding) {
     const contents = new Map<string, { artifact: Artifact; content: Buffer }>()
     const times = new Map<string, number>()
     for (const { artifact_id } of references) times.set(artifact_id, (times.get(artifact_id) ?? 0) + 1)
     if (times.size > ARTIFACTS_MAX) throw tooMany()
-    const room_for = placeFor(arrived)
     let bytes = came_bytes
     for (const reference of references) {
       const { artifact_id } = reference
@@ -99,20 +102,35 @@ export function promptExpansion({ artifacts, bundles, room }: Needs) {
       const added = count * inlineBytes(stored.artifact, content)
       bytes += added
       bound(bytes)
-      room_for.take(added * TIMES_IN_MEMORY)
+      arrived.room.take(added * TIMES_IN_MEMORY)
       contents.set(artifact_id, { artifact: stored.artifact, content })
     }
     return contents
   }
 
-  function placeFor({ request, reply }: Arrived) {
+  function roomFor({ request, reply }: Arrived): ExpansionRoom {
     const place = room.place(request.caller.project_id)
-    reply.raw.once('close', place.giveBack)
-    reply.raw.once('finish', place.giveBack)
-    return place
+    let [bytes, is_kept, is_over] = [0, false, false]
+    const answered = () => {
+      is_over = true
+      if (!is_kept) place.giveBack()
+    }
+    reply.raw.once('close', answered)
+    reply.raw.once('finish', answered)
+    return {
+      take(more) {
+        place.take(more)
+        bytes += more
+      },
+      keep() {
+        if (is_over) place.take(bytes)
+        is_kept = true
+      },
+      giveBack: place.giveBack,
+    }
   }
 
-  async function withReferences(surface: Surface, prompt: Prompt, arrived: Arrived): Promise<Prompt> {
+  async function withReferences(surface: Surface, prompt: Prompt, arrived: Expanding): Promise<Prompt> {
     const { body, conversation } = prompt
     const { bytes, json } = body as { bytes: Buffer; json: Record<string, unknown> | null }
     const name = listName(surface)
@@ -133,12 +151,12 @@ export function promptExpansion({ artifacts, bundles, room }: Needs) {
   }
 
   /** Unlike a hint it is content: what cannot be put there is refused, never left out. */
-  async function withBundle(surface: Surface, prompt: Prompt, id: string, arrived: Arrived): Promise<Expanded> {
+  async function withBundle(surface: Surface, prompt: Prompt, id: string, arrived: Expanding): Promise<Expanded> {
     const { json } = prompt.body
     if (typeof json !== 'object' || json === null || Array.isArray(json)) return prompt // which is told elsewhere
     const { bundle, rendered } = await bundles.open(arrived.request, id, surface)
     bound(prompt.body.bytes.length + bundle.bytes)
-    placeFor(arrived).take(bundle.bytes * TIMES_IN_MEMORY)
+    arrived.room.take(bundle.bytes * TIMES_IN_MEMORY)
     const spliced = spliceBundle(surface, { bytes: prompt.body.bytes, json: json as Fields }, rendered)
     bound(spliced.bytes.length)
     return {
@@ -149,26 +167,31 @@ export function promptExpansion({ artifacts, bundles, room }: Needs) {
   }
 
   /** R81: the protocol says itself where a cached prefix ends, wherever the call goes. */
-  async function beforeMessages(prompt: Prompt, id: string, arrived: Arrived): Promise<Expanded> {
+  async function beforeMessages(prompt: Prompt, id: string, arrived: Expanding): Promise<Expanded> {
     const { bytes, json } = prompt.body
     if (typeof json !== 'object' || json === null || Array.isArray(json)) return prompt // which is told elsewhere
     const { bundle, rendered } = await bundles.openForMessages(arrived.request, id, mayMark(bytes))
     bound(bytes.length + rendered.bytes)
-    placeFor(arrived).take(rendered.bytes * TIMES_IN_MEMORY)
+    arrived.room.take(rendered.bytes * TIMES_IN_MEMORY)
     const body = spliceIntoMessages({ bytes, json: json as Fields }, rendered)
     return { body, conversation: undefined, bundle: { id, prefix_hash: bundle.prefix_hash, last: undefined } }
   }
 
   return {
-    async expand(kind: CallKind, prompt: Prompt, arrived: Arrived): Promise<Expanded> {
-      const surface = SURFACES[kind]
-      const id = arrived.request.headers[BUNDLE]
-      if (kind === 'messages' && id !== undefined) return beforeMessages(prompt, String(id), arrived)
-      if (!surface && id !== undefined) throw notHere()
-      if (!surface) return prompt
-      const whole = mayRefer(prompt.body.bytes) ? await withReferences(surface, prompt, arrived) : prompt
-      return id === undefined ? whole : withBundle(surface, whole, String(id), arrived)
+    async expand(kind: CallKind, prompt: Prompt, came: Arrived): Promise<Expanded & { room: ExpansionRoom }> {
+      const room = roomFor(came)
+      return { ...(await expanded(kind, prompt, { ...came, room })), room }
     },
+  }
+
+  async function expanded(kind: CallKind, prompt: Prompt, arrived: Expanding): Promise<Expanded> {
+    const surface = SURFACES[kind]
+    const id = arrived.request.headers[BUNDLE]
+    if (kind === 'messages' && id !== undefined) return beforeMessages(prompt, String(id), arrived)
+    if (!surface && id !== undefined) throw notHere()
+    if (!surface) return prompt
+    const whole = mayRefer(prompt.body.bytes) ? await withReferences(surface, prompt, arrived) : prompt
+    return id === undefined ? whole : withBundle(surface, whole, String(id), arrived)
   }
 }
 

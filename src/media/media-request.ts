@@ -106,8 +106,9 @@ function listening(files: readonly AskedFile[], text: TextTokens): MediaNeeds {
   const [file, second] = files.filter(({ field }) => field === 'file')
   if (!file || second) throw invalid("'file' is required: one file of the form")
   const told_ms = wavMs(file)
-  const most_ms = told_ms ?? Math.ceil((file.bytes * 1_000) / SOUND_BYTES_PER_S_LEAST)
-  const usual_ms = told_ms ?? Math.ceil((file.bytes * 1_000) / SOUND_BYTES_PER_S_USUAL)
+  const least_ms = flacMs(file)
+  const most_ms = told_ms ?? Math.max(least_ms, Math.ceil((file.bytes * 1_000) / SOUND_BYTES_PER_S_LEAST))
+  const usual_ms = told_ms ?? Math.max(least_ms, Math.ceil((file.bytes * 1_000) / SOUND_BYTES_PER_S_USUAL))
   return {
     choices: 1,
     output_limit: undefined,
@@ -142,6 +143,15 @@ function wavMs({ head, bytes }: AskedFile): number | undefined {
   return Math.ceil((bytes * 1_000) / Math.max(rate, SOUND_BYTES_PER_S_LEAST))
 }
 
+/** Of silence FLAC keeps next to nothing, so bytes tell little; its head may make a sound longer, never shorter. */
+function flacMs({ head }: AskedFile): number {
+  if (head.length < FLAC_HEAD || head.toString('latin1', 0, 4) !== 'fLaC') return 0
+  const samples_per_s = head.readUInt32BE(18) >>> 12
+  const samples = (head.readUInt8(21) & 0x0f) * 2 ** 32 + head.readUInt32BE(22)
+  return samples_per_s === 0 ? 0 : Math.ceil((samples * 1_000) / samples_per_s)
+}
+
+const FLAC_HEAD = 26
 const DOCUMENTS_OF_A_SEARCH = 100
 const TOKENS_OF_A_DOCUMENT = 500
 const TOKENS_OF_A_DOCUMENT_LEAST = 50

@@ -5,7 +5,7 @@ import { toFile } from 'openai'
 import { expect, test } from 'vitest'
 import { moneyIn } from '../support/inference-client.ts'
 import { withScene } from '../support/inference-scene.ts'
-import { answering, event, mediaConfig, wav } from '../support/media-scene.ts'
+import { answering, event, flac, mediaConfig, wav } from '../support/media-scene.ts'
 
 const SPEECH = '/v1/audio/speech'
 const HEAR = '/v1/audio/transcriptions'
@@ -186,6 +186,17 @@ withScene(
       expect([stage.one.requests.length, await stage.audit()]).toEqual([0, before])
       stage.one.behave({ body: { text: 'x', usage: { type: 'duration', seconds: 14 } } })
       await hear(stage, wav(14))
+      expect((await stage.audit()).spent).toBe(1_400)
+    })
+
+    test('R43 silence in FLAC is held for by the length that its head tells', async () => {
+      const stage = await scene().stage({ key: 1_500 })
+      const file = flac(16)
+      expect(file.length).toBeLessThan(500)
+      await expect(hear(stage, file)).rejects.toThrow('429')
+      expect([stage.one.requests.length, (await stage.audit()).spent]).toEqual([0, 0])
+      stage.one.behave({ body: { text: 'x', usage: { type: 'duration', seconds: 14 } } })
+      await hear(stage, flac(14))
       expect((await stage.audit()).spent).toBe(1_400)
     })
 

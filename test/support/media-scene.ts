@@ -44,6 +44,16 @@ export const answering = (content_type: string, ...parts: (Buffer | string)[]) =
 export const event = (one: { type: string; [field: string]: unknown }) =>
   `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`
 
+/** Silence: next to nothing is left of it, however long. */
+export function flac(seconds: number, rate = 8_000): Buffer {
+  const bytes = Buffer.alloc(200)
+  bytes.write('fLaC', 0, 'latin1')
+  bytes.writeUInt32BE(0x8000_0022, 4)
+  bytes.writeUInt32BE(((rate << 12) | 0x0f0) >>> 0, 18)
+  bytes.writeUInt32BE(seconds * rate, 22)
+  return bytes
+}
+
 /** Sound without compression, of so many seconds. */
 export function wav(seconds: number, rate = 8_000): Buffer {
   const bytes = Buffer.alloc(44 + seconds * rate, 0x80)
