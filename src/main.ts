@@ -61,6 +61,7 @@ export interface Shared {
 
 const NOBODY_YET = 'nobody can sign in to the first project yet: `switchyard owner-link` prints a link for its owner'
 const RECORDED_WITHIN_MS = 5_000 // slow storage keeps nobody from stopping
+const BACKLOG = 4_096 // connections that wait to be taken: with Node's 511, whoever opens many keeps others out
 const BOOTSTRAP_POLL_MS = 100 // while another replica founds the first project
 
 export async function startServer(config: Config, replaceable: Replaceable = {}): Promise<Running> {
@@ -91,7 +92,7 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     await registerProcess(service, leases, db, clock)
     counters?.shareAmong(await service.inference.budgets.living(clock.now()))
     app.addHook('onClose', watchEventLoop(metrics.eventLoopDelay))
-    const address = await app.listen({ host: config.host, port: config.port })
+    const address = await app.listen({ host: config.host, port: config.port, backlog: BACKLOG })
     const { written } = service.inference
     const tasks = [
       ...housekeepingTasks(service, leases, clock),

@@ -27,8 +27,9 @@ function scene() {
         })
     },
     next: turns.next,
-    /** What began in it. */
-    turn(): string[] {
+    /** What began in it, where the last one had so much else to do. */
+    turn(other_work_ms = 0): string[] {
+      now += other_work_ms
       const before = begun.length
       const due = next
       next = []
@@ -55,6 +56,17 @@ test('R78 of many at once, one of another project waits for one of them and not 
   expect(begun).toHaveLength(4)
   ask('b')
   expect(turn()).toEqual(['a', 'b', 'a', 'a'])
+})
+
+test('R78 of a busy event loop half of the time is for requests, and never more than 16 ms at once', () => {
+  const { ask, begun, turn } = scene()
+  ask('a', 100)
+  expect(begun).toHaveLength(4)
+  expect(turn(16)).toHaveLength(10) // of 20 ms that the last one took
+  expect(turn(10)).toHaveLength(10)
+  expect(turn(500)).toHaveLength(16)
+  expect(turn()).toHaveLength(8)
+  expect(turn()).toHaveLength(4)
 })
 
 test('R78 projects take turns, each in the order of its own', () => {

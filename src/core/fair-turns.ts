@@ -3,6 +3,7 @@
 // answered at once by a store that answers many together, whoever asks for another waits for no more than one of them.
 
 const TURN_MS = 4
+const TURN_MOST_MS = 16
 
 export interface TurnNeeds {
   now_ms(): number
@@ -33,10 +34,15 @@ export function fairTurns({ now_ms, nextTurn, afterwards }: TurnNeeds = OF_NODE)
   const waiting = new Map<string, Queue>()
   /** When the first request of this turn went on. */
   let turn_began_ms: number | undefined
+  /** How long they may go on in one. */
+  let lasts_ms = TURN_MS
 
-  const isOver = () => turn_began_ms !== undefined && now_ms() - turn_began_ms >= TURN_MS
+  const isOver = () => turn_began_ms !== undefined && now_ms() - turn_began_ms >= lasts_ms
 
+  /** Half of the time is for requests, whatever else there is to do: else a busy server leaves them next to nothing. */
   function endTurn(): void {
+    const took_ms = turn_began_ms === undefined ? 0 : now_ms() - turn_began_ms
+    lasts_ms = Math.min(TURN_MOST_MS, Math.max(TURN_MS, took_ms / 2))
     turn_began_ms = undefined
     if (waiting.size > 0) beginNext()
   }

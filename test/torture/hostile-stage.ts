@@ -92,8 +92,12 @@ async function people({ ports }: Scene, { endpoint, internal_port }: ClusterRead
 }
 
 /** By the command line of the build that is under attack: it knows its own tables. */
-async function createProject({ env, folder }: Scene, built: string, name: string): Promise<Project> {
-  const owner = `${name.replaceAll('/', '-')}@example.com`
+let projects = 0
+
+/** An attack that is tried again has another one. */
+async function createProject({ env, folder }: Scene, built: string, attack: string): Promise<Project> {
+  const name = `${attack} ${++projects}`
+  const owner = `owner-${projects}@example.com`
   const told = ['project', 'create', '--name', name, '--owner-email', owner, '--verified', '--json']
   const { stdout } = await execute(process.execPath, [join(built, 'cli/main.js'), ...told], {
     ...{ cwd: folder, env: { PATH: process.env.PATH ?? '', ...env } },
