@@ -19,7 +19,7 @@ withConsole((scene) => {
     const seeded = await seedOwner(scene().db())
     const visit = await scene().visit('/playground', { cookie: seeded.cookie })
     const model = () => visit.page.getByLabel('Model or alias').inputValue()
-    await expect.poll(model, { timeout: 30_000 }).toBe(MODEL)
+    await expect.poll(model, { timeout: 60_000 }).toBe(MODEL)
     return { ...seeded, visit, page: visit.page }
   }
 

@@ -106,7 +106,7 @@ withConsole((scene) => {
     await page.getByRole('link', { name: 'Overview' }).click()
     await page.getByRole('link', { name: 'Keys', exact: true }).click()
     await page.getByText('atlas-agent').waitFor()
-    await expect.poll(() => heard.tellsOf(atlas_key), { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => heard.tellsOf(atlas_key), { timeout: 60_000 }).toBe(true)
     expect(heard.tellsOf(harbour_key)).toBe(false)
     expect(pathOf(page)).toBe(`/console/${atlas}/keys`)
     expect(pathOf(other)).toBe(`/console/${harbour}/keys`)

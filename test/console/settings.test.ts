@@ -184,7 +184,7 @@ withConsole((scene) => {
     await older.waitFor({ state: 'detached' })
 
     await page.getByLabel('What').selectOption('Set the spending cap of the project')
-    await expect.poll(() => page.getByRole('row').count(), { timeout: 30_000 }).toBe(13)
+    await expect.poll(() => page.getByRole('row').count(), { timeout: 60_000 }).toBe(13)
     await page.getByLabel('Who').selectOption(email)
     await page
       .getByRole('row', { name: `${email} set the spending cap of the project` })

@@ -18,6 +18,7 @@ export interface Wanted extends BrowserContextOptions {
   is_new?: boolean
 }
 
+const PATIENCE_MS = 60_000 // a busy machine may take a while
 const VIEWPORT = { width: 1280, height: 720 }
 const EVENTS = ['request', 'response', 'requestfinished', 'requestfailed', 'dialog', 'download', 'popup']
 const spares = new Map<string, UsedPage[]>()
@@ -36,6 +37,7 @@ export async function takePage(browser: Browser, { address, ...wanted }: Wanted)
 async function newPage(browser: Browser, baseURL: string, odd: BrowserContextOptions, is_plain: boolean) {
   const permissions = ['clipboard-read', 'clipboard-write']
   const context = await browser.newContext({ baseURL, permissions, ...odd })
+  context.setDefaultTimeout(PATIENCE_MS)
   context.on('weberror', (error) => void used.heard.push(`thrown: ${error.error().message}`))
   context.on('console', (line) => void used.heard.push(`${line.type()}: ${line.text()}`))
   await context.addInitScript(() => {

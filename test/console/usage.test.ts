@@ -24,7 +24,7 @@ withConsole((scene) => {
 
   const requests = (page: Page) => page.getByRole('table', { name: 'Requests', exact: true })
   const rowsToBe = (page: Page, rows: number) =>
-    expect.poll(() => requests(page).locator('tbody tr:not(.skeleton-row)').count(), { timeout: 20_000 }).toBe(rows)
+    expect.poll(() => requests(page).locator('tbody tr:not(.skeleton-row)').count(), { timeout: 60_000 }).toBe(rows)
 
   async function download(page: Page, name: string): Promise<string[]> {
     const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()])

@@ -103,7 +103,7 @@ export async function openScene(place: Place) {
     /** Straight from the store, past any server. */
     async rows<Row>(statement: string): Promise<Row[]> {
       if (database) return (await run(database.url, statement)) as Row[]
-      const store = new DatabaseSync(storeFile(data_dir), { readOnly: true, timeout: 5_000 })
+      const store = new DatabaseSync(storeFile(data_dir), { readOnly: true, timeout: 30_000 })
       try {
         return store.prepare(statement).all() as Row[]
       } finally {

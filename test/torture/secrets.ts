@@ -69,7 +69,7 @@ export async function secrets({ keys, seed }: Secrets): Promise<Report> {
 
 /** The store is made to fail on these, after their keys were minted: what the server logs then is searched too. */
 async function createInVain({ data_dir, client }: Scene, random: Chance): Promise<Spoken[]> {
-  const store = new DatabaseSync(storeFile(data_dir), { timeout: 5_000 })
+  const store = new DatabaseSync(storeFile(data_dir), { timeout: 30_000 })
   store.exec("CREATE TRIGGER fault BEFORE INSERT ON api_key BEGIN SELECT RAISE(ABORT, 'planted fault'); END")
   const spoken = Array.from({ length: IN_VAIN }, () => ({ idempotency_key: random.text(100) }))
   await Promise.all(
