@@ -134,5 +134,6 @@ export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
     first_p50_ms: quantile(counts.first, 0.5),
     first_p99_ms: quantile(counts.first, 0.99),
     late_p99_ms: quantile(counts.late, 0.99),
+    ...(plan.tells_each && { each_ms: counts.whole }),
   }
 }

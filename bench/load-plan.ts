@@ -15,6 +15,8 @@ export interface LoadPlan {
   keys_file?: string
   /** Open loop: so many requests are due each second, whatever became of those before. Without it, a closed loop. */
   per_second?: number
+  /** Every latency is told, to be put together with those of other plans. */
+  tells_each?: boolean
 }
 
 export interface LoadResult {
@@ -28,4 +30,6 @@ export interface LoadResult {
   first_p99_ms: number
   /** Open loop: by how much requests left after they were due, at the 99th percentile. It is part of the latencies. */
   late_p99_ms: number
+  /** Where the plan asks for it: how long each request took. */
+  each_ms?: number[]
 }

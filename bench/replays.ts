@@ -1,16 +1,21 @@
-// §8.1: what live calls notice of a replay run: the same calls at the same pace, without one and beside one.
+// §8.1: what live calls notice of a replay run: the same calls at the same pace, without one and beside one. The server
+// has both cores, as its users run it: V8 compiles and collects on threads of its own.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ServerProcess } from './processes.ts'
+import { quantile } from './figures.ts'
+import { theLoad } from './load-process.ts'
+import { LOAD_CORE, SERVER_CORE, type ServerProcess } from './processes.ts'
 import { record } from './report.ts'
 import { ADMIN_KEY, as, CHAT, chat, post, startService } from './service-under-test.ts'
 import { textTable } from './text-table.ts'
 import { undisturbed } from './undisturbed.ts'
 import { startUpstream } from './upstream-side.ts'
+import { warmUp } from './warm-up.ts'
 
-const EVERY_MS = 10 // live calls
+const PER_SECOND = 100 // live calls
+const CONNECTIONS = 16
+const SLICE_S = 2
 const ROUNDS = 2
-const WARM_MS = 5_000
-const WARM_ITEMS = 300
+const WARM = { requests: 10_000, items: 300 }
 const CONCURRENCY = 8
 const LOOK_MS = 2_000 // sixty a minute are allowed
 const STOLEN_MAX = 0.02 // by the host: above it, a 99th percentile tells of the host
@@ -26,82 +31,113 @@ export async function replays({ items, has_upstream }: ReplayConditions): Promis
   const upstream = has_upstream ? await startUpstream() : undefined
   const server = await startService({
     ...{ name: 'switchyard', config: 'retention: { full_fidelity: true }\n', ...(upstream && { upstream }) },
+    core: `${SERVER_CORE},${LOAD_CORE}`,
   })
   try {
     const to = await recorded(server, items)
-    await live(server, sleep(WARM_MS))
+    const plan = { path: CHAT, headers: as(ADMIN_KEY), body: chat() }
+    const warming = { name: server.name, server, plan, warm_requests: WARM.requests }
+    await warmUp(warming, { rounds: 1, seconds: 1, connections: CONNECTIONS })
     // A first run is told apart: V8 compiles beside the calls what only runs need, once in the life of a server.
-    const [first] = await besideQuiet(server, { items: Math.min(items, WARM_ITEMS), to }, 1)
+    const [first] = await besideQuiet(server, { items: Math.min(items, WARM.items), to }, 1)
     const rounds = await besideQuiet(server, { items, to })
-    const [quiet, beside] = [pooled(rounds.map((one) => one.quiet)), pooled(rounds.map((one) => one.beside))]
-    const planning = pooled(rounds.map(({ beside, told }) => partOf(beside, (due) => due < told.planned_ms)))
-    const asking = pooled(rounds.map(({ beside, told }) => partOf(beside, (due) => due >= told.planned_ms)))
-    const recorded_rounds = rounds.map((one) => ({
-      ...one,
-      quiet: figuresOf(one.quiet),
-      beside: figuresOf(one.beside),
-    }))
-    const first_ratio = first ? ratioOf(first) : Number.NaN
-    const told = { items, has_upstream, first_ratio, rounds: recorded_rounds, quiet, beside }
-    record('Live calls beside a replay run', told)
-    const row = (name: string, { calls, p50, p99, later }: Figures) => [
-      ...[name, String(calls), p50.toFixed(2), p99.toFixed(2)],
-      ...later.map((share) => (share === undefined ? '' : `${(100 * share).toFixed(2)} %`)),
-    ]
-    const runs = rounds.map(({ told }) => `${told.done} in ${told.seconds.toFixed(1)} s`)
-    const each = rounds.map((one) => ratioOf(one).toFixed(2))
-    const stolen = Math.max(...rounds.map((one) => one.stolen))
-    return [
-      `Of ${items} items at concurrency ${CONCURRENCY}: ${runs.join(', ')}. p99 of live calls beside them ` +
-        `${(beside.p99 / quiet.p99).toFixed(2)} × quiet; round by round ${each.join(', ')}; ` +
-        `${first_ratio.toFixed(2)} × beside the server's first run. ` +
-        `The host took ${(100 * stolen).toFixed(1)} % at the most.`,
-      textTable(
-        `A live call every ${EVERY_MS} ms, ${has_upstream ? 'an upstream' : 'the placeholder'}, ${ROUNDS} rounds together`,
-        ['', 'calls', 'p50 ms', 'p99 ms', ...LATE_S.map((seconds) => `turns > ${1_000 * seconds} ms`)],
-        [
-          row('quiet', quiet),
-          row('beside the runs', beside),
-          row('while they are planned', planning),
-          row('while items are asked', asking),
-        ],
-      ),
-    ].join('\n\n')
+    const figures = { first: first && figuresOf(first), rounds: rounds.map(figuresOf) }
+    record('Live calls beside a replay run', { items, has_upstream, ...figures })
+    return told(items, has_upstream, first, rounds)
   } finally {
     await server.stop()
     await upstream?.stop()
   }
 }
 
+function told(items: number, has_upstream: boolean, first: Round | undefined, rounds: readonly Round[]): string {
+  const [quiet, planning, asking] = (['quiet', 'planning', 'asking'] as const).map((phase) =>
+    pooled(rounds.map((round) => round[phase])),
+  ) as [Waits, Waits, Waits]
+  const beside = pooled([planning, asking])
+  const row = (name: string, { each_ms, turns }: Waits) => [
+    ...[name, String(each_ms.length), quantile(each_ms, 0.5).toFixed(2), quantile(each_ms, 0.99).toFixed(2)],
+    ...LATE_S.map((seconds) => `${(100 * laterThan(seconds, turns)).toFixed(2)} %`),
+  ]
+  const runs = rounds.map(({ done, seconds }) => `${done} in ${seconds.toFixed(1)} s`)
+  const stolen = Math.max(...rounds.map((one) => one.stolen))
+  return [
+    `Of ${items} items at concurrency ${CONCURRENCY}: ${runs.join(', ')}. p99 of live calls beside them ` +
+      `${(quantile(beside.each_ms, 0.99) / quantile(quiet.each_ms, 0.99)).toFixed(2)} × quiet; round by round ` +
+      `${rounds.map((one) => ratioOf(one).toFixed(2)).join(', ')}; ` +
+      `${first ? ratioOf(first).toFixed(2) : '-'} × beside the server's first run. ` +
+      `The host took ${(100 * stolen).toFixed(1)} % at the most.`,
+    textTable(
+      `${PER_SECOND} live calls a second, ${has_upstream ? 'an upstream' : 'the placeholder'}, ${ROUNDS} rounds together`,
+      ['', 'calls', 'p50 ms', 'p99 ms', ...LATE_S.map((seconds) => `turns > ${1_000 * seconds} ms`)],
+      [
+        row('quiet', quiet),
+        row('beside the runs', beside),
+        row('while they are planned', planning),
+        row('while items are asked', asking),
+      ],
+    ),
+  ].join('\n\n')
+}
+
 interface Round {
   quiet: Waits
-  beside: Waits
-  told: Told
+  planning: Waits
+  asking: Waits
+  done: number
+  /** From its execution on. */
+  seconds: number
   /** Of the machine by its host, in the worse half. */
   stolen: number
 }
 
-const ratioOf = ({ beside, quiet }: Round) => figuresOf(beside).p99 / figuresOf(quiet).p99
+const ratioOf = ({ planning, asking, quiet }: Round) =>
+  quantile(pooled([planning, asking]).each_ms, 0.99) / quantile(quiet.each_ms, 0.99)
 
-/** A run, and as long without one, again and again: what a machine is like changes from minute to minute. */
-async function besideQuiet(server: ServerProcess, asked: AskedRun, most = ROUNDS): Promise<Round[]> {
-  const rounds: Round[] = []
-  while (rounds.length < most) {
-    const run = await undisturbed(STOLEN_MAX, async () => {
-      const { over } = replayed(server, asked)
-      return { beside: await live(server, over), told: await over }
-    })
-    const { beside, told } = run.value
-    const quiet = await undisturbed(STOLEN_MAX, () => live(server, sleep(told.seconds * 1_000)))
-    rounds.push({ quiet: quiet.value, beside, told, stolen: Math.max(run.stolen, quiet.stolen) })
-  }
-  return rounds
+function figuresOf(round: Round) {
+  const { quiet, planning, asking, ...more } = round
+  const p99 = ({ each_ms }: Waits) => quantile(each_ms, 0.99)
+  return { ...more, ratio: ratioOf(round), p99_ms: [quiet, planning, asking].map(p99) }
 }
 
 interface AskedRun {
   items: number
   /** Live calls come after it, and are not among those that a sample is drawn from. */
   to: string
+}
+
+/** A run, and as long without one, again and again: what a machine is like changes from minute to minute. */
+async function besideQuiet(server: ServerProcess, asked: AskedRun, most = ROUNDS): Promise<Round[]> {
+  const rounds: Round[] = []
+  while (rounds.length < most) {
+    const run = await undisturbed(STOLEN_MAX, () => beside(server, asked))
+    const quiet = await undisturbed(STOLEN_MAX, () => live(server, sleep(run.value.seconds * 1_000)))
+    rounds.push({ ...run.value, quiet: quiet.value, stolen: Math.max(run.stolen, quiet.stolen) })
+  }
+  return rounds
+}
+
+async function beside(server: ServerProcess, { items, to }: AskedRun) {
+  const source = { filter: { to }, sample: { n: items, seed: '1' } }
+  const posted = post(server, '/v2/replay-runs', { source, target: { model: 'bench' } })
+  const planning = await live(server, posted)
+  const { id } = await posted
+  await post(server, `/v2/replay-runs/${id}/execute`, { max_cost_usd: 1_000, concurrency: CONCURRENCY })
+  const over = ended(server, String(id))
+  const asking = await live(server, over)
+  return { planning, asking, ...(await over) }
+}
+
+async function ended(server: ServerProcess, id: string): Promise<{ done: number; seconds: number }> {
+  const begun_ms = performance.now()
+  for (;;) {
+    const answer = await fetch(`${server.url}/v2/replay-runs/${id}`, { headers: as(ADMIN_KEY) })
+    if (!answer.ok) throw new Error(`the run could not be read: ${answer.status} ${await answer.text()}`)
+    const { status, items } = (await answer.json()) as { status: string; items: { done: number } }
+    if (!['queued', 'running'].includes(status))
+      return { done: items.done, seconds: (performance.now() - begun_ms) / 1_000 }
+    await sleep(LOOK_MS)
+  }
 }
 
 /** Returns when all had come. */
@@ -118,68 +154,21 @@ async function recorded(server: ServerProcess, items: number): Promise<string> {
   return new Date(performance.timeOrigin + performance.now()).toISOString()
 }
 
-interface Told {
-  done: number
-  /** From when it was planned. */
-  seconds: number
-  planned_ms: number
-}
-
-function replayed(server: ServerProcess, { items, to }: AskedRun): { over: Promise<Told> } {
-  const headers = as(ADMIN_KEY)
-  const work = async () => {
-    const source = { filter: { to }, sample: { n: items, seed: '1' } }
-    const { id } = await post(server, '/v2/replay-runs', { source, target: { model: 'bench' } })
-    const planned_ms = performance.now()
-    await post(server, `/v2/replay-runs/${id}/execute`, { max_cost_usd: 1_000, concurrency: CONCURRENCY })
-    for (;;) {
-      const answer = await fetch(`${server.url}/v2/replay-runs/${id}`, { headers })
-      if (!answer.ok) throw new Error(`the run could not be read: ${answer.status} ${await answer.text()}`)
-      const run = (await answer.json()) as { status: string; items: { done: number } }
-      if (!['queued', 'running'].includes(run.status))
-        return { done: run.items.done, seconds: (performance.now() - planned_ms) / 1_000, planned_ms }
-      await sleep(LOOK_MS)
-    }
-  }
-  return { over: work() }
-}
-
 interface Waits {
-  /** Of each call: when it was due, and how long it then took. */
-  calls: { due_ms: number; took_ms: number }[]
+  /** How long each call took, from when it was due. */
+  each_ms: number[]
   /** How many turns of the event loop came within each of these bounds, by the server's own measure. */
-  turns: Map<string, number>
+  turns: ReadonlyMap<string, number>
 }
 
-interface Figures {
-  calls: number
-  p50: number
-  p99: number
-  /** Which share of the turns of the event loop came later than each of `LATE_S`; undefined where none were counted. */
-  later: (number | undefined)[]
-}
-
-/** Turns are counted for the whole of it. */
-const partOf = ({ calls }: Waits, isIn: (due_ms: number) => boolean): Waits => ({
-  calls: calls.filter(({ due_ms }) => isIn(due_ms)),
-  turns: new Map(),
-})
-
-function figuresOf({ calls, turns }: Waits): Figures {
-  const sorted = calls.map(({ took_ms }) => took_ms).sort((a, b) => a - b)
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
-  const within = (bound: string) => turns.get(bound) ?? 0
-  const later = LATE_S.map((seconds) =>
-    turns.size > 0 ? 1 - within(String(seconds)) / Math.max(1, within('+Inf')) : undefined,
-  )
-  return { calls: sorted.length, p50: at(0.5), p99: at(0.99), later }
-}
-
-function pooled(all: readonly Waits[]): Figures {
+function pooled(all: readonly Waits[]): Waits {
   const turns = new Map<string, number>()
   for (const one of all) for (const [bound, count] of one.turns) turns.set(bound, (turns.get(bound) ?? 0) + count)
-  return figuresOf({ calls: all.flatMap(({ calls }) => calls), turns })
+  return { each_ms: all.flatMap(({ each_ms }) => each_ms), turns }
 }
+
+const laterThan = (seconds: number, turns: Waits['turns']) =>
+  1 - (turns.get(String(seconds)) ?? 0) / Math.max(1, turns.get('+Inf') ?? 0)
 
 async function turnsOf({ url }: ServerProcess): Promise<Map<string, number>> {
   const text = await (await fetch(`${url}/metrics`, { headers: as(ADMIN_KEY) })).text()
@@ -187,27 +176,21 @@ async function turnsOf({ url }: ServerProcess): Promise<Map<string, number>> {
   return new Map([...lines].map(([, bound = '', count]) => [bound, Number(count)]))
 }
 
-/** Calls at a steady pace until something has ended, each timed from when it was due. */
+/** Calls at a steady pace until something has ended, out of a process of their own. */
 async function live(server: ServerProcess, until: Promise<unknown>): Promise<Waits> {
-  const { url } = server
   const before = await turnsOf(server)
   let over = false
   void until.finally(() => {
     over = true
   })
-  const body = chat()
-  const calls: Promise<Waits['calls'][number]>[] = []
-  const started = performance.now()
-  for (let n = 0; !over; n++) {
-    const due = started + n * EVERY_MS
-    await sleep(Math.max(0, due - performance.now()))
-    calls.push(
-      fetch(url + CHAT, { method: 'POST', headers: as(ADMIN_KEY), body })
-        .then((answer) => answer.text())
-        .then(() => ({ due_ms: due, took_ms: performance.now() - due })),
-    )
+  const port = Number(new URL(server.url).port)
+  const plan = { path: CHAT, headers: as(ADMIN_KEY), body: chat(), port, per_second: PER_SECOND, tells_each: true }
+  const each_ms: number[] = []
+  while (!over) {
+    const slice = await theLoad().run({ ...plan, connections: CONNECTIONS, seconds: SLICE_S })
+    if (slice.failures > 0) throw new Error(`${slice.failures} live calls failed`)
+    each_ms.push(...(slice.each_ms ?? []))
   }
-  const all = await Promise.all(calls)
   const after = await turnsOf(server)
-  return { calls: all, turns: new Map([...after].map(([bound, count]) => [bound, count - (before.get(bound) ?? 0)])) }
+  return { each_ms, turns: new Map([...after].map(([bound, count]) => [bound, count - (before.get(bound) ?? 0)])) }
 }

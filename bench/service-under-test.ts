@@ -33,6 +33,8 @@ export interface ServiceSettings {
   config?: string
   /** More of its providers: lines of the list. */
   providers?: string
+  /** Which cores it may use, where it is not the one of servers under test. */
+  core?: string
 }
 
 /** What its switchyard.yaml says. */
@@ -54,6 +56,7 @@ export async function startService(settings: ServiceSettings): Promise<ServerPro
     name,
     script: join(root, 'dist/cli/main.js'),
     node_args,
+    ...(settings.core !== undefined && { core: settings.core }),
     args: ['serve'],
     cwd: folder,
     env: {
