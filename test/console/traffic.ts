@@ -1,7 +1,7 @@
 // A project that is busy: weeks of generations by several keys, models and targets, what was refused, and one
 // generation that took a turn.
 import { HOUR_MS, rfc3339, systemClock } from '../../src/core/clock.ts'
-import { newId } from '../../src/core/ids.ts'
+import { newTraceId } from '../../src/core/ids.ts'
 import { hourOf, type RefusalKind } from '../../src/refusals/refusal-kind.ts'
 import { refusalStore } from '../../src/refusals/refusal-store.ts'
 import type { RefusedCall } from '../../src/refusals/refused-call.ts'
@@ -80,7 +80,7 @@ export async function seedRefusals(db: Db, project_id: string, days = 30): Promi
 
 /** A stream that waited, failed over to another provider, and saved money. Returns its trace id. */
 export async function seedTrace(db: Db, project_id: string, key_id = 'key_1'): Promise<string> {
-  const trace_id = newId('trc')
+  const trace_id = newTraceId(now() - 90_000)
   const attempt = { model: 'gpt-4o', ttft_ms: undefined, failure: undefined }
   const event = usageEvent(project_id, {
     trace_id,
@@ -129,7 +129,7 @@ export async function seedTrace(db: Db, project_id: string, key_id = 'key_1'): P
 
 /** R80: a generation that a budget refused, the first of many. */
 export async function seedRefused(db: Db, project_id: string, key_id = 'key_1'): Promise<string> {
-  const trace_id = newId('trc')
+  const trace_id = newTraceId(now() - 60_000)
   const call: RefusedCall = {
     trace_id,
     project_id,
@@ -166,7 +166,7 @@ const NOTHING_USED = {
 
 /** R80: a generation that nobody answered. */
 export async function seedFailed(db: Db, project_id: string, at_ms = now() - 60_000): Promise<string> {
-  const trace_id = newId('trc')
+  const trace_id = newTraceId(at_ms)
   const attempt = { model: 'gpt-4o', ttft_ms: undefined }
   const event = usageEvent(project_id, {
     trace_id,
