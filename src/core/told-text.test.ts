@@ -50,7 +50,7 @@ test.each(['eyJ', 'Bearer ', 'sk-', '://', '-----BEGIN ', 'api_key=', 'authoriza
     const text = part.repeat(Math.ceil(16_384 / part.length))
     const started = performance.now()
     withoutSecrets(inBounds(text, 16_384))
-    expect(performance.now() - started).toBeLessThan(10_000)
+    expect(performance.now() - started).toBeLessThan(2_000)
   },
 )
 

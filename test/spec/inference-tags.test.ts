@@ -173,7 +173,7 @@ withScene((scene) => {
               return answer
             }),
           )
-        await expect.poll(() => refused + stage.one.requests.length, { timeout: 60_000 }).toBe(asked.length)
+        await expect.poll(() => refused + stage.one.requests.length, { timeout: 10_000 }).toBe(asked.length)
       }
       const { held_micros, spent_micros } = await budgetOf(stage, id)
       answering.resolve()

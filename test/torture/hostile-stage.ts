@@ -91,10 +91,12 @@ async function people({ ports }: Scene, { endpoint, internal_port }: ClusterRead
   }
 }
 
-/** By the command line of the build that is under attack: it knows its own tables. */
 let projects = 0
 
-/** An attack that is tried again has another one. */
+/**
+ * By the command line of the build that is under attack: it knows its own tables. An attack that is tried again has
+ * another one.
+ */
 async function createProject({ env, folder }: Scene, built: string, attack: string): Promise<Project> {
   const name = `${attack} ${++projects}`
   const owner = `owner-${projects}@example.com`
