@@ -1,7 +1,7 @@
 // A Responses request, said as a chat completions request.
 import { expect, test } from 'vitest'
 import { readResponseRequest } from './response-request.ts'
-import { chatRequestFrom, leftOutOf } from './to-chat.ts'
+import { chatRequestFrom } from './to-chat.ts'
 
 type Items = Record<string, unknown>[]
 
@@ -289,23 +289,4 @@ test('§7.2 400 on what history leads to, by the field that led there', () => {
   expect(() => chat({}, [{ type: 'web_search_call', id: 'ws_1' }])).toThrow(
     "'previous_response_id' leads to an item of the type 'web_search_call', which the upstream of this model cannot take.",
   )
-})
-
-test('R75 what only an upstream of Responses can do is left out of chat, and told by name', () => {
-  const request = readResponseRequest({
-    model: 'm',
-    input: 'hi',
-    truncation: 'auto',
-    max_tool_calls: 3,
-    context_management: [{ type: 'compaction' }],
-    include: ['message.output_text.logprobs', 'reasoning.encrypted_content'],
-    n: 2,
-  })
-  expect(leftOutOf(request)).toEqual(['n', 'context_management', 'max_tool_calls', 'truncation', 'include[1]'])
-  const said_to_chat = [{ role: 'user', content: 'hi' }]
-  expect(chatRequestFrom(request, [])).toEqual({ model: 'm', messages: said_to_chat, logprobs: true })
-  const plain = readResponseRequest({ model: 'm', input: 'hi', truncation: 'disabled', context_management: [] })
-  expect(leftOutOf(plain)).toEqual([])
-  const native = readResponseRequest({ model: 'm', input: 'hi', top_k: 5 }, 'v2')
-  expect(leftOutOf(native)).toEqual(['top_k'])
 })
