@@ -126,7 +126,9 @@ withConsole((scene) => {
 
   test('§console the pointer tells values where it is; dragging zooms, into the address; the growing step is told', async () => {
     const { cookie, project_id } = await seedOwner(scene().db())
-    await generate(project_id, { created_at: minutesAgo(0) })
+    // One at the beginning of this minute and of each that may come while the page is opened: whichever grows has one.
+    const minute = Math.floor(systemClock.now() / 60_000) * 60_000
+    for (let n = 0; n < 5; n++) await generate(project_id, { created_at: rfc3339(minute + n * 60_000) })
     await generate(project_id, { created_at: minutesAgo(20), status: 'client_left' })
     const visit = await scene().visit('/overview?range=1h', { cookie })
     const { page } = visit
@@ -150,7 +152,7 @@ withConsole((scene) => {
     expect(zoomed / 60_000).toBeGreaterThanOrEqual(11)
     expect(zoomed / 60_000).toBeLessThanOrEqual(14)
     await page.getByRole('button', { name: 'Show the last 24 hours' }).click()
-    await page.locator('.headline').getByText('2', { exact: true }).waitFor()
+    await page.locator('.headline').getByText(/^[2-6]$/).first().waitFor()
     expect(faults(visit)).toEqual([])
     await visit.close()
   })
