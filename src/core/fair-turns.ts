@@ -1,9 +1,13 @@
 // R78: requests go on one project after the other. A turn of the event loop lets them for a few milliseconds; those
 // that are left wait for the next turn, a queue for each project. However many of one project arrive at once, or are
-// answered at once by a store that answers many together, whoever asks for another waits for no more than one of them.
+// answered at once by a store that answers many together, whoever asks for another waits for no more than one of them,
+// and who asks for little does not wait at all.
 
 const TURN_MS = 4
-const TURN_MOST_MS = 16
+const TURN_MOST_MS = 8
+/** Of a project that has none waiting, so many go on in a turn without time left; and so many of all such projects. */
+const AHEAD_EACH = 8
+const AHEAD_MOST = 32
 
 export interface TurnNeeds {
   now_ms(): number
@@ -36,6 +40,9 @@ export function fairTurns({ now_ms, nextTurn, afterwards }: TurnNeeds = OF_NODE)
   let turn_began_ms: number | undefined
   /** How long they may go on in one. */
   let lasts_ms = TURN_MS
+  /** By project: how many went on in this turn although it had no time left, or others waited. */
+  const ahead = new Map<string, number>()
+  let ahead_of_all = 0
 
   const isOver = () => turn_began_ms !== undefined && now_ms() - turn_began_ms >= lasts_ms
 
@@ -44,6 +51,8 @@ export function fairTurns({ now_ms, nextTurn, afterwards }: TurnNeeds = OF_NODE)
     const took_ms = turn_began_ms === undefined ? 0 : now_ms() - turn_began_ms
     lasts_ms = Math.min(TURN_MOST_MS, Math.max(TURN_MS, took_ms / 2))
     turn_began_ms = undefined
+    ahead.clear()
+    ahead_of_all = 0
     if (waiting.size > 0) beginNext()
   }
 
@@ -65,9 +74,18 @@ export function fairTurns({ now_ms, nextTurn, afterwards }: TurnNeeds = OF_NODE)
     start()
   }
 
-  function mayGoOn(): boolean {
-    if (waiting.size > 0 || isOver()) return false
+  function mayGoOn(project_id: string): boolean {
+    if (waiting.size > 0 || isOver()) return mayGoAhead(project_id)
     beginTurn()
+    return true
+  }
+
+  /** A call is four or five of these: of a project with few calls, none waits for those who have many. */
+  function mayGoAhead(project_id: string): boolean {
+    const gone = ahead.get(project_id) ?? 0
+    if (gone === AHEAD_EACH || ahead_of_all === AHEAD_MOST || waiting.has(project_id)) return false
+    ahead.set(project_id, gone + 1)
+    ahead_of_all++
     return true
   }
 
@@ -82,18 +100,18 @@ export function fairTurns({ now_ms, nextTurn, afterwards }: TurnNeeds = OF_NODE)
   return {
     /** Starts a request of this project: now, or when it is its turn. */
     begin(project_id: string, start: Start): void {
-      if (mayGoOn()) start()
+      if (mayGoOn(project_id)) start()
       else queueOf(project_id).new.push(start)
     },
 
     /** The same for one that has begun, and waited for others since. */
     goOn(project_id: string, start: Start): void {
-      if (mayGoOn()) start()
+      if (mayGoOn(project_id)) start()
       else queueOf(project_id).begun.push(start)
     },
 
     /** The same as a promise: undefined where it need not wait. */
     next: (project_id: string): Promise<void> | undefined =>
-      mayGoOn() ? undefined : new Promise((resolve) => void queueOf(project_id).begun.push(resolve)),
+      mayGoOn(project_id) ? undefined : new Promise((resolve) => void queueOf(project_id).begun.push(resolve)),
   }
 }

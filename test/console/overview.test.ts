@@ -152,7 +152,11 @@ withConsole((scene) => {
     expect(zoomed / 60_000).toBeGreaterThanOrEqual(11)
     expect(zoomed / 60_000).toBeLessThanOrEqual(14)
     await page.getByRole('button', { name: 'Show the last 24 hours' }).click()
-    await page.locator('.headline').getByText(/^[2-6]$/).first().waitFor()
+    await page
+      .locator('.headline')
+      .getByText(/^[2-6]$/)
+      .first()
+      .waitFor()
     expect(faults(visit)).toEqual([])
     await visit.close()
   })
