@@ -14,9 +14,9 @@ import { warmUp } from './warm-up.ts'
 const PER_SECOND = 100 // live calls
 const CONNECTIONS = 16
 const SLICE_S = 2
-const ROUNDS = 2
-const WARM = { requests: 10_000, items: 300 }
+const WARM = { requests: 10_000, items: 100 }
 const CONCURRENCY = 8
+const PER_SECOND_BESIDE = 2 // items that are begun beside live calls
 const LOOK_MS = 2_000 // sixty a minute are allowed
 const STOLEN_MAX = 0.02 // by the host: above it, a 99th percentile tells of the host
 const LATE_S = [0.005, 0.01, 0.025, 0.05] // of the buckets of `switchyard_event_loop_delay_seconds`
@@ -39,41 +39,33 @@ export async function replays({ items, has_upstream }: ReplayConditions): Promis
     const warming = { name: server.name, server, plan, warm_requests: WARM.requests }
     await warmUp(warming, { rounds: 1, seconds: 1, connections: CONNECTIONS })
     // A first run is told apart: V8 compiles beside the calls what only runs need, once in the life of a server.
-    const [first] = await besideQuiet(server, { items: Math.min(items, WARM.items), to }, 1)
-    const rounds = await besideQuiet(server, { items, to })
-    const figures = { first: first && figuresOf(first), rounds: rounds.map(figuresOf) }
-    record('Live calls beside a replay run', { items, has_upstream, ...figures })
-    return told(items, has_upstream, first, rounds)
+    const first = await besideQuiet(server, { items: Math.min(items, WARM.items), to })
+    const round = await besideQuiet(server, { items, to })
+    record('Live calls beside a replay run', { items, has_upstream, first: figuresOf(first), round: figuresOf(round) })
+    return told(items, has_upstream, first, round)
   } finally {
     await server.stop()
     await upstream?.stop()
   }
 }
 
-function told(items: number, has_upstream: boolean, first: Round | undefined, rounds: readonly Round[]): string {
-  const [quiet, planning, asking] = (['quiet', 'planning', 'asking'] as const).map((phase) =>
-    pooled(rounds.map((round) => round[phase])),
-  ) as [Waits, Waits, Waits]
-  const beside = pooled([planning, asking])
+function told(items: number, has_upstream: boolean, first: Round, round: Round): string {
   const row = (name: string, { each_ms, turns }: Waits) => [
     ...[name, String(each_ms.length), quantile(each_ms, 0.5).toFixed(2), quantile(each_ms, 0.99).toFixed(2)],
     ...LATE_S.map((seconds) => `${(100 * laterThan(seconds, turns)).toFixed(2)} %`),
   ]
-  const runs = rounds.map(({ done, seconds }) => `${done} in ${seconds.toFixed(1)} s`)
-  const stolen = Math.max(...rounds.map((one) => one.stolen))
+  const { quiet, planning, asking, done, seconds, stolen } = round
   return [
-    `Of ${items} items at concurrency ${CONCURRENCY}: ${runs.join(', ')}. p99 of live calls beside them ` +
-      `${(quantile(beside.each_ms, 0.99) / quantile(quiet.each_ms, 0.99)).toFixed(2)} × quiet; round by round ` +
-      `${rounds.map((one) => ratioOf(one).toFixed(2)).join(', ')}; ` +
-      `${first ? ratioOf(first).toFixed(2) : '-'} × beside the server's first run. ` +
+    `Of ${items} items at concurrency ${CONCURRENCY}, ${done} done in ${seconds.toFixed(1)} s: p99 of live calls beside ` +
+      `them ${ratioOf(round).toFixed(2)} × quiet, and ${ratioOf(first).toFixed(2)} × beside the server's first run. ` +
       `The host took ${(100 * stolen).toFixed(1)} % at the most.`,
     textTable(
-      `${PER_SECOND} live calls a second, ${has_upstream ? 'an upstream' : 'the placeholder'}, ${ROUNDS} rounds together`,
+      `${PER_SECOND} live calls a second, ${has_upstream ? 'an upstream' : 'the placeholder'}`,
       ['', 'calls', 'p50 ms', 'p99 ms', ...LATE_S.map((seconds) => `turns > ${1_000 * seconds} ms`)],
       [
-        row('quiet', quiet),
-        row('beside the runs', beside),
-        row('while they are planned', planning),
+        row('quiet, half before and half after', quiet),
+        row('beside the run', pooled([planning, asking])),
+        row('while it is planned', planning),
         row('while items are asked', asking),
       ],
     ),
@@ -106,15 +98,15 @@ interface AskedRun {
   to: string
 }
 
-/** A run, and as long without one, again and again: what a machine is like changes from minute to minute. */
-async function besideQuiet(server: ServerProcess, asked: AskedRun, most = ROUNDS): Promise<Round[]> {
-  const rounds: Round[] = []
-  while (rounds.length < most) {
-    const run = await undisturbed(STOLEN_MAX, () => beside(server, asked))
-    const quiet = await undisturbed(STOLEN_MAX, () => live(server, sleep(run.value.seconds * 1_000)))
-    rounds.push({ ...run.value, quiet: quiet.value, stolen: Math.max(run.stolen, quiet.stolen) })
-  }
-  return rounds
+/** A run, and as long without one, before it and after it: what a machine is like changes from minute to minute. */
+async function besideQuiet(server: ServerProcess, asked: AskedRun): Promise<Round> {
+  const half_ms = (1_000 * asked.items) / PER_SECOND_BESIDE / 2
+  const quietly = () => undisturbed(STOLEN_MAX, () => live(server, sleep(half_ms)))
+  const before = await quietly()
+  const run = await undisturbed(STOLEN_MAX, () => beside(server, asked))
+  const after = await quietly()
+  const stolen = Math.max(before.stolen, run.stolen, after.stolen)
+  return { ...run.value, quiet: pooled([before.value, after.value]), stolen }
 }
 
 async function beside(server: ServerProcess, { items, to }: AskedRun) {

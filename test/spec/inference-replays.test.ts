@@ -12,7 +12,10 @@ const USD = 1_000_000
 
 withScene(
   (scene) => {
-    const run = () => scene().housekeep('run replay runs')
+    const run = () => {
+      scene().clock.advance(1_000) // no live call is near, so that items do not wait for them
+      return scene().housekeep('run replay runs')
+    }
     const shown = async (stage: Stage, id: string) => (await stage.get(`/v2/replay-runs/${id}`)).body
 
     async function recorded(stage: Stage, count: number, more: object = {}): Promise<string[]> {
@@ -70,6 +73,24 @@ withScene(
       })
       expect(await replayFaults(scene().db, id)).toEqual([])
       expect((await stage.audit()).spent).toBe(spent + 6 * USUAL_COST)
+    })
+
+    test('R78 beside live calls runs take turns, one item each, however many a run may ask at once', async () => {
+      const [one, other] = [await scene().stage(), await scene().stage()]
+      const runs = [
+        await planned(one, await recorded(one, 2, { seed: 1 })),
+        await planned(other, await recorded(other, 2)),
+      ]
+      const asked: string[] = []
+      for (const stage of [one, other])
+        stage.one.behave(({ body }) => {
+          asked.push(body?.seed === 1 ? 'one' : 'other')
+          return {}
+        })
+      await executed(one, runs[0].id, 50_000, 4)
+      await executed(other, runs[1].id, 50_000, 4)
+      await scene().housekeep('run replay runs') // the calls that were recorded came just now
+      expect(asked).toEqual(['one', 'other', 'one', 'other'])
     })
 
     test('§8.1 what does not fit into the rest of the money is skipped; nothing is clamped, and no micro is passed', async () => {
