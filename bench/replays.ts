@@ -16,7 +16,7 @@ const CONNECTIONS = 16
 const SLICE_S = 2
 const WARM = { requests: 10_000, items: 100 }
 const CONCURRENCY = 8
-const PER_SECOND_BESIDE = 2 // items that are begun beside live calls
+const PER_SECOND_BESIDE = 1 // items that are begun beside live calls
 const LOOK_MS = 2_000 // sixty a minute are allowed
 const STOLEN_MAX = 0.02 // by the host: above it, a 99th percentile tells of the host
 const LATE_S = [0.005, 0.01, 0.025, 0.05] // of the buckets of `switchyard_event_loop_delay_seconds`
@@ -98,10 +98,10 @@ interface AskedRun {
   to: string
 }
 
-/** A run, and as long without one, before it and after it: what a machine is like changes from minute to minute. */
+/** A run, and half as long without one, before it and after it: a machine changes from minute to minute. */
 async function besideQuiet(server: ServerProcess, asked: AskedRun): Promise<Round> {
-  const half_ms = (1_000 * asked.items) / PER_SECOND_BESIDE / 2
-  const quietly = () => undisturbed(STOLEN_MAX, () => live(server, sleep(half_ms)))
+  const quarter_ms = (1_000 * asked.items) / PER_SECOND_BESIDE / 4
+  const quietly = () => undisturbed(STOLEN_MAX, () => live(server, sleep(quarter_ms)))
   const before = await quietly()
   const run = await undisturbed(STOLEN_MAX, () => beside(server, asked))
   const after = await quietly()

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Caller } from '../core/caller.ts'
 import { type Clock, SECOND_MS } from '../core/clock.ts'
 import type { Sealing } from '../core/sealing.ts'
+import { nextTurn } from '../core/turns.ts'
 import { replayFinished } from '../notifications/happening.ts'
 import type { Db } from '../storage/db.ts'
 import { tell } from '../storage/telling.ts'
@@ -75,6 +76,7 @@ export function replayRunner(needs: RunnerNeeds) {
       if (busyWith(id) === 0) await end(needs, fenced, run, 'failed')
       return 0
     }
+    await nextTurn()
     const at_once = tight.has(id) ? 1 : (concurrency ?? 1)
     const is_quiet = needs.isQuiet()
     const may_begin = mayBegin(at_once, busyWith(id), under_way.size)
@@ -86,6 +88,7 @@ export function replayRunner(needs: RunnerNeeds) {
       return is_alive ? replayItemStore(tx).claim(project_id, id, claim) : []
     }, UNHURRIED)
     for (const item of items) {
+      await nextTurn()
       if (is_stopping) break // whoever comes next finds them begun, and asks them
       begin(fenced, run, item, caller)
       await sleep(is_quiet ? PACE_MS.alone : PACE_MS.beside_calls)
@@ -143,10 +146,10 @@ export function replayRunner(needs: RunnerNeeds) {
 
 const UNREF = { ref: false }
 /**
- * Between two that are begun. An item is some milliseconds of the event loop, in a few pieces: at two a second, hardly
+ * Between two that are begun. An item is some milliseconds of the event loop, in a few pieces: at one a second, hardly
  * one live call in a hundred meets one. Models take seconds to answer, so that runs are seldom slower for it.
  */
-const PACE_MS = { alone: 5, beside_calls: 500 }
+const PACE_MS = { alone: 5, beside_calls: 1_000 }
 /**
  * Live calls need the disk themselves: what a run notes down is brought there with what they write. A power cut may
  * take the end of an item with it, and its kept answer stays: the item is asked again, and that answer found.
@@ -193,7 +196,7 @@ async function askSurely(needs: RunnerNeeds, asking: Asking): Promise<void> {
 
 const FAULT = 'This server failed at it; its log says why.'
 
-/** One item: read, ask, compare, and write down what came of it. */
+/** One item: read, ask, compare, and write down what came of it, each in a turn of the event loop of its own. */
 async function ask(needs: RunnerNeeds, asking: Asking): Promise<void> {
   const { fenced, run, item, caller } = asking
   const { project_id, trace_id, arm } = item
@@ -203,7 +206,9 @@ async function ask(needs: RunnerNeeds, asking: Asking): Promise<void> {
   const before = await needs.usage.find(project_id, trace_id)
   const call = await callOf(run, arm, { caller, recorded, bundle_id: before?.bundle_id ?? null })
   const key = itemKey(run.id, trace_id, arm)
+  await nextTurn()
   const answer = await needs.calls.run(call, key)
+  await nextTurn()
   const used = answer.trace_id === null ? undefined : await needs.usage.find(project_id, answer.trace_id)
   const is_completed = used?.status === 'completed'
   const next = afterCall({ ...answer, is_completed }, item.attempts, {
@@ -212,6 +217,7 @@ async function ask(needs: RunnerNeeds, asking: Asking): Promise<void> {
   if (next.kind === 'again' && answer.type === 'quota_exceeded') asking.onTight()
   if (next.kind !== 'done' || !used) return writeDown(needs, asking, name, { next, message: answer.message })
   const result = await resultOf(needs, recorded, answer, used)
+  await nextTurn()
   const of = { ...name, key_id: caller.key_id, made_under: caller.parent_id ?? null }
   await fenced.transaction(async (tx) => {
     if (await replayItemStore(tx).done(name, result))
