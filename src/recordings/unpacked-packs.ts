@@ -5,7 +5,7 @@ import { SECOND_MS } from '../core/clock.ts'
 import { PACK_MAX_BYTES } from './recording.ts'
 
 const PACKS_MAX = 4 // a mebibyte
-export const HELD_MS = 2 * SECOND_MS
+export const HELD_MS = 30 * SECOND_MS // beside live calls, a run reads one a second
 
 type Unpacked = Promise<Buffer | undefined>
 
