@@ -7,7 +7,7 @@ import { LOAD_CORE, SERVER_CORE, type ServerProcess } from './processes.ts'
 import { record } from './report.ts'
 import { ADMIN_KEY, as, CHAT, chat, post, startService } from './service-under-test.ts'
 import { textTable } from './text-table.ts'
-import { undisturbed } from './undisturbed.ts'
+import { watched } from './undisturbed.ts'
 import { startUpstream } from './upstream-side.ts'
 import { warmUp } from './warm-up.ts'
 
@@ -16,8 +16,7 @@ const CONNECTIONS = 16
 const SLICE_S = 2
 const WARM = { requests: 10_000, items: 100 }
 const CONCURRENCY = 8
-const PER_SECOND_BESIDE = 1 // items that are begun beside live calls
-const LOOK_MS = 2_000 // sixty a minute are allowed
+const WINDOW_MS = 10_000 // with the run, and then as long while it is paused
 const STOLEN_MAX = 0.02 // by the host: above it, a 99th percentile tells of the host
 const LATE_S = [0.005, 0.01, 0.025, 0.05] // of the buckets of `switchyard_event_loop_delay_seconds`
 
@@ -54,16 +53,16 @@ function told(items: number, has_upstream: boolean, first: Round, round: Round):
     ...[name, String(each_ms.length), quantile(each_ms, 0.5).toFixed(2), quantile(each_ms, 0.99).toFixed(2)],
     ...LATE_S.map((seconds) => `${(100 * laterThan(seconds, turns)).toFixed(2)} %`),
   ]
-  const { quiet, planning, asking, done, seconds, stolen } = round
+  const { quiet, planning, asking, done, seconds, stolen, pairs, left_out } = round
   return [
     `Of ${items} items at concurrency ${CONCURRENCY}, ${done} done in ${seconds.toFixed(1)} s: p99 of live calls beside ` +
       `them ${ratioOf(round).toFixed(2)} × quiet, and ${ratioOf(first).toFixed(2)} × beside the server's first run. ` +
-      `The host took ${(100 * stolen).toFixed(1)} % at the most.`,
+      `The host took ${(100 * stolen).toFixed(1)} % at the most; ${left_out} of ${pairs} pairs of windows are left out.`,
     textTable(
       `${PER_SECOND} live calls a second, ${has_upstream ? 'an upstream' : 'the placeholder'}`,
       ['', 'calls', 'p50 ms', 'p99 ms', ...LATE_S.map((seconds) => `turns > ${1_000 * seconds} ms`)],
       [
-        row('quiet, half before and half after', quiet),
+        row('quiet: the run is paused', quiet),
         row('beside the run', pooled([planning, asking])),
         row('while it is planned', planning),
         row('while items are asked', asking),
@@ -77,9 +76,13 @@ interface Round {
   planning: Waits
   asking: Waits
   done: number
-  /** From its execution on. */
+  /** In which it was not paused. */
   seconds: number
-  /** Of the machine by its host, in the worse half. */
+  /** Of windows with the run and without it. */
+  pairs: number
+  /** For the host was busy. */
+  left_out: number
+  /** Of the machine by its host, in the worst pair that counts. */
   stolen: number
 }
 
@@ -98,38 +101,60 @@ interface AskedRun {
   to: string
 }
 
-/** A run, and half as long without one, before it and after it: a machine changes from minute to minute. */
-async function besideQuiet(server: ServerProcess, asked: AskedRun): Promise<Round> {
-  const quarter_ms = (1_000 * asked.items) / PER_SECOND_BESIDE / 4
-  const quietly = () => undisturbed(STOLEN_MAX, () => live(server, sleep(quarter_ms)))
-  const before = await quietly()
-  const run = await undisturbed(STOLEN_MAX, () => beside(server, asked))
-  const after = await quietly()
-  const stolen = Math.max(before.stolen, run.stolen, after.stolen)
-  return { ...run.value, quiet: pooled([before.value, after.value]), stolen }
-}
-
-async function beside(server: ServerProcess, { items, to }: AskedRun) {
+/**
+ * A run that is paused every other window: a machine changes from minute to minute, and both kinds of windows change
+ * with it. A pair in which the host was busy is left out, unless all were.
+ */
+async function besideQuiet(server: ServerProcess, { items, to }: AskedRun): Promise<Round> {
   const source = { filter: { to }, sample: { n: items, seed: '1' } }
   const posted = post(server, '/v2/replay-runs', { source, target: { model: 'bench' } })
   const planning = await live(server, posted)
-  const { id } = await posted
-  await post(server, `/v2/replay-runs/${id}/execute`, { max_cost_usd: 1_000, concurrency: CONCURRENCY })
-  const over = ended(server, String(id))
-  const asking = await live(server, over)
-  return { planning, asking, ...(await over) }
+  const run = `/v2/replay-runs/${(await posted).id}`
+  await post(server, `${run}/execute`, { max_cost_usd: 1_000, concurrency: CONCURRENCY })
+  const pairs: Pair[] = []
+  let seconds = 0
+  let state = await stateOf(server, run)
+  while (!isOver(state)) {
+    const one = await watched(async () => {
+      const asking = await live(server, sleep(WINDOW_MS))
+      seconds += WINDOW_MS / 1_000
+      state = await stateOf(server, run)
+      if (isOver(state)) return { asking, quiet: await live(server, sleep(WINDOW_MS)) }
+      await post(server, `${run}/pause`, {})
+      const quiet = await live(server, sleep(WINDOW_MS))
+      await post(server, `${run}/resume`, {})
+      return { asking, quiet }
+    })
+    pairs.push({ ...one.value, stolen: one.stolen })
+  }
+  const calm = pairs.filter(({ stolen }) => stolen <= STOLEN_MAX)
+  const counted = calm.length > 0 ? calm : pairs
+  return {
+    planning,
+    asking: pooled(counted.map(({ asking }) => asking)),
+    quiet: pooled(counted.map(({ quiet }) => quiet)),
+    ...{ pairs: pairs.length, left_out: pairs.length - counted.length },
+    ...{ done: state.items.done, seconds, stolen: Math.max(...counted.map(({ stolen }) => stolen)) },
+  }
 }
 
-async function ended(server: ServerProcess, id: string): Promise<{ done: number; seconds: number }> {
-  const begun_ms = performance.now()
-  for (;;) {
-    const answer = await fetch(`${server.url}/v2/replay-runs/${id}`, { headers: as(ADMIN_KEY) })
-    if (!answer.ok) throw new Error(`the run could not be read: ${answer.status} ${await answer.text()}`)
-    const { status, items } = (await answer.json()) as { status: string; items: { done: number } }
-    if (!['queued', 'running'].includes(status))
-      return { done: items.done, seconds: (performance.now() - begun_ms) / 1_000 }
-    await sleep(LOOK_MS)
-  }
+interface Pair {
+  asking: Waits
+  quiet: Waits
+  stolen: number
+}
+
+interface RunState {
+  status: string
+  items: { done: number }
+}
+
+const isOver = ({ status }: RunState) => !['queued', 'running', 'paused'].includes(status)
+
+async function stateOf(server: ServerProcess, run: string): Promise<RunState> {
+  const answer = await fetch(`${server.url}${run}`, { headers: as(ADMIN_KEY) })
+  if (!answer.ok) throw new Error(`the run could not be read: ${answer.status} ${await answer.text()}`)
+  return (await answer.json()) as RunState
 }
 
 /** Returns when all had come. */

@@ -32,7 +32,7 @@ export function leastStolen<T>(tries: readonly Tried<T>[]): Undisturbed<T> {
   return { ...best, set_aside: tries.filter((one) => one !== best) }
 }
 
-async function watched<T>(work: () => Promise<T>): Promise<Tried<T>> {
+export async function watched<T>(work: () => Promise<T>): Promise<Tried<T>> {
   const [stolen, from] = [stolenMs(), performance.now()]
   const value = await work()
   const all_ms = (performance.now() - from) * availableParallelism()

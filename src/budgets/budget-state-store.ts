@@ -1,6 +1,6 @@
 // What is held and which budgets are nearly spent, in the whole store: for the operator's metrics. Children of keys are
 // left out: to be used up is what they are for (R64).
-import { type Db, joined, sql } from '../storage/db.ts'
+import { aside, type Db, sql } from '../storage/db.ts'
 
 const NEAR_PCT = 80
 
@@ -21,21 +21,21 @@ interface NearRow {
   spent: number
 }
 
-/** Each statement reads a whole table: put together for its one use, so that an embedded store reads on its thread. */
+/** Each statement reads a whole table, aside. */
 export async function budgetState(db: Db, now: number): Promise<BudgetState> {
   const [held] = await db.rows<{ holds: number; held_micros: number }>(
-    joined(sql`
+    aside(sql`
       SELECT COUNT(*) AS holds, CAST(COALESCE(SUM(micros), 0) AS BIGINT) AS held_micros FROM budget_hold`),
   )
   const [keys] = await db.rows<NearRow>(
-    joined(sql`
+    aside(sql`
       SELECT COUNT(*) AS near, COUNT(CASE WHEN used >= most THEN 1 END) AS spent
       FROM (SELECT spent_micros + held_micros AS used, budget_micros AS most FROM api_key
             WHERE status = 'active' AND parent_id IS NULL AND budget_micros > 0) AS limited
       WHERE used >= most / 100 * ${NEAR_PCT}`),
   )
   const [windows] = await db.rows<NearRow>(
-    joined(sql`
+    aside(sql`
       SELECT COUNT(*) AS near, COUNT(CASE WHEN used >= most THEN 1 END) AS spent
       FROM (SELECT window_spent_micros + held_micros AS used, window_limit_micros AS most FROM api_key
             WHERE status = 'active' AND parent_id IS NULL AND window_limit_micros > 0
@@ -43,7 +43,7 @@ export async function budgetState(db: Db, now: number): Promise<BudgetState> {
       WHERE used >= most / 100 * ${NEAR_PCT}`),
   )
   const [projects] = await db.rows<NearRow>(
-    joined(sql`
+    aside(sql`
       SELECT COUNT(*) AS near, COUNT(CASE WHEN used >= most THEN 1 END) AS spent
       FROM (SELECT spent_micros + held_micros AS used,
                    CASE WHEN cap_micros IS NULL OR operator_cap_micros < cap_micros

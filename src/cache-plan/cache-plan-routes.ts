@@ -54,7 +54,7 @@ export const cachePlanRoutes: Routes<{ clock: Clock }> = async (app, { clock }) 
       storable('cluster_id', cluster_id)
       const store = observedStore(db)
       const { telemetry } = found(await store.cluster(caller.project_id, cluster_id), 'cluster', cluster_id)
-      const calls = await store.calls(caller.project_id, cluster_id, clock.now() - SEEN_MS)
+      const calls = await store.calls(caller.project_id, cluster_id, { since_ms: clock.now() - SEEN_MS })
       const own = calls.filter((call) => call.model === model)
       return estimateObserved(body, telemetry, fitPrefill(samplesOf(own), prefix_tokens))
     },
@@ -79,7 +79,8 @@ export const cachePlanRoutes: Routes<{ clock: Clock }> = async (app, { clock }) 
       const store = observedStore(db)
       const { telemetry } = found(await store.cluster(caller.project_id, id), 'cluster', id)
       const from_ms = clock.now() - SEEN_MS
-      return clusterCache({ id, telemetry, calls: await store.calls(caller.project_id, id, from_ms), from_ms })
+      const calls = await store.calls(caller.project_id, id, { since_ms: from_ms })
+      return clusterCache({ id, telemetry, calls, from_ms })
     },
   )
 

@@ -113,7 +113,7 @@ const unfit = (state: 'too_few' | 'contradictory', reason: string, seen: Seen): 
 })
 
 /** Between calls that are far apart in length, so that noise weighs little; a bounded number of pairs. */
-function slopesOf(sorted: readonly PrefillSample[]): number[] {
+function slopesOf(sorted: readonly PrefillSample[]): Float64Array {
   const count = sorted.length
   const step = Math.max(1, Math.floor(count / 2 / PAIRS_PER_EVENT))
   const slopes: number[] = []
@@ -123,7 +123,7 @@ function slopesOf(sorted: readonly PrefillSample[]): number[] {
       const tokens = other.uncached_tokens - one.uncached_tokens
       if (tokens > 0) slopes.push((other.prefill_ms - one.prefill_ms) / tokens)
     }
-  return slopes.sort((a, b) => a - b)
+  return Float64Array.from(slopes).sort() // tens of thousands: as numbers, without asking a function about each pair
 }
 
 /** Where its fixed part would be negative there is none, and the slope is what the calls themselves took. */
@@ -135,9 +135,11 @@ function lineThrough(samples: readonly PrefillSample[], slope: number): PrefillL
   return { fixed_ms: 0, ms_per_token: middle(rates.sort((a, b) => a - b)) }
 }
 
+type Sorted = Float64Array | readonly number[]
+
 const at = ({ fixed_ms, ms_per_token }: PrefillLine, tokens: number) => fixed_ms + ms_per_token * tokens
-const middle = (sorted: readonly number[]) => quantile(sorted, 0.5)
-const quantile = (sorted: readonly number[], share: number) =>
+const middle = (sorted: Sorted) => quantile(sorted, 0.5)
+const quantile = (sorted: Sorted, share: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 const rounded = (value: number, digits: number) => Math.round(value * 10 ** digits) / 10 ** digits
 const percent = (share: number) => rounded(share * 100, 1)

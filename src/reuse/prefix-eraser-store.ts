@@ -1,6 +1,6 @@
 // What is remembered of a project's prompts, for purge jobs: hashes, in the memory of each replica. They are of a
 // number that every request reads with its key; raising it forgets them everywhere, and of the whole project.
-import { joined, sql } from '../storage/db.ts'
+import { aside, sql } from '../storage/db.ts'
 import { countOf, type Eraser } from '../storage/erasing.ts'
 
 export const prefixEraser: Eraser = {
@@ -10,7 +10,7 @@ export const prefixEraser: Eraser = {
   count: (db, { project_id, as_of_ms }) =>
     countOf(
       db,
-      joined(sql`
+      aside(sql`
         SELECT COUNT(*) AS matched FROM project WHERE id = ${project_id} AND memory_epoch < ${as_of_ms}`),
     ),
 

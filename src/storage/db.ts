@@ -7,7 +7,7 @@ export type SqlValue = string | number | null | Uint8Array
 export interface Sql {
   readonly text: readonly string[]
   readonly values: readonly SqlValue[]
-  /** Put together for this one use. It is not kept prepared: there may be thousands of such texts. */
+  /** Read aside, and not kept prepared: of those that are put together for one use there may be thousands. */
   readonly once?: true
 }
 
@@ -18,7 +18,10 @@ export function sql(text: TemplateStringsArray, ...values: SqlValue[]): Sql {
 /** Text that is the code's own, such as a list of columns; never anything that came from outside. */
 export const fixed = (text: string): Sql => ({ text: [text], values: [] })
 
-/** One statement out of parts. */
+/** It may read much: an embedded store reads it on a thread of its own, and goes on serving calls meanwhile. */
+export const aside = (statement: Sql): Sql => ({ ...statement, once: true })
+
+/** One statement out of parts. Read aside. */
 export function joined(...parts: readonly Sql[]): Sql {
   const text = ['']
   for (const { text: part } of parts) {

@@ -3,9 +3,11 @@ import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
+import { turnsDuring } from '../../test/support/turns.ts'
 import { rollEverything } from '../../test/support/usage-answers.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { DAY_MS, HOUR_MS, rfc3339 } from '../core/clock.ts'
+import type { Db } from '../storage/db.ts'
 import { outcomeStore } from './outcome-store.ts'
 import { outcomeQuestion } from './usage-outcomes.ts'
 import { usageStore } from './usage-store.ts'
@@ -65,6 +67,27 @@ withDb((db) => {
     const none = { group_by: 'cluster_id', name: '' }
     expect(await ask(project_id, none)).toMatchObject([{ name: '', requests: 100, failed: 21 }])
     expect(await ask(await projectIn(db()), { group_by: 'model', name: 'flaky' })).toEqual([])
+  })
+
+  test('R77 of many keys and days, each key is told whole, and others have turns of the event loop meanwhile', async () => {
+    const project_id = await projectIn(db())
+    const [keys, days] = [25, 20]
+    const keyOf = (n: number) => `key_${String(n).padStart(2, '0')}`
+    await db().transaction(async (tx) => {
+      for (let key = 0; key < keys; key++)
+        for (let day = 0; day < days; day++) {
+          const status = day < key ? 'failed' : 'completed'
+          const created_at = rfc3339(NOON + (day - days) * DAY_MS)
+          await usageStore(tx).insert(usageEvent(project_id, { key_id: keyOf(key), created_at, status }))
+        }
+    })
+    await rollEverything(db())
+    const question = outcomeQuestion({ group_by: 'key_id', from: rfc3339(NOON - 30 * DAY_MS), name: keyOf(0) })
+    const asked = (on: Db) => outcomeStore(on).outcomes(project_id, question)
+    const { value: told, turns } = await turnsDuring(db(), asked)
+    const expected = Array.from({ length: keys }, (_, key) => [keyOf(key), days, Math.min(key, days)] as const)
+    expect(told.map(({ name, requests, failed }) => [name, requests, failed]).toSorted()).toEqual(expected)
+    expect(turns).toBeGreaterThanOrEqual((keys * days) / 100)
   })
 
   test.each([

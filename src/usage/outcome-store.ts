@@ -1,8 +1,9 @@
 // §8.2.3: outcomes of groups at rest: which failed most, by the index of what did not end well; and how the groups that
 // are asked for ended and how long they took, out of roll-ups where they have it.
+import { nextTurn } from '../core/turns.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import { bucketSql } from './latency-histogram.ts'
-import { type OutcomePart, type OutcomeQuestion, outcomesOf, type UsageOutcome } from './usage-outcomes.ts'
+import { type OutcomePart, type OutcomeQuestion, outcomeSums, type UsageOutcome } from './usage-outcomes.ts'
 import { cubeWith, type Dimension, noSpread } from './usage-rollup.ts'
 import { answered, eventsWhere, filteredBy, needsEvents, type Reading, within } from './usage-sums-store.ts'
 
@@ -30,21 +31,35 @@ export function outcomeStore(db: Db) {
     return rows.map(({ name }) => name)
   }
 
+  function rowsOf(project_id: string, question: OutcomeQuestion, names: readonly string[]): Promise<Row[]> {
+    const { filter, by } = question
+    const reading = readingBy(by, names)
+    const cube = cubeWith([by, ...filteredBy(filter)])
+    return needsEvents(filter)
+      ? db.rows<Row>(grouped(allEvents(reading, project_id, question)))
+      : answered<Row>(db, reading, { project_id, filter, cube, grains: cube.grains }, grouped)
+  }
+
   return {
+    /** Each group in one statement, while others roll up. R77: what came of them is added in steps. */
     async outcomes(project_id: string, question: OutcomeQuestion): Promise<UsageOutcome[]> {
-      const { filter, by } = question
-      const names = new Set([...question.names, ...(await failedMost(project_id, question))])
-      if (names.size === 0) return []
-      const reading = readingBy(by, [...names])
-      const told = (parts: Sql) => grouped(parts)
-      const cube = cubeWith([by, ...filteredBy(filter)])
-      const rows = needsEvents(filter)
-        ? await db.rows<Row>(told(allEvents(reading, project_id, question)))
-        : await answered<Row>(db, reading, { project_id, filter, cube, grains: cube.grains }, told)
-      return outcomesOf(rows.map(partFrom))
+      const names = [...new Set([...question.names, ...(await failedMost(project_id, question))])]
+      const sums = outcomeSums()
+      const at_once = question.by === 'key_id' && !needsEvents(question.filter) ? KEYS_AT_ONCE : names.length
+      for (let at = 0; at < names.length; at += at_once) {
+        const rows = await rowsOf(project_id, question, names.slice(at, at + at_once))
+        for (const [row_at, row] of rows.entries()) {
+          if (row_at % ROWS_A_STEP === 0) await nextTurn()
+          sums.add(partFrom(row))
+        }
+      }
+      return sums.outcomes()
     },
   }
 }
+
+const KEYS_AT_ONCE = 10 // each day of a key has its histogram, which an index finds
+const ROWS_A_STEP = 100 // histograms to be parsed and added
 
 function readingBy(by: Dimension, names: readonly string[]): Reading {
   const [first, ...more] = names.map((name) => sql`${name}`)
@@ -54,6 +69,7 @@ function readingBy(by: Dimension, names: readonly string[]): Reading {
   return {
     rollup: fixed(`${by} AS name, events, spread, '' AS status, 0 AS duration_ms, 0 AS ttft_ms`),
     event: fixed(`${OF_EVENT[by]} AS name, 1 AS events, NULL AS spread, e.status, e.duration_ms, e.ttft_ms`),
+    are_keys_named: by === 'key_id',
     only: {
       rollup: joined(fixed(`${by_index} AND ${by} IN (`), listed, sql`)`),
       event: joined(fixed(` AND ${OF_EVENT[by]} IN (`), listed, sql`)`),

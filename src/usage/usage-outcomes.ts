@@ -4,7 +4,7 @@ import { Refusal } from '../core/refusal.ts'
 import { orNull, storable } from '../core/shapes.ts'
 import { instant } from '../core/text-values.ts'
 import { assertRange, filters, type UsageFilter, usageFilter } from './usage-query.ts'
-import { DIMENSIONS, type Dimension, mergeSpread, noSpread, type Spread } from './usage-rollup.ts'
+import { DIMENSIONS, type Dimension, mergeSpread, type Spread } from './usage-rollup.ts'
 import { estimated } from './usage-timeline.ts'
 
 /** How many are named in one question, and how many of those that failed most are told beside them. */
@@ -74,15 +74,19 @@ export interface OutcomePart {
 
 const ENDED_WELL = ['completed', 'client_left']
 
-/** What failed most comes first, then what was asked for most. */
-export function outcomesOf(parts: readonly OutcomePart[]): UsageOutcome[] {
+/** What is known of groups, part by part. */
+export function outcomeSums() {
   const groups = new Map<string, Spread>()
-  for (const { name, spread } of parts) {
-    const group = groups.get(name) ?? noSpread()
-    mergeSpread(group, spread)
-    groups.set(name, group)
+  return {
+    add({ name, spread }: OutcomePart): void {
+      const group = groups.get(name)
+      if (group) mergeSpread(group, spread)
+      else groups.set(name, spread)
+    },
+
+    /** What failed most comes first, then what was asked for most. */
+    outcomes: (): UsageOutcome[] => [...groups].map(([name, spread]) => outcomeOf(name, spread)).toSorted(worstFirst),
   }
-  return [...groups].map(([name, spread]) => outcomeOf(name, spread)).toSorted(worstFirst)
 }
 
 function outcomeOf(name: string, spread: Spread): UsageOutcome {

@@ -2,7 +2,7 @@
 // of days that lie whole in the range, events at its two ends, and events that are not rolled up yet. One statement
 // reads all of it, so that nothing is counted twice or left out while somebody rolls up.
 import { DAY_MS } from '../core/clock.ts'
-import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
+import { aside, type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import type { UsageFilter } from './usage-query.ts'
 import {
   AMOUNTS,
@@ -24,6 +24,8 @@ export interface Reading {
   event: Sql
   /** What else must hold of each. */
   only?: { rollup: Sql; event: Sql }
+  /** Roll-ups of keys that are named: by the index of keys. SQLite must be kept from the project's, see eventsWhere. */
+  are_keys_named?: boolean
   /** Where roll-ups are added up as they are read: by what. */
   rollups_by?: Sql
 }
@@ -67,7 +69,8 @@ export const needsEvents = ({ session_id, bundle_id, tag, status, trace_id }: Us
 
 /** All parts of the answer, as rows; no two of them overlap. */
 function fromRollups(reading: Reading, { project_id, filter, cube }: Asked, cuts: Cuts): Sql {
-  const { rollup, event, only: more, rollups_by = sql`` } = reading
+  const { rollup, event, only: more, are_keys_named, rollups_by = sql`` } = reading
+  const whose = are_keys_named ? sql`CASE WHEN TRUE THEN project_id END` : sql`project_id`
   const only = joined(rollupsWhere(project_id, filter), more?.rollup ?? sql``)
   const events = joined(eventsWhere(project_id, filter), more?.event ?? sql``)
   const eventsIn = (table: Sql, { from, to }: Span) =>
@@ -77,7 +80,9 @@ function fromRollups(reading: Reading, { project_id, filter, cube }: Asked, cuts
       joined(
         sql`SELECT `,
         rollup,
-        sql` FROM usage_rollup WHERE project_id = ${project_id} AND `,
+        sql` FROM usage_rollup WHERE `,
+        whose,
+        sql` = ${project_id} AND `,
         fixed(`cube = '${cubeName(grain, cube)}'`), // said, not bound: an index may be of one cube
         sql` AND start_ms >= ${from} AND start_ms < ${to}`,
         only,
@@ -114,10 +119,12 @@ export const TOTAL_BY_DAY = cubeName('day', cubeWith([]))
 async function isMissing(db: Db, project_id: string, cube: Cube, spans: Cuts['rollups']): Promise<boolean> {
   const name = cubeName('day', cube)
   for (const { from, to } of spans) {
-    const [row] = await db.rows<{ missing: number }>(sql`
-      SELECT COALESCE(CAST(SUM(CASE WHEN cube = ${name} THEN -events ELSE events END) AS BIGINT), 0) AS missing
-      FROM usage_rollup WHERE project_id = ${project_id} AND cube IN (${name}, ${TOTAL_BY_DAY})
-        AND start_ms >= ${from} AND start_ms < ${to}`)
+    const [row] = await db.rows<{ missing: number }>(
+      aside(sql`
+        SELECT COALESCE(CAST(SUM(CASE WHEN cube = ${name} THEN -events ELSE events END) AS BIGINT), 0) AS missing
+        FROM usage_rollup WHERE project_id = ${project_id} AND cube IN (${name}, ${TOTAL_BY_DAY})
+          AND start_ms >= ${from} AND start_ms < ${to}`),
+    )
     if (row?.missing !== 0) return true
   }
   return false

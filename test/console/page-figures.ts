@@ -1,6 +1,7 @@
 // What a page costs who opens it: time until it can be used, bytes of answers, elements drawn, the longest task that
 // kept it from answering, and the same for one thing that people do there.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Locator, Page, Request } from 'playwright-core'
 
 export interface HousePage {
@@ -59,7 +60,7 @@ export async function measurePage(page: Page, { name, path, shows, act }: HouseP
   const held = monitorEventLoopDelay({ resolution: 5 })
   held.enable()
   await page.goto(`/console${path}`, { waitUntil: 'commit' })
-  await shows(page).first().waitFor()
+  await seen(shows(page).first())
   const usable_ms = Math.round(await timeIn(page))
   await watchTasks(page)
   await page.waitForLoadState('networkidle')
@@ -78,11 +79,20 @@ export async function measurePage(page: Page, { name, path, shows, act }: HouseP
   if (act) {
     const began = await timeIn(page)
     await act.run(page)
-    await act.done(page).first().waitFor()
+    await seen(act.done(page).first())
     const ms = Math.round((await timeIn(page)) - began)
     figures.act = { name: act.name, ms, longest_task_ms: await longestTask(page), elements: await elementsOf(page) }
   }
   return figures
+}
+
+const LOOK_MS = 10
+const SEEN_WITHIN_MS = 30_000
+
+/** Looked for every few milliseconds: Playwright's own waiting looks twice a second, once it has waited for a while. */
+async function seen(what: Locator): Promise<void> {
+  for (const begun = performance.now(); !(await what.isVisible()); await sleep(LOOK_MS))
+    if (performance.now() - begun > SEEN_WITHIN_MS) throw new Error(`nowhere to be seen: ${what}`)
 }
 
 async function answerOf(request: Request) {
