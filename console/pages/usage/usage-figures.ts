@@ -35,7 +35,7 @@ export function useSteps(frame: UsageFrame): Resource<Compared<UsageStep>> {
   )
 }
 
-/** Of thousands of keys they take a while, in which an embedded store reads nothing else aside: the whole goes before. */
+/** Of thousands of keys they take a while, in which an embedded store reads nothing else aside: the steps go first. */
 export function useGroups(frame: UsageFrame, steps: Resource<unknown>): Resource<Compared<UsageGroup>> {
   const must_wait = frame.by === 'key_id' && steps.state.kind === 'loading'
   return useResource(
