@@ -16,7 +16,8 @@ const CONNECTIONS = 16
 const SLICE_S = 2
 const WARM = { requests: 10_000, items: 100 }
 const CONCURRENCY = 8
-const WINDOW_MS = 10_000 // with the run, and then as long while it is paused
+const ASKING_MS = 10_000 // with the run, and then a while in which it is paused
+const QUIET_MS = 4_000
 const STOLEN_MAX = 0.02 // by the host: above it, a 99th percentile tells of the host
 const LATE_S = [0.005, 0.01, 0.025, 0.05] // of the buckets of `switchyard_event_loop_delay_seconds`
 
@@ -102,8 +103,8 @@ interface AskedRun {
 }
 
 /**
- * A run that is paused every other window: a machine changes from minute to minute, and both kinds of windows change
- * with it. A pair in which the host was busy is left out, unless all were.
+ * A run that is paused now and then: a machine changes from minute to minute, and both kinds of windows change with
+ * it. A pair in which the host was busy is left out, unless all were.
  */
 async function besideQuiet(server: ServerProcess, { items, to }: AskedRun): Promise<Round> {
   const source = { filter: { to }, sample: { n: items, seed: '1' } }
@@ -116,12 +117,12 @@ async function besideQuiet(server: ServerProcess, { items, to }: AskedRun): Prom
   let state = await stateOf(server, run)
   while (!isOver(state)) {
     const one = await watched(async () => {
-      const asking = await live(server, sleep(WINDOW_MS))
-      seconds += WINDOW_MS / 1_000
+      const asking = await live(server, sleep(ASKING_MS))
+      seconds += ASKING_MS / 1_000
       state = await stateOf(server, run)
-      if (isOver(state)) return { asking, quiet: await live(server, sleep(WINDOW_MS)) }
+      if (isOver(state)) return { asking, quiet: await live(server, sleep(QUIET_MS)) }
       await post(server, `${run}/pause`, {})
-      const quiet = await live(server, sleep(WINDOW_MS))
+      const quiet = await live(server, sleep(QUIET_MS))
       await post(server, `${run}/resume`, {})
       return { asking, quiet }
     })

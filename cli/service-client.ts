@@ -54,7 +54,7 @@ export function clientFrom(env: NodeJS.ProcessEnv, pause: (ms: number) => Promis
     post: <Body>(path: string, body: unknown) => call<Body>('POST', path, JSON.stringify(body)),
     patch: <Body>(path: string, body: unknown) => call<Body>('PATCH', path, JSON.stringify(body)),
     postForm: <Body>(path: string, form: FormData) => call<Body>('POST', path, form, LONG_MS),
-    /** For what the service does in several calls of its own. */
+    /** For what takes the service long: several calls of its own, a plan for a thousand items. */
     postLong: <Body>(path: string, body: unknown) => call<Body>('POST', path, JSON.stringify(body), LONG_MS),
     /** For a body that is sent exactly as somebody wrote it. */
     postText: <Body>(path: string, payload: string) => call<Body>('POST', path, payload),

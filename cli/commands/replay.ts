@@ -120,7 +120,7 @@ function sourceOf({ trace, session, key, ofModel, provider, cluster, from, to, s
 
 async function plan(asked: Planning): Promise<void> {
   const { model, release, onCluster, set, control, json } = asked
-  const { body, text } = await service().post<ReplayRun>('/v2/replay-runs', {
+  const { body, text } = await service().postLong<ReplayRun>('/v2/replay-runs', {
     source: sourceOf(asked),
     target: { model, alias_release_id: release, cluster_id: onCluster },
     overrides: set,

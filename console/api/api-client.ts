@@ -2,6 +2,7 @@
 import type { Envelope } from '../../src/core/refusal.ts'
 
 const ANSWER_WITHIN_MS = 30_000
+const LONG_WITHIN_MS = 300_000
 
 /** Which project is asked about: the one in the address of the page, whatever other tabs look at (0356). */
 export function aboutProject(): Record<string, string> {
@@ -32,6 +33,7 @@ interface Asking {
   /** §11: the same for every try at the same thing. */
   idempotency_key?: string
   signal?: AbortSignal | undefined
+  within_ms?: number
 }
 
 const signedOutListeners = new Set<() => void>()
@@ -71,6 +73,10 @@ export async function getBlob(path: string): Promise<Blob> {
 export const post = <T>(path: string, body?: unknown, idempotency_key?: string) =>
   ask<T>('POST', path, { body, ...(idempotency_key !== undefined && { idempotency_key }) })
 
+/** For what takes as long as there is much of it. */
+export const postLong = <T>(path: string, body: unknown, idempotency_key: string) =>
+  ask<T>('POST', path, { body, idempotency_key, within_ms: LONG_WITHIN_MS })
+
 export const patch = <T>(path: string, body: unknown) => ask<T>('PATCH', path, { body })
 
 export const del = <T>(path: string) => ask<T>('DELETE', path, {})
@@ -84,8 +90,8 @@ async function ask<T>(method: string, path: string, asking: Asking): Promise<T> 
 }
 
 async function exchange(method: string, path: string, asking: Asking): Promise<Response> {
-  const { body, idempotency_key, signal, accept = 'application/json' } = asking
-  const bounded = AbortSignal.timeout(ANSWER_WITHIN_MS)
+  const { body, idempotency_key, signal, accept = 'application/json', within_ms = ANSWER_WITHIN_MS } = asking
+  const bounded = AbortSignal.timeout(within_ms)
   const answer = await fetch(path, {
     method,
     credentials: 'same-origin',
@@ -112,7 +118,7 @@ export const unreachable = (timed_out: boolean) =>
   new ApiError(0, {
     type: 'unreachable',
     message: timed_out
-      ? `The server did not answer within ${ANSWER_WITHIN_MS / 1_000} seconds. Try again.`
+      ? 'The server did not answer in time. Try again.'
       : 'The server cannot be reached. Check your connection and try again.',
   })
 

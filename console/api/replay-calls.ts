@@ -2,7 +2,7 @@
 import type { ReplayComparison } from '../../src/replays/replay-comparison.ts'
 import type { ReplayItem } from '../../src/replays/replay-item.ts'
 import type { Execution, NewReplayRun, ReplayRun } from '../../src/replays/replay-run.ts'
-import { get, post } from './api-client.ts'
+import { get, post, postLong } from './api-client.ts'
 
 export type { NewReplayRun, ReplayComparison, ReplayItem, ReplayRun }
 
@@ -13,7 +13,9 @@ export const listReplays = async (signal?: AbortSignal) => (await get<{ data: Re
 
 export const findReplay = (id: string, signal?: AbortSignal) => get<ReplayRun>(pathOf(id), signal)
 
-export const planReplay = (body: NewReplayRun, idempotency_key: string) => post<ReplayRun>(RUNS, body, idempotency_key)
+/** A thousand items, planned beside live calls, take half a minute. */
+export const planReplay = (body: NewReplayRun, idempotency_key: string) =>
+  postLong<ReplayRun>(RUNS, body, idempotency_key)
 
 export const executeReplay = (id: string, body: Execution, idempotency_key: string) =>
   post<ReplayRun>(`${pathOf(id)}/execute`, body, idempotency_key)

@@ -63,7 +63,8 @@ export const replayRoutes: Routes<ReplayNeeds> = async (app, needs) => {
         description:
           'Recorded calls that are to be asked again at `target`, with `overrides`, and with `control: true` also as ' +
           'they were recorded. Nobody is called: each item gets its route or the reason why it is skipped, ' +
-          'and what it would cost. `POST …/execute` makes the calls.',
+          'and what it would cost. Beside live calls a thousand items take some twenty seconds. ' +
+          '`POST …/execute` makes the calls.',
         body: NewReplayRun,
         response: { 200: ReplayRun },
       },
