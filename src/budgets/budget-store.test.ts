@@ -4,12 +4,13 @@ import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
-import { MINUTE_MS } from '../core/clock.ts'
+import { MINUTE_MS, SECOND_MS } from '../core/clock.ts'
 import { createKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
 import { sql } from '../storage/db.ts'
 import type { Hold, HoldOutcome } from './budget.ts'
 import { type BudgetStore, budgetStore, type Spender } from './budget-store.ts'
+import { ownBeats } from './own-beats.ts'
 
 withDb((db) => {
   const store = (process = 'one') => budgetStore(db(), process)
@@ -135,6 +136,30 @@ withDb((db) => {
     expect(await books(who)).toEqual(both(0, 200, 1))
     await living.settle(who, kept, 150, NOON)
     expect(await store().returnOrphans(NOON + MINUTE_MS)).toBe(0)
+    expect(await books(who)).toEqual(both(150, 0, 0))
+  })
+
+  test('R22, R43 after the store was away for everybody, each has a minute again; then the dead are dead', async () => {
+    const who = await spender(1_000)
+    const [sweeper, living, dead] = [budgetStore(db(), 'sweeper', ownBeats()), store('living'), store('dead')]
+    for (const one of [sweeper, living, dead]) await one.beat(NOON)
+    const kept = await take(who, 200, living)
+    await take(who, 300, dead)
+    const BACK = NOON + 70 * SECOND_MS // nobody could beat until then
+    await sweeper.returnOrphans(BACK) // its own turn comes before its own beat
+    await sweeper.beat(BACK)
+    await sweeper.returnOrphans(BACK)
+    const newcomer = budgetStore(db(), 'newcomer', ownBeats())
+    await newcomer.beat(BACK)
+    await newcomer.returnOrphans(BACK)
+    expect(await books(who)).toEqual(both(0, 500, 2))
+    for (let now = BACK; now <= BACK + MINUTE_MS; now += 5 * SECOND_MS) {
+      await living.beat(now + 1)
+      await sweeper.beat(now)
+      if (now < BACK + MINUTE_MS) await sweeper.returnOrphans(now)
+      else expect(await sweeper.returnOrphans(now)).toBe(1)
+    }
+    expect(await living.settle(who, kept, 150, NOON)).toMatchObject({ charged_micros: 150 })
     expect(await books(who)).toEqual(both(150, 0, 0))
   })
 

@@ -1,6 +1,5 @@
 // Holds at rest (R43). Each decision is a conditional update of the row that carries the limit: no number of callers at
 // once can pass it.
-import { MINUTE_MS } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
 import { CommitUnknown, type Db, sql, type Tx, together } from '../storage/db.ts'
 import { type Hold, type HoldOutcome, overageOf, type RowFate, type Settlement, settlementOf } from './budget.ts'
@@ -17,13 +16,11 @@ import {
   type Spent,
 } from './ledger-store.ts'
 import { leftFor, refusal, type Spender } from './left-store.ts'
+import { DEAD_AFTER_MS, type OwnBeats, ownBeats } from './own-beats.ts'
 import { raiseTags, settleTags } from './tag-ledger-store.ts'
 import { tellCrossings } from './threshold-store.ts'
 
 export type { Spender } from './left-store.ts'
-
-/** A process that has not said that it lives for this long is dead, and its holds go back. */
-const DEAD_AFTER_MS = MINUTE_MS
 
 export interface Owing {
   spender: Spender
@@ -35,7 +32,8 @@ export interface Owing {
 
 export type BudgetStore = ReturnType<typeof budgetStore>
 
-export function budgetStore(db: Db, process: string) {
+/** `beats`: of this process, where several of these stand for it. */
+export function budgetStore(db: Db, process: string, beats: OwnBeats = ownBeats()) {
   /** Nobody has these, and their rows may be there all the same. */
   const abandoned = new Set<Hold>()
 
@@ -157,6 +155,7 @@ export function budgetStore(db: Db, process: string) {
       await db.rows(sql`
         INSERT INTO live_process (id, beat_at) VALUES (${process}, ${now})
         ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at`)
+      beats.note(now)
     },
 
     /** The processes that are not known to be dead. */
@@ -177,7 +176,7 @@ export function budgetStore(db: Db, process: string) {
 
     /** Returns the holds of the dead; how many there were. */
     async returnOrphans(now: number): Promise<number> {
-      await db.rows(sql`DELETE FROM live_process WHERE beat_at <= ${now - DEAD_AFTER_MS}`)
+      if (beats.mayJudge(now)) await db.rows(sql`DELETE FROM live_process WHERE beat_at <= ${now - DEAD_AFTER_MS}`)
       const orphans = await db.rows<Hold & { is_tagged: number }>(sql`
         SELECT h.id, h.key_id, h.project_id, h.micros, k.parent_id,
                CASE WHEN EXISTS (SELECT 1 FROM tag_hold t WHERE t.hold_id = h.id) THEN 1 ELSE 0 END AS is_tagged

@@ -6,6 +6,7 @@ import type { KeptArtifacts } from '../artifacts/kept-artifact-store.ts'
 import { EXPANSIONS, MEDIA, memoryRoom } from '../artifacts/memory-room.ts'
 import { budgetState } from '../budgets/budget-state-store.ts'
 import { budgetStore } from '../budgets/budget-store.ts'
+import { ownBeats } from '../budgets/own-beats.ts'
 import { slices as slicesOf } from '../budgets/slice-store.ts'
 import { tagBudgetStore } from '../budgets/tag-budget-store.ts'
 import { waivers } from '../budgets/waiver-store.ts'
@@ -103,7 +104,8 @@ export function inferencePath(parts: PathParts) {
     mayStore,
     idempotencyOn,
   } = parts
-  const budgetsOn = (on: Db) => budgetStore(on, process_id)
+  const beats = ownBeats()
+  const budgetsOn = (on: Db) => budgetStore(on, process_id, beats)
   const slices = slicesOf(db, process_id)
   const written = db.watch && alikeEvents(ROOM_FOR_WRITTEN)
   const usageOn = (on: Db) => usageStore(on, written)
