@@ -4,7 +4,7 @@ import type { Content, KeptContents } from '../contents/content.ts'
 import { type Clock, MINUTE_MS, rfc3339 } from '../core/clock.ts'
 import type { Maker } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
-import { type Db, unavailable } from '../storage/db.ts'
+import { CommitUnknown, type Db, unavailable } from '../storage/db.ts'
 import { type Artifact, createArtifact, type Uploaded } from './artifact.ts'
 import { artifactStore, type StoredArtifact } from './artifact-store.ts'
 
@@ -106,10 +106,12 @@ export function keptArtifacts({ db, clock, contents, quota }: KeptNeeds) {
         if (!is_new) await contents.erase(content)
         return artifact
       } catch (error) {
-        await contents.letGo(db, project_id, content).then(
-          () => contents.erase(content),
-          () => {},
-        )
+        // Where nobody knows whether it was committed, a row may have it; else nobody does, and the sweep comes to it.
+        if (!(error instanceof CommitUnknown))
+          await contents.letGo(db, project_id, content).then(
+            () => contents.erase(content),
+            () => {},
+          )
         throw error
       }
     },

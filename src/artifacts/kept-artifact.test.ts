@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { artifactForm, FORM_TYPE, upload } from '../../test/support/forms.ts'
 import { startService } from '../../test/support/service.ts'
+import { cutOffNextCommit } from '../../test/support/tampered-db.ts'
 import type { ContentPlaces, Contents, SealedContent } from '../contents/content.ts'
 import { MINUTE_MS } from '../core/clock.ts'
 import { type Db, sql } from '../storage/db.ts'
@@ -51,6 +52,22 @@ test('§artifacts contents that cannot be written leave nothing, and no place is
   )
   expect(quota).toEqual([])
 })
+
+test.each([true, false])(
+  '§artifacts a commit of which nobody heard (happened: %s): no artifact without its contents, and none for good',
+  async (happened) => {
+    const { held, parts } = brittleContents()
+    const service = await startService({ parts })
+    cutOffNextCommit(service.tampering, happened)
+    expect((await upload(service, 'x')).status).toBe(503)
+    expect(held.size).toBe(1) // where no row has it, the sweep comes to it
+    const { id } = (await upload(service, 'x')).body
+    expect((await service.get(`/v2/artifacts/${id}/content`)).bytes.toString()).toBe('x')
+    service.clock.advance(11 * MINUTE_MS)
+    await service.housekeep('sweep contents')
+    expect([...(await count(service.db)), held.size]).toEqual([1, 0, 1])
+  },
+)
 
 test('§artifacts what could not be erased is erased by the sweep, and counts no more', async () => {
   const { held, faults, parts } = brittleContents()

@@ -3,11 +3,10 @@
 // and given back in the transactions of what is added and goes (R70).
 import type { KeptContents } from '../contents/content.ts'
 import type { Clock } from '../core/clock.ts'
-import { randomBase62 } from '../core/ids.ts'
 import type { Sealing } from '../core/sealing.ts'
-import { type Db, unavailable } from '../storage/db.ts'
+import { CommitUnknown, type Db, unavailable } from '../storage/db.ts'
 import { hourOf, whyNone } from './missing-recording.ts'
-import { packed, unpacked, type Waiting } from './packing.ts'
+import { newPackId, packed, unpacked, type Waiting } from './packing.ts'
 import { type PackToWrite, recorder, type Written } from './recorder.ts'
 import { type DroppedFor, IN_ROW_MAX_BYTES, keptSince, type Recording, type StoredEntry } from './recording.ts'
 import type { RoomBounds } from './recording-room.ts'
@@ -42,7 +41,6 @@ export interface RecordingNeeds {
   bounds?: RoomBounds | undefined
 }
 
-const PACK_ID_LENGTH = 20
 const CUT_TRIES = 1_000 // of some packs each
 
 export type KeptRecordings = ReturnType<typeof keptRecordings>
@@ -72,7 +70,8 @@ export function keptRecordings(needs: RecordingNeeds) {
       if (!isKept(result)) await letGo()
       return result
     } catch (error) {
-      await letGo().catch(() => {}) // the sweep comes to it
+      // Where nobody knows whether it was committed, a row may have them. Else nobody does, and the sweep comes.
+      if (!(error instanceof CommitUnknown)) await letGo().catch(() => {})
       throw error
     }
   }
@@ -82,17 +81,17 @@ export function keptRecordings(needs: RecordingNeeds) {
       throw unavailable(new Error('the sweep took what was being written'))
   }
 
-  async function write({ project_id, waiting, plain_bytes, packed: bytes }: PackToWrite): Promise<Written> {
-    const id = randomBase62(PACK_ID_LENGTH)
+  async function write({ id, project_id, waiting, plain_bytes, packed: bytes }: PackToWrite): Promise<Written> {
     const recordings = waiting.map((one) => ({ pack_id: id, ...one }))
     const pack: Pack = {
       ...{ id, project_id, plain_bytes, packed_bytes: bytes.length, ...spanOf(recordings) },
       ...(await laidDown(project_id, id, bytes)),
     }
-    return withContent<Written>(
+    const written = await withContent<Written | 'before'>(
       pack,
       async (tx) => {
         const rows = recordingStore(tx)
+        if (await rows.lockPack(project_id, id)) return 'before'
         const amount = { items: recordings.length, bytes: bytes.length }
         if (!(await quota.take(tx, project_id, amount))) return 'quota'
         const purged_until = await rows.purgedUntil(project_id)
@@ -104,8 +103,9 @@ export function keptRecordings(needs: RecordingNeeds) {
         await rows.insert(pack, recordings)
         return 'written'
       },
-      (written) => written === 'written',
+      (result) => result === 'written',
     )
+    return written === 'before' ? 'written' : written
   }
 
   /** All that is in a pack. */
@@ -130,7 +130,7 @@ export function keptRecordings(needs: RecordingNeeds) {
     const pieces = left.map((one) => plain.subarray(one.starts_at, one.starts_at + lengthOf(one)))
     const kept = Buffer.concat(pieces)
     const bytes = await packed(kept)
-    const id = randomBase62(PACK_ID_LENGTH)
+    const id = newPackId()
     const moved = followingOn(left, id)
     const lies = left.length > 0 ? await laidDown(old.project_id, id, bytes) : { sealed: null, content: null }
     const pack: Pack = { ...old, ...{ id, plain_bytes: kept.length, packed_bytes: bytes.length }, ...lies }
@@ -207,6 +207,7 @@ export function keptRecordings(needs: RecordingNeeds) {
           for (const pack of swept)
             await on.transaction(async (tx) => {
               await quota.lock(tx, project_id)
+              if (!(await recordingStore(tx).lockPack(project_id, pack.id))) return // a purge has cut it meanwhile
               await removePack(tx, pack, await recordingStore(tx).removeOf(pack))
             })
         } while (swept.length > 0)

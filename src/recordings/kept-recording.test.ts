@@ -5,8 +5,9 @@ import { expect, test } from 'vitest'
 import { settingsFrom } from '../../test/support/inference-scene.ts'
 import { nextLook } from '../../test/support/next-look.ts'
 import { startService, type TestProject, type TestService, withService } from '../../test/support/service.ts'
-import { countStatements, type Tampering, textOf } from '../../test/support/tampered-db.ts'
+import { countStatements, cutOffNextCommit, type Tampering, textOf } from '../../test/support/tampered-db.ts'
 import type { Contents } from '../contents/content.ts'
+import { MINUTE_MS } from '../core/clock.ts'
 import { newTraceId } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { WAITING_BOUNDS } from './recording.ts'
@@ -96,6 +97,37 @@ test('§8.2 storage that fails leaves no row, no quota and no content, and is as
   expect(kept.body.answer.text).toBe(large.bytes.toString())
   await turns(() => tapes.pressure().bytes === 0)
 })
+
+test.each([true, false])(
+  '§8.2 a commit of which nobody heard (happened: %s): one pack, its bytes are there, and the quota is what lies there',
+  async (happened) => {
+    const held = new Map<string, Buffer>()
+    const contents: Contents = {
+      write: async (id, content) => void held.set(id, Buffer.concat([...content.parts()])),
+      async *read(id) {
+        yield held.get(id) ?? Buffer.alloc(0)
+      },
+      erase: async (id) => void held.delete(id),
+    }
+    const service = await recordingService(contents)
+    const { tapes } = service.recordings
+    for (const noise of [100, 200_000]) {
+      const call = await ask(service, noise)
+      cutOffNextCommit(service.tampering, happened)
+      await tapes.drained()
+      expect(tapes.pressure().waiting).toBe(1)
+      await tapes.drained()
+      const kept = await service.get(`/v2/recordings/${call.headers['agent-trace-id']}`)
+      expect(kept.body.answer?.text).toBe(call.bytes.toString())
+    }
+    service.clock.advance(11 * MINUTE_MS)
+    await service.housekeep('sweep contents')
+    expect([await rowsIn(service.db), held.size]).toEqual([[2, 2, 0, 2], 1])
+    const [quota] = await service.db.rows<{ present: number }>(sql`
+      SELECT present FROM project_quota WHERE kind = 'recordings'`)
+    expect(quota?.present).toBe(2)
+  },
+)
 
 const tampering: Tampering = {}
 

@@ -1,10 +1,14 @@
 // Recordings that are written together are compressed together: one call of a few kilobytes costs more to compress by
 // itself than all else that is done for it, and calls of one agent say most of the same again.
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
+import { randomBase62 } from '../core/ids.ts'
 import { GrowingBytes } from './growing-bytes.ts'
 import { ALONE_BYTES, ITEM_BYTES, PACK_MAX_BYTES, type StoredEntry } from './recording.ts'
 import type { RecordingRoom } from './recording-room.ts'
 import type { Tape } from './tape.ts'
+
+const PACK_ID_LENGTH = 20
+export const newPackId = () => randomBase62(PACK_ID_LENGTH)
 
 /** One that waits to be written, and where in its pack it lies. */
 export interface Waiting extends StoredEntry {
@@ -13,6 +17,7 @@ export interface Waiting extends StoredEntry {
 
 /** What one project has to be written together. Of each call a few facts and a copy of its bytes are kept, no more. */
 export class OpenPack {
+  readonly id = newPackId()
   readonly project_id: string
   readonly waiting: Waiting[] = []
   /** How often it could not be written. */

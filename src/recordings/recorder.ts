@@ -21,6 +21,8 @@ const LARGE_OF_ONE = 2
 const DROPS_MAX = 10_000
 
 export interface PackToWrite {
+  /** The same however often it is tried: a try of which nobody heard may have been the one that wrote it. */
+  id: string
   project_id: string
   waiting: readonly Waiting[]
   plain_bytes: number
@@ -128,9 +130,9 @@ export function recorder({ clock, write, writeDrops, onDrop, onFailure, bounds =
 
   /** False where it failed, and is tried again later. */
   async function isThrough(open: OpenPack, bytes: Buffer): Promise<boolean> {
-    const { project_id, waiting, plain_bytes } = open
+    const { id, project_id, waiting, plain_bytes } = open
     try {
-      const written = await write({ project_id, waiting, plain_bytes, packed: bytes })
+      const written = await write({ id, project_id, waiting, plain_bytes, packed: bytes })
       if (written === 'written') letGo(open)
       else if (written === 'quota') letGo(open, 'quota')
       else withoutPurged(open, written.purged_until)
