@@ -35,24 +35,36 @@ interface Named {
   value: string
 }
 
-/** A new one takes a place, where there is one. */
-async function isKept(db: Db, { project_id, name, value }: Named, now: number): Promise<boolean> {
-  const remembered = `${project_id} ${name}=${value}`
-  if (known.has(remembered)) return true
-  const [present] = await db.rows(sql`
+async function isPresent(db: Db, { project_id, name, value }: Named): Promise<boolean> {
+  const present = await db.rows(sql`
     SELECT 1 AS present FROM project_tag WHERE project_id = ${project_id} AND name = ${name} AND value = ${value}`)
-  if (!present) {
-    const placed = await db.rows(sql`
-      UPDATE project SET tag_count = tag_count + 1 WHERE id = ${project_id} AND tag_count < ${DISTINCT_MAX}
-      RETURNING id`)
-    if (placed.length === 0) return false
-    await db.rows(sql`
-      INSERT INTO project_tag (project_id, name, value, first_ms) VALUES (${project_id}, ${name}, ${value}, ${now})
-      ON CONFLICT (project_id, name, value) DO NOTHING`)
-    return true // remembered once it is known to have been committed
-  }
+  return present.length > 0
+}
+
+/** A new one takes a place, where there is one. */
+async function isKept(db: Db, tag: Named, now: number): Promise<boolean> {
+  const remembered = `${tag.project_id} ${tag.name}=${tag.value}`
+  if (known.has(remembered)) return true
+  if (!(await isPresent(db, tag))) return takesPlace(db, tag, now) // remembered once it is known to be committed
   if (known.size >= REMEMBERED_MAX) known.clear()
   known.add(remembered)
+  return true
+}
+
+/**
+ * The project's row first, as whoever charges does. Calls that settle together may all come with the same new one: the
+ * first has put it there by then, and the others give their place back.
+ */
+async function takesPlace(db: Db, tag: Named, now: number): Promise<boolean> {
+  const { project_id, name, value } = tag
+  const placed = await db.rows(sql`
+    UPDATE project SET tag_count = tag_count + 1 WHERE id = ${project_id} AND tag_count < ${DISTINCT_MAX}
+    RETURNING id`)
+  if (placed.length === 0) return isPresent(db, tag)
+  const inserted = await db.rows(sql`
+    INSERT INTO project_tag (project_id, name, value, first_ms) VALUES (${project_id}, ${name}, ${value}, ${now})
+    ON CONFLICT (project_id, name, value) DO NOTHING RETURNING name`)
+  if (inserted.length === 0) await db.rows(sql`UPDATE project SET tag_count = tag_count - 1 WHERE id = ${project_id}`)
   return true
 }
 

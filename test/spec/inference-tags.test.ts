@@ -2,10 +2,12 @@
 import { describe, expect, test } from 'vitest'
 import { DAY_MS } from '../../src/core/clock.ts'
 import { sql } from '../../src/storage/db.ts'
+import { usageStore } from '../../src/usage/usage-store.ts'
 import { DISTINCT_MAX } from '../../src/usage/usage-tag-store.ts'
 import { envelope } from '../support/inference-cases.ts'
 import { holdFor, type Stage, USUAL_COST, withScene } from '../support/inference-scene.ts'
 import { countStatements, deferred, mutateSql } from '../support/tampered-db.ts'
+import { usageEvent } from '../support/usage-events.ts'
 
 const usdOf = (micros: number) => micros / 1e6
 const tagged = (tags: string) => ({ headers: { 'agent-tags': tags } })
@@ -85,6 +87,27 @@ withScene((scene) => {
       await scene().housekeep('forget tags')
       await stage.chat({}, tagged('run=d'))
       expect((await stage.get('/v2/usage?limit=1')).body.data[0].tags).toEqual({ run: 'd' })
+    })
+
+    test('R70 calls that settle together with the same new tag take one place, the last one too', async () => {
+      const stage = await scene().stage()
+      const settledTogether = (run: string) =>
+        scene().db.transaction(async (tx) => {
+          const event = () => usageEvent(stage.project.id, { tags: { run } })
+          await Promise.all(Array.from({ length: 5 }, () => usageStore(tx).insert(event())))
+        })
+      const placesTaken = async () => {
+        const [row] = await scene().db.rows<{ tag_count: number }>(sql`
+          SELECT tag_count FROM project WHERE id = ${stage.project.id}`)
+        return Number(row?.tag_count)
+      }
+      await settledTogether('a')
+      expect(await placesTaken()).toBe(1)
+      await scene().db.rows(sql`UPDATE project SET tag_count = ${DISTINCT_MAX - 1} WHERE id = ${stage.project.id}`)
+      await settledTogether('b')
+      expect(await placesTaken()).toBe(DISTINCT_MAX)
+      const { data } = (await stage.get('/v2/usage?tag=run=b')).body
+      expect(data).toHaveLength(5)
     })
 
     test('§tags a call without tags costs no statement for them', async () => {
