@@ -1,5 +1,6 @@
 // POST /v2/bundles/{bundle_id}/warm: one real, charged generation at each target, so that its cache holds the bundle.
 // Each goes the whole way of a call of the same caller: rates, budgets, usage. What they may cost is bounded before.
+import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Bundle } from '../bundles/bundle.ts'
@@ -12,6 +13,7 @@ import { Refusal } from '../core/refusal.ts'
 import { Label } from '../core/shapes.ts'
 import { usdMicros } from '../core/spending-limit.ts'
 import { found, type Routes } from '../http/routes.ts'
+import { KEY_HEADER } from '../idempotency/idempotency.ts'
 import { unknownModel } from '../keys/key-terms.ts'
 import { noneFits } from '../routing/no-route.ts'
 import type { Target } from '../routing/target.ts'
@@ -163,6 +165,10 @@ const figuresOf = ({ ttft_ms, input_tokens, cached_tokens, written_tokens, charg
 /** Who is asking goes along; what they asked for otherwise does not. */
 const CARRIED = ['authorization', 'cookie', 'origin', 'host', 'user-agent', 'sec-fetch-site', 'x-forwarded-for']
 
+/** R21: a repeat of what broke off half way finds the answers of targets that were asked, and pays for the others. */
+const keyFor = ({ keyed }: FastifyRequest, target: Target) =>
+  keyed ? { [KEY_HEADER]: `warm/${hash('sha256', `${keyed.digest} ${target.id}`, 'hex')}` } : {}
+
 /** A call like any other, made here: the shortest that there is. */
 async function send(app: FastifyInstance, request: FastifyRequest, name: string, { bundle, model, target }: Asked) {
   const carried = CARRIED.flatMap((header) => {
@@ -173,7 +179,12 @@ async function send(app: FastifyInstance, request: FastifyRequest, name: string,
     method: 'POST',
     url: '/v1/chat/completions',
     remoteAddress: request.raw.socket.remoteAddress ?? '127.0.0.1',
-    headers: { ...Object.fromEntries(carried), 'agent-bundle': bundle.id, [ONLY_HEADER]: name },
+    headers: {
+      ...Object.fromEntries(carried),
+      ...keyFor(request, target),
+      'agent-bundle': bundle.id,
+      [ONLY_HEADER]: name,
+    },
     payload: { model, messages: [{ role: 'user', content: '.' }], [chatLimitName(target)]: 1 },
   })
   const body = jsonOrNone(answer.payload) as { error?: { message?: string } } | undefined

@@ -1,5 +1,6 @@
 // §bundles: a prefix that is uploaded once, named by a header, put before every call byte for byte, and seen in usage.
 import { expect, test } from 'vitest'
+import { digest } from '../../src/idempotency/idempotency.ts'
 import { sql } from '../../src/storage/db.ts'
 import { PDF, upload } from '../support/forms.ts'
 import { CHAT, PRICES, type Stage, withScene } from '../support/inference-scene.ts'
@@ -272,6 +273,24 @@ withScene(
         return (await stage.chat({ max_tokens: 10 }, withBundle(bundle.id))).status
       }
       expect([await limit(hold - 1), await limit(hold)]).toEqual([429, 200])
+    })
+
+    test('R21 warming whose answer was not kept, with a key: a repeat asks nobody twice, and nothing is charged again', async () => {
+      const stage = await scene().stage()
+      const bundle = await bundled(stage)
+      const warm = async () => {
+        const headers = { 'agent-idempotency-key': 'warm-it' }
+        return (await stage.post(`/v2/bundles/${bundle.id}/warm`, { model: stage.both }, headers)).body
+      }
+      const first = await warm()
+      const { spent } = await stage.audit()
+      const route = '/v2/bundles/:bundle_id/warm'
+      const name = digest({ project_id: stage.project.id, route, params: { bundle_id: bundle.id }, key: 'warm-it' })
+      const gone = await scene().db.rows(sql`DELETE FROM idempotency WHERE digest = ${name} RETURNING digest`)
+      expect(gone).toHaveLength(1) // as after a crash
+      expect((await warm()).targets).toEqual(first.targets)
+      expect([stage.one.requests.length, stage.two.requests.length]).toEqual([1, 1])
+      expect((await stage.audit()).spent).toBe(spent)
     })
 
     test('§bundles warming asks each target once, is charged, and never passes what was allowed', async () => {
