@@ -86,15 +86,16 @@ export function replayedCalls(needs: ReplayedCallsNeeds): ReplayCalls {
 
     async run(call, key): Promise<AnsweredCall> {
       const { statusCode: status, headers, rawPayload } = await send(call, {}, { [KEY_HEADER]: key })
-      const { type, message } = status < 300 ? NOTHING_TOLD : told(rawPayload.toString())
-      const trace_id = headers['agent-trace-id']
+      const { type } = status < 300 ? NOTHING_TOLD : told(rawPayload.toString())
+      const named = headers['agent-trace-id']
+      const trace_id = typeof named === 'string' ? named : null
       // Anthropic's protocol has no word of its own for a budget that is used up.
       const is_quota = status === 429 && headers['x-should-retry'] === 'false'
       return {
         status,
         type: is_quota ? 'quota_exceeded' : type,
-        message,
-        trace_id: typeof trace_id === 'string' ? trace_id : null,
+        message: status < 300 ? null : `It was answered ${status}${type === null ? '' : ` ${type}`}.`,
+        trace_id,
         body: rawPayload,
       }
     },

@@ -100,7 +100,8 @@ export const replayItemRoutes: Routes<{ seals: Sealing }> = async (app, { seals 
       schema: {
         tags,
         summary: 'Retrieve what an item was answered',
-        description: 'The bytes of the answer. 404 where it has none, or a purge job has erased it.',
+        description:
+          'The bytes of the answer, a refusal among them. 404 where it has none, or a purge job has erased it.',
         params: ItemParams,
         response: { 200: { content: OUTPUT } },
       },

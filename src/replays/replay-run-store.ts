@@ -187,10 +187,13 @@ async function askSurely(needs: RunnerNeeds, asking: Asking): Promise<void> {
     await ask(needs, asking)
   } catch (error) {
     needs.onFailure(error, run.id)
-    const answer = { status: 500, type: null, message: FAULT, is_completed: false }
-    const next = afterCall(answer, item.attempts, { is_alone: true, now: needs.clock.now() })
+    const answer = { status: 500, type: null, message: FAULT }
+    const next = afterCall({ ...answer, is_completed: false }, item.attempts, {
+      is_alone: true,
+      now: needs.clock.now(),
+    })
     const name = { project_id: run.project_id, run_id: run.id, trace_id: item.trace_id, arm: item.arm }
-    await writeDown(needs, asking, name, { next, message: FAULT }).catch(() => {})
+    await writeDown(needs, asking, name, { next, answer }).catch(() => {})
   }
 }
 
@@ -215,28 +218,46 @@ async function ask(needs: RunnerNeeds, asking: Asking): Promise<void> {
     ...{ is_alone: asking.isAlone(), now: needs.clock.now() },
   })
   if (next.kind === 'again' && answer.type === 'quota_exceeded') asking.onTight()
-  if (next.kind !== 'done' || !used) return writeDown(needs, asking, name, { next, message: answer.message })
+  if (next.kind !== 'done' || !used) return writeDown(needs, asking, name, { next, answer })
   const result = await resultOf(needs, recorded, answer, used)
   await nextTurn()
-  const of = { ...name, key_id: caller.key_id, made_under: caller.parent_id ?? null }
   await fenced.transaction(async (tx) => {
-    if (await replayItemStore(tx).done(name, result))
-      await replayOutputStore(tx, needs.seals).insert(of, answer.body, needs.clock.now())
+    if (await replayItemStore(tx).done(name, result)) await keepOutput(needs, asking, { tx, name, body: answer.body })
     await needs.forgetKeptOn(tx)({ project_id, endpoint: call.endpoint, key })
   }, UNHURRIED)
 }
 
+interface Answered {
+  message: string | null
+  body?: Uint8Array
+}
+
 async function writeDown(
-  { clock }: RunnerNeeds,
-  { fenced, item }: Asking,
+  needs: RunnerNeeds,
+  asking: Asking,
   name: ItemName,
-  { next, message }: { next: Next; message: string | null },
+  { next, answer: { message, body } }: { next: Next; answer: Answered },
 ): Promise<void> {
+  const { fenced, item } = asking
+  if (next.kind === 'over')
+    return fenced.transaction(async (tx) => {
+      await replayItemStore(tx).end(name, next)
+      // §4.15: items outlive what was said, and do not quote it. A refusal's own words are its output.
+      if (body && next.status === 'failed') await keepOutput(needs, asking, { tx, name, body })
+    }, UNHURRIED)
   const items = replayItemStore(fenced)
-  if (next.kind === 'over') return items.end(name, next)
   if (next.kind === 'again') return items.postpone(name, { ...next, message })
   // The run ends by itself, or what was answered is not in the store yet.
-  await items.postpone(name, { not_before_ms: clock.now() + SECOND_MS, attempts: item.attempts, message })
+  await items.postpone(name, { not_before_ms: needs.clock.now() + SECOND_MS, attempts: item.attempts, message })
+}
+
+function keepOutput(
+  { seals, clock }: RunnerNeeds,
+  { caller }: Asking,
+  { tx, name, body }: { tx: Db; name: ItemName; body: Uint8Array },
+): Promise<void> {
+  const of = { ...name, key_id: caller.key_id, made_under: caller.parent_id ?? null }
+  return replayOutputStore(tx, seals).insert(of, body, clock.now())
 }
 
 async function resultOf(

@@ -333,6 +333,26 @@ withScene(
       expect(await replayFaults(scene().db, id)).toEqual([])
     })
 
+    test('§4.15 an item that failed does not quote the upstream: its output does, and can be erased', async () => {
+      const stage = await scene().stage()
+      const [trace_id = ''] = await recorded(stage, 1)
+      const { id } = await planned(stage, [trace_id])
+      stage.one.behave({ status: 400, body: { error: { message: 'I cannot say banana.', type: 'bad' } } })
+      await executed(stage, id, 50_000)
+      await run()
+      const [item] = (await stage.get(`/v2/replay-runs/${id}/items`)).body.data
+      expect(item).toMatchObject({ status: 'failed', reason: 'refused', message: 'It was answered 400 bad.' })
+      const rows = await scene().db.rows(sql`SELECT * FROM replay_item WHERE run_id = ${id}`)
+      expect(JSON.stringify(rows)).not.toContain('banana')
+      const output = `/v2/replay-runs/${id}/items/${trace_id}/target/output`
+      expect((await stage.get(output)).body.error.message).toContain('banana')
+      scene().clock.advance(1)
+      const purge = { filter: { trace_ids: [trace_id] }, kinds: ['replay_outputs'], mode: 'erase' }
+      await stage.post('/v2/purge-jobs', purge)
+      await scene().housekeep('run purge jobs')
+      expect((await stage.get(output)).status).toBe(404)
+    })
+
     test('R64 the run ends with its key, and its money is back', async () => {
       const stage = await scene().stage({ project: USD })
       const { id } = await planned(stage, await recorded(stage, 2))
