@@ -15,12 +15,10 @@ import {
   alreadyMember,
   foundersStay,
   INVITATION_LIFE_MS,
-  INVITATIONS_MAX,
   Member,
   NewInvitation,
   NewRole,
   RemovedMember,
-  tooManyInvitations,
   withoutAddress,
 } from './member.ts'
 import { invitationsPresent, memberStore } from './member-store.ts'
@@ -141,7 +139,6 @@ async function invite(
   const email = emailAddress(inviting.email)
   const members = memberStore(tx)
   if (await members.hasAddress(project_id, email)) throw alreadyMember(email)
-  if ((await members.openInvitations(project_id, now)) >= INVITATIONS_MAX) throw tooManyInvitations()
   const mails = attemptStore(tx)
   await mails.takeOrRefuse(mailsOfProject(await mailsPerDay(tx, project_id)), project_id, now)
   await mails.takeOrRefuse(INVITATIONS_TO_ONE, `${project_id} ${email}`, now)

@@ -48,12 +48,6 @@ export function memberStore(db: Db) {
       return found.length > 0
     },
 
-    async openInvitations(project_id: string, now: number): Promise<number> {
-      const open = await db.rows(sql`
-        SELECT id FROM invitation WHERE project_id = ${project_id} AND expires_at > ${now}`)
-      return open.length
-    },
-
     /** A second one to the same address takes the place of the first, whose link is then void. */
     async invite(project_id: string, { email, role }: Pick<Row, 'email' | 'role'>, now: number) {
       const [secret, id, at] = [newSecret(), newId('inv'), rfc3339(now)]

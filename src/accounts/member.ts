@@ -6,7 +6,6 @@ import { time } from '../core/shapes.ts'
 import { Role } from './roles.ts'
 
 export const INVITATION_LIFE_MS = 7 * 24 * HOUR_MS
-export const INVITATIONS_MAX = 100
 
 export const Email = Type.String({ minLength: 3, maxLength: 320, description: 'An e-mail address.' })
 
@@ -38,6 +37,3 @@ export const foundersStay = () =>
 
 export const alreadyMember = (email: string) =>
   new Refusal('invalid_request', `'email' must be of somebody who is not a member yet; ${email} is one.`)
-
-export const tooManyInvitations = () =>
-  new Refusal('invalid_request', `At most ${INVITATIONS_MAX} invitations may be open. Withdraw some first.`)

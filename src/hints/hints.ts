@@ -28,7 +28,11 @@ const Reuse = Type.Object({
 const Qos = Type.Object({
   class: Type.Enum([...QOS_CLASSES], { default: 'standard' }),
   target_ttft_ms: Count(LONGEST_MS, 'Time to the first token to aim at, from arrival.'),
-  deadline_ms: Count(LONGEST_MS, 'From arrival; past it the call is aborted, answered 504 and not charged.'),
+  deadline_ms: Count(
+    LONGEST_MS,
+    'From arrival. Past it, before the first byte: 504, not charged. In mid-stream the call ends, free within ' +
+      'what is waived in a day; beyond that it goes on and is charged.',
+  ),
 })
 
 const Safety = Type.Object({

@@ -17,20 +17,20 @@ interface Document {
 
 const EVERYWHERE = { 'x-request-id': 'Names this request, also in the log of the server: `req_…`.' }
 
-const RATE = { RateLimit: 'The limit with the least left: what remains, and in how many seconds more comes.' }
+const RATE = { RateLimit: 'Of the rates of requests the one with the least left: what remains, and when more comes.' }
 
 const AUTHENTICATED = {
   ...RATE,
-  'RateLimit-Policy': 'All limits that apply to the endpoint.',
+  'RateLimit-Policy': 'The rates of the key and of the project that apply to the endpoint.',
 }
 
 const COMPATIBLE = {
   'x-ratelimit-limit-requests': 'Requests in a minute.',
   'x-ratelimit-remaining-requests': 'Requests that are left.',
-  'x-ratelimit-reset-requests': 'When all of them are there again.',
+  'x-ratelimit-reset-requests': 'In how many seconds more comes.',
   'x-ratelimit-limit-tokens': 'Tokens in a minute.',
   'x-ratelimit-remaining-tokens': 'Tokens that are left.',
-  'x-ratelimit-reset-tokens': 'When all of them are there again.',
+  'x-ratelimit-reset-tokens': 'In how many seconds more comes.',
 }
 
 const KEYED = {

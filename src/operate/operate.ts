@@ -104,6 +104,9 @@ async function adopt(db: Db, fingerprint: string): Promise<Adoption> {
   await db.rows(sql`DELETE FROM large_body_part`) // of all of these
   await dropArtifacts(db)
   await dropRecordings(db)
+  await db.rows(sql`DELETE FROM replay_output`)
+  // Where they lead, and what they sign with, nobody knows any more: they must be made anew.
+  await db.rows(sql`UPDATE notification_channel SET status = 'disabled', sealed_previous = NULL, previous_until = NULL`)
   await db.rows(sql`UPDATE project SET routing_epoch = routing_epoch + 1`)
   await db.rows(sql`
     INSERT INTO setting (name, value) VALUES ('secret_fingerprint', ${fingerprint})

@@ -80,7 +80,9 @@ export function providerDeeds(store: OperatorProviderStore, file: FileProviders)
       const all = await store.list()
       if (all.some((one) => one.id === id)) throw conflict(`There is a provider '${id}' already. Change it instead.`)
       if (all.length >= PROVIDERS_MAX)
-        throw new Refusal('quota_exceeded', `At most ${PROVIDERS_MAX} providers can be added over the API.`)
+        throw new Refusal('quota_exceeded', `At most ${PROVIDERS_MAX} providers can be added over the API.`, {
+          headers: { 'x-should-retry': 'false' },
+        })
       const fields = Object.keys(entered).sort()
       return put(id, { status: 'active', ...apart(entered), change: 'added', fields }, revision, doing)
     },

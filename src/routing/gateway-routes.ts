@@ -25,7 +25,7 @@ const GatewayProvider = Type.Object({
   id: Type.String({ description: 'As `Agent-Resolved-Provider` says it.' }),
   protocol: Type.Enum([...PROTOCOLS]),
   region: Type.String(),
-  max_concurrency: Type.Integer({ description: 'Calls at once, for all projects together.' }),
+  max_concurrency: Type.Integer({ description: 'Calls at once by each process, for all projects together.' }),
   responses: Type.Boolean({ description: 'It has a Responses API of its own.' }),
   unlisted_models: Type.Boolean({ description: 'It is asked for models that are not listed here as well.' }),
   byok: Type.Boolean({ description: 'Credentials of projects that give no address of their own come here.' }),

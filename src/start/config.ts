@@ -164,12 +164,14 @@ export const SETTINGS = {
   },
   SWITCHYARD_DRAIN_MS: {
     meaning:
-      'After SIGTERM, how long to go on answering at least, with readiness at 503, so that load balancers notice.',
+      'After SIGTERM, how long to go on answering at least, with readiness at 503, so that load balancers notice. ' +
+      'At most 60000.',
     default: '500',
     read: (text = '500') => integer(text, 0, 60_000),
   },
   SWITCHYARD_STOP_MS: {
-    meaning: 'After that, how long requests and streams under way may take to end before they are cut off.',
+    meaning:
+      'After that, how long requests and streams under way may take to end before they are cut off. At most 3600000.',
     default: '30000',
     read: (text = '30000') => integer(text, 0, 3_600_000),
   },
