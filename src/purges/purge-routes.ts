@@ -98,12 +98,12 @@ export const purgeRoutes: Routes<Needs> = async (app, { clock, erasers, sign }) 
       },
     },
     async ({ caller: { project_id }, params: { purge_job_id: id }, db }) => {
-      const { status } = found(await purgeStore(db).find(project_id, id), 'purge job', id)
-      const turned = await purgeStore(db).turn(project_id, id, {
-        ...{ from: ['planned', 'queued', 'running'], to: 'cancelled', now: clock.now() },
-      })
-      if (!turned) throw hasStatus(id, status, 'planned, queued or running')
-      return turned
+      const store = purgeStore(db)
+      const from = ['planned', 'queued', 'running'] as const
+      const turned = await store.turn(project_id, id, { from, to: 'cancelled', now: clock.now() })
+      if (turned) return turned
+      const { status } = found(await store.find(project_id, id), 'purge job', id)
+      throw hasStatus(id, status, 'planned, queued or running')
     },
   )
 

@@ -122,10 +122,16 @@ export function purgeStore(db: Db) {
         WHERE status IN ('planned', 'queued', 'running') AND (status <> 'planned' OR phase = 'count')
         ORDER BY sequence`),
 
-    /** Asked anew in the transaction of each step: undefined where it was cancelled or has ended. */
+    /**
+     * Asked anew in the transaction of each step: undefined where it was cancelled or has ended. Its row is taken:
+     * whoever cancels it or carries it out meanwhile waits for the step to end, and is not overwritten.
+     */
     async alive(project_id: string, id: string): Promise<StoredPurge | undefined> {
-      const [found] = await select(sql`
-        WHERE project_id = ${project_id} AND id = ${id} AND status IN ('planned', 'queued', 'running')`)
+      const taken = await db.rows(sql`
+        UPDATE purge_job SET status = status
+        WHERE project_id = ${project_id} AND id = ${id} AND status IN ('planned', 'queued', 'running') RETURNING id`)
+      if (taken.length === 0) return undefined
+      const [found] = await select(sql` WHERE project_id = ${project_id} AND id = ${id}`)
       return found
     },
 
