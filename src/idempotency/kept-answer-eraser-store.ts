@@ -47,7 +47,7 @@ export const keptAnswerEraser: Eraser = {
         ),
       )
     }
-    if (!scope.is_listed) await removeLooseParts(tx, scope.project_id)
-    return batch
+    const loose = scope.is_listed ? 0 : await removeLooseParts(tx, scope.project_id)
+    return { ...batch, more: loose > 0 }
   },
 }

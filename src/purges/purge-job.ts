@@ -98,6 +98,8 @@ export interface Progress {
   failures: number
   matched: Record<string, number>
   erased: Record<string, number>
+  /** Something was erased that is not among these. */
+  more?: boolean
 }
 
 export interface StoredPurge {
@@ -183,17 +185,20 @@ export const kindsWith = (kinds: readonly string[], { matched, erased }: Progres
   })
 
 /** After a batch: the next of its kind, the next kind, or counting again. */
-export function afterBatch(
-  progress: Progress,
-  kinds: readonly string[],
-  batch: { erased: number; next: string | null },
-) {
-  const kind = kinds[progress.at] as string
-  const erased = { ...progress.erased, [kind]: (progress.erased[kind] ?? 0) + batch.erased }
-  if (batch.next !== null) return { ...progress, erased, cursor: batch.next, failures: 0 }
+export function afterBatch(before: Progress, kinds: readonly string[], batch: Batch): Progress {
+  const kind = kinds[before.at] as string
+  const erased = { ...before.erased, [kind]: (before.erased[kind] ?? 0) + batch.erased }
+  const progress = { ...before, erased, failures: 0, ...(batch.more && { more: true }) }
+  if (batch.next !== null) return { ...progress, cursor: batch.next }
   const at = progress.at + 1
-  if (at < kinds.length) return { ...progress, erased, at, cursor: null, failures: 0 }
-  return { ...progress, erased, at: 0, cursor: null, failures: 0, phase: 'check' as const, passes: progress.passes + 1 }
+  if (at < kinds.length) return { ...progress, at, cursor: null }
+  return { ...progress, at: 0, cursor: null, phase: 'check', passes: progress.passes + 1 }
+}
+
+interface Batch {
+  erased: number
+  next: string | null
+  more?: boolean | undefined
 }
 
 export type Verdict = { kind: 'done' } | { kind: 'again'; progress: Progress } | { kind: 'failed'; error: string }

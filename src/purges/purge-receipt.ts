@@ -10,6 +10,7 @@ export const STORAGE = {
   overwritten:
     'The erased bytes were overwritten where they lay and the log emptied. Earlier copies may be left in unused ' +
     'space of the file until it is written anew (a backup that is restored).',
+  untouched: 'Nothing that lies in the store was found, so its files were left as they are.',
   after_vacuum: 'The erased rows are dead. Their bytes are in the files of PostgreSQL until it has vacuumed them.',
 } as const
 export type Storage = keyof typeof STORAGE

@@ -10,6 +10,7 @@ import { purgeStore, scopeOf } from './purge-store.ts'
 
 const BATCH = 500
 const STEPS_MAX = 200 // of one turn; a stop waits for it to end
+const SCRUB_RESTS = 20 // for so many times as long as writes have waited for it
 const PLANNED_MS = 7 * DAY_MS
 
 export interface RunNeeds {
@@ -23,7 +24,19 @@ export interface RunNeeds {
 }
 
 export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
+  /** Until when the file is not written anew again, whichever job wants it. */
+  let rests_until_ms = 0
+
   const erasersOf = (kinds: readonly string[]) => erasers.filter(({ kind }) => kinds.includes(kind))
+
+  /** Whether it found anything that lies in the store. */
+  const hasFound = ({ kinds, progress: { matched, erased, more } }: StoredPurge) =>
+    more === true ||
+    erasersOf(kinds).some((one) => !one.is_in_memory && (matched[one.kind] ?? 0) + (erased[one.kind] ?? 0) > 0)
+
+  /** All but its end is done, and that has to wait. */
+  const mustRest = (found: StoredPurge) =>
+    found.progress.phase === 'check' && clock.now() < rests_until_ms && hasFound(found)
 
   async function counted(found: StoredPurge): Promise<Record<string, number>> {
     const counts: Record<string, number> = {}
@@ -54,18 +67,19 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
     await write(fenced, found, async (tx, { job, kinds, progress }) => {
       eraser = erasersOf(kinds)[progress.at]
       if (!eraser) throw new Error(`no eraser for '${kinds[progress.at]}'`)
-      const { ids, next } = await eraser.erase(tx, scope, progress.cursor, BATCH)
+      const { ids, next, more } = await eraser.erase(tx, scope, progress.cursor, BATCH)
       const store = purgeStore(tx)
       await store.noteErased(job.project_id, job.id, eraser.kind, ids)
-      await store.advance(job.project_id, job.id, afterBatch(progress, kinds, { erased: ids.length, next }), 'running')
+      const after = afterBatch(progress, kinds, { erased: ids.length, next, more })
+      await store.advance(job.project_id, job.id, after, 'running')
     })
     await eraser?.eraseOutside?.(scope)
   }
 
-  async function check(fenced: Db, found: StoredPurge): Promise<void> {
+  async function check(fenced: Db, found: StoredPurge, through: StoredPurge[]): Promise<void> {
     for (const eraser of erasersOf(found.kinds)) await eraser.eraseOutside?.(scopeOf(found))
     const verdict = afterCheck(found.progress, await counted(found))
-    if (verdict.kind === 'done') return conclude(fenced, found)
+    if (verdict.kind === 'done') return void through.push(found)
     await write(fenced, found, async (tx, { job }) => {
       const store = purgeStore(tx)
       if (verdict.kind === 'again') await store.advance(job.project_id, job.id, verdict.progress, 'running')
@@ -73,10 +87,18 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
     })
   }
 
-  async function conclude(fenced: Db, found: StoredPurge): Promise<void> {
+  /** Writes wait for it: jobs that are through at once share it, and behind it the store has a rest. */
+  async function scrubbed(): Promise<Storage> {
+    if (db.engine === 'postgres') return 'after_vacuum'
+    const began_ms = clock.now()
+    const state = (await db.scrub?.()) ?? 'overwritten'
+    rests_until_ms = clock.now() + SCRUB_RESTS * (clock.now() - began_ms)
+    return state
+  }
+
+  async function conclude(fenced: Db, found: StoredPurge, state: Storage): Promise<void> {
     const { project_id, id } = found.job
     const erased = await purgeStore(db).erasedBy(project_id, id, found.kinds)
-    const state: Storage = db.engine === 'postgres' ? 'after_vacuum' : ((await db.scrub?.()) ?? 'overwritten')
     await write(fenced, found, async (tx, { job }) => {
       const receipt = receiptOf(found, erased, { engine: db.engine, state })
       await purgeStore(tx).finish(job.project_id, job.id, { status: 'succeeded', receipt, now: clock.now() })
@@ -99,12 +121,12 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
     return signed(receipt, sign)
   }
 
-  const STEPS: Record<Progress['phase'], (fenced: Db, found: StoredPurge) => Promise<void>> = { count, erase, check }
+  const STEPS: Record<Progress['phase'], Step> = { count, erase, check }
 
   /** False where it failed. After many failures in a row the job is given up, and says why. */
-  async function isStepDone(fenced: Db, found: StoredPurge): Promise<boolean> {
+  async function isDone(fenced: Db, found: StoredPurge, step: Promise<void>): Promise<boolean> {
     try {
-      await STEPS[found.progress.phase](fenced, found)
+      await step
       return true
     } catch (error) {
       await write(fenced, found, async (tx, { job, progress }) => {
@@ -118,6 +140,22 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
     }
   }
 
+  /** A step of each, and the end of those that are through. The ids of those that failed. */
+  async function round(fenced: Db, waiting: readonly StoredPurge[]): Promise<string[]> {
+    const failed: string[] = []
+    const through: StoredPurge[] = []
+    for (const found of waiting) {
+      const step = STEPS[found.progress.phase](fenced, found, through)
+      if (!(await isDone(fenced, found, step))) failed.push(found.job.id)
+    }
+    const state = through.some(hasFound) ? await scrubbed() : 'untouched'
+    for (const found of through) {
+      const end = conclude(fenced, found, hasFound(found) ? state : 'untouched')
+      if (!(await isDone(fenced, found, end))) failed.push(found.job.id)
+    }
+    return failed
+  }
+
   return {
     /** A look that takes no lease and writes nothing. */
     isDue: async () => (await purgeStore(db).waiting()).length > 0,
@@ -129,9 +167,10 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
     async turn(fenced: Db): Promise<void> {
       const failed = new Set<string>()
       for (let steps = 0; steps < STEPS_MAX; ) {
-        const waiting = (await purgeStore(db).waiting()).filter(({ job }) => !failed.has(job.id))
+        const all = await purgeStore(db).waiting()
+        const waiting = all.filter((found) => !failed.has(found.job.id) && !mustRest(found))
         if (waiting.length === 0) return
-        for (const found of waiting) if (!(await isStepDone(fenced, found))) failed.add(found.job.id)
+        for (const id of await round(fenced, waiting)) failed.add(id)
         steps += waiting.length
       }
     },
@@ -142,6 +181,9 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
     },
   }
 }
+
+/** Whoever is through is added. */
+type Step = (fenced: Db, found: StoredPurge, through: StoredPurge[]) => Promise<void>
 
 interface Erased {
   digest: string

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
+import { nextTurn } from '../core/turns.ts'
 import { purgeFinished } from '../notifications/happening.ts'
 import { LARGE_BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, fixed, joined, type Sql, sql, together } from '../storage/db.ts'
@@ -33,7 +34,7 @@ const COLUMNS = fixed(`
   SELECT id, project_id, status, filter, kinds, key_id, is_listed, from_ms, until_ms, as_of_ms, progress, error,
          created_at, finished_at, sequence
   FROM purge_job`)
-const DIGESTED_AT_ONCE = 5_000
+const DIGESTED_AT_ONCE = 500 // others have a turn behind them
 const FORGOTTEN_AT_ONCE = 5_000
 
 export function purgeStore(db: Db) {
@@ -167,6 +168,7 @@ export function purgeStore(db: Db) {
           counts[kind] = (counts[kind] ?? 0) + rows.length
           after = rows.at(-1)?.id_hex ?? after
           read = rows.length
+          await nextTurn()
         }
       }
       return { digest: digest.digest('hex'), counts }

@@ -29,17 +29,19 @@ const promised = (scope: PurgeScope) =>
     matching.named(scope, { response: 'id' }),
   )
 
-async function erasePromised(tx: Db, scope: PurgeScope): Promise<void> {
-  await tx.rows(
+/** True where there was any. */
+async function erasePromised(tx: Db, scope: PurgeScope): Promise<boolean> {
+  const events = await tx.rows(
     joined(
       sql`
         DELETE FROM background_events WHERE project_id = ${scope.project_id} AND response_id IN (
           SELECT id FROM background_response`,
       promised(scope),
-      sql`)`,
+      sql`) RETURNING response_id`,
     ),
   )
-  await tx.rows(joined(sql`DELETE FROM background_response`, promised(scope)))
+  const gone = await tx.rows(joined(sql`DELETE FROM background_response`, promised(scope), sql` RETURNING id`))
+  return events.length + gone.length > 0
 }
 
 export const responseEraser: Eraser = {
@@ -49,7 +51,7 @@ export const responseEraser: Eraser = {
 
   async erase(tx, scope, from, most) {
     const batch = await nextBatch(tx, walked(scope), from, most)
-    await erasePromised(tx, scope)
+    const more = await erasePromised(tx, scope)
     if (batch.ids.length > 0) {
       const erased = await tx.rows<{ parts_id: string | null }>(
         joined(
@@ -60,7 +62,7 @@ export const responseEraser: Eraser = {
       )
       await removeParts(tx, erased)
     }
-    return batch
+    return { ...batch, more }
   },
 
   relate: (tx, scope) =>

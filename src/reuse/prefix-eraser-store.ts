@@ -5,6 +5,7 @@ import { countOf, type Eraser } from '../storage/erasing.ts'
 
 export const prefixEraser: Eraser = {
   kind: 'prefix_memory',
+  is_in_memory: true,
 
   /** 1 where anything of before the job may be remembered. */
   count: (db, { project_id, as_of_ms }) =>

@@ -22,11 +22,15 @@ export interface ErasedBatch {
   ids: readonly string[]
   /** Where the next batch goes on; null where there is none. */
   next: string | null
+  /** Something went with it that receipts do not count. */
+  more?: boolean
 }
 
 export interface Eraser {
   /** As filters and receipts call it. */
   readonly kind: string
+  /** Only the memory of servers has it: there is no file to be written anew. */
+  readonly is_in_memory?: true
   /** How much matches and is still there. */
   count(db: Db, scope: PurgeScope): Promise<number>
   /** At most so many, in the transaction of the job's progress. `from` is the `next` of the batch before. */

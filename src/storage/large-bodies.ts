@@ -144,10 +144,9 @@ async function takeLoose(tx: Db, which: Sql): Promise<number> {
   return loose.length
 }
 
-/** For purge jobs: of calls that are over. One that still runs writes its own anew. */
-export async function removeLooseParts(tx: Db, project_id: string): Promise<void> {
-  await takeLoose(tx, sql`project_id = ${project_id}`)
-}
+/** For purge jobs: of calls that are over. One that still runs writes its own anew. How many bodies had some. */
+export const removeLooseParts = (tx: Db, project_id: string): Promise<number> =>
+  takeLoose(tx, sql`project_id = ${project_id}`)
 
 /** True where there may be more. */
 export async function sweepLooseParts(db: Db, now: number): Promise<boolean> {
