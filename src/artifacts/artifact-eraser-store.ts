@@ -36,7 +36,7 @@ export const artifactEraser = ({ artifacts, giveBackBundle }: Needs): Eraser => 
   },
 
   async erase(tx, scope, from, most) {
-    const walked = { table: 'artifact', order: 'sequence', id: 'id', where: where(scope) }
+    const walked = { table: 'artifact', order: 'sequence', id: 'id', of_project: scope.project_id, where: where(scope) }
     const batch = await nextBatch(tx, walked, from, most)
     for (const id of batch.ids)
       for (let gone = await artifacts.takeWithBundles(tx, scope.project_id, id); gone > 0; gone--)

@@ -17,7 +17,7 @@ export const bundleEraser = (quota: Pick<BundleQuota, 'giveBack'>): Eraser => ({
   count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM bundle`, where(scope))),
 
   async erase(tx, scope, from, most) {
-    const walked = { table: 'bundle', order: 'sequence', id: 'id', where: where(scope) }
+    const walked = { table: 'bundle', order: 'sequence', id: 'id', of_project: scope.project_id, where: where(scope) }
     const batch = await nextBatch(tx, walked, from, most)
     if (batch.ids.length === 0) return batch
     const { project_id } = scope

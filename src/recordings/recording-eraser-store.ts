@@ -12,7 +12,9 @@ const where = (scope: PurgeScope) =>
     matching.named(scope, { trace: 'trace_id' }),
   )
 
-const walked = (scope: PurgeScope) => ({ table: 'recording', order: 'at_ms', id: 'trace_id', where: where(scope) })
+const walked = (scope: PurgeScope) => ({
+  ...{ table: 'recording', order: 'at_ms', id: 'trace_id', of_project: scope.project_id, where: where(scope) },
+})
 
 export const recordingEraser = (recordings: Pick<KeptRecordings, 'eraseCut' | 'due' | 'quota'>): Eraser => ({
   kind: 'recordings',

@@ -16,7 +16,13 @@ export const refusedCallEraser: Eraser = {
   count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM refused_call`, where(scope))),
 
   async erase(tx, scope, from, most) {
-    const walked = { table: 'refused_call', order: 'at_ms', id: 'trace_id', where: where(scope) }
+    const walked = {
+      table: 'refused_call',
+      order: 'at_ms',
+      id: 'trace_id',
+      of_project: scope.project_id,
+      where: where(scope),
+    }
     const batch = await nextBatch(tx, walked, from, most)
     if (batch.ids.length > 0)
       await tx.rows(

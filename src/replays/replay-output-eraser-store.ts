@@ -16,7 +16,14 @@ export const replayOutputEraser: Eraser = {
   count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM replay_output`, where(scope))),
 
   async erase(tx, scope, from, most) {
-    const walked = { table: 'replay_output', order: 'sequence', id: 'id', bytes: 'bytes', where: where(scope) }
+    const walked = {
+      table: 'replay_output',
+      order: 'sequence',
+      id: 'id',
+      bytes: 'bytes',
+      of_project: scope.project_id,
+      where: where(scope),
+    }
     const batch = await nextBatch(tx, walked, from, most)
     if (batch.ids.length > 0)
       await tx.rows(

@@ -17,6 +17,7 @@ const walked = (scope: PurgeScope) => ({
   order: 'sequence',
   id: 'id',
   bytes: 'bytes',
+  of_project: scope.project_id,
   where: where(scope),
 })
 

@@ -53,6 +53,8 @@ export interface Walked {
   id: string
   /** How large a row is; a batch then has at most so many bytes: a transaction must not take long. */
   bytes?: string
+  /** Given where an index has a project's rows in this order: then at most so many are looked at, however few match. */
+  of_project?: string
   where: Sql
 }
 
@@ -63,28 +65,46 @@ interface Step {
 }
 
 const BATCH_BYTES = 8 * 2 ** 20
+const WALKED_MAX = 2_000 // rows of a project in one transaction
 
 /** The ids of the next batch. What a cursor says is for this alone to read. */
 export async function nextBatch(tx: Db, walked: Walked, from: string | null, most: number): Promise<ErasedBatch> {
   const { table, order, id, bytes = '0', where } = walked
   const { first, second } = from === null ? { first: -1, second: '' } : (JSON.parse(from) as Step)
+  const until = await endOfWalk(tx, walked, first)
   const rows = await tx.rows<Step>(
     joined(
       fixed(`SELECT ${order} AS first, ${id} AS second, COALESCE(${bytes}, 0) AS bytes FROM ${table}`),
       where,
       fixed(` AND (${order}, ${id}) > (`),
       sql`${first}, ${second})`,
+      until === undefined ? fixed('') : joined(fixed(` AND ${order} <= `), sql`${until}`),
       fixed(` ORDER BY ${order}, ${id} LIMIT `),
       sql`${most}`,
     ),
   )
   const taken = withinBytes(rows)
   const last = taken.at(-1)
-  const isLast = taken.length === rows.length && rows.length < most
-  return {
-    ids: taken.map((row) => row.second),
-    next: last && !isLast ? JSON.stringify({ first: last.first, second: last.second }) : null,
-  }
+  const ids = taken.map((row) => row.second)
+  if (last && (taken.length < rows.length || rows.length === most))
+    return { ids, next: JSON.stringify({ first: last.first, second: last.second }) }
+  return { ids, next: until === undefined ? null : JSON.stringify({ first: until + 1, second: '' }) }
+}
+
+/** How far one transaction looks; undefined for up to the end. */
+async function endOfWalk(tx: Db, { table, order, of_project }: Walked, first: number): Promise<number | undefined> {
+  if (of_project === undefined) return undefined
+  const [end] = await tx.rows<{ last: number }>(
+    joined(
+      fixed(`SELECT ${order} AS last FROM ${table} WHERE project_id = `),
+      sql`${of_project}`,
+      fixed(` AND ${order} > `),
+      sql`${first}`,
+      fixed(` ORDER BY ${order} LIMIT 1 OFFSET `),
+      sql`${WALKED_MAX}`,
+    ),
+  )
+  return end?.last
 }
 
 /** As many as have so many bytes together, and one at least. */

@@ -20,7 +20,13 @@ export const traceEraser: Eraser = {
   count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM usage_event`, where(scope))),
 
   async erase(tx, scope, from, most) {
-    const walked = { table: 'usage_event', order: 'created_ms', id: 'trace_id', where: where(scope) }
+    const walked = {
+      table: 'usage_event',
+      order: 'created_ms',
+      id: 'trace_id',
+      of_project: scope.project_id,
+      where: where(scope),
+    }
     const batch = await nextBatch(tx, walked, from, most)
     if (batch.ids.length === 0) return batch
     await tx.rows(
