@@ -88,15 +88,21 @@ export const sessionEraser: Eraser = {
   count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM agent_session`, sessions(scope))),
 
   async erase(tx, scope, from, most) {
-    const walked = { table: 'agent_session', order: 'sequence', id: 'id', where: sessions(scope) }
-    const batch = await nextBatch(tx, walked, from, most)
-    if (batch.ids.length === 0) return batch
-    await lock(tx, scope, batch.ids)
-    await removeTurns(tx, scope, 'session_id', batch.ids)
+    const walked = {
+      table: 'agent_session',
+      order: 'sequence',
+      id: 'id',
+      of_project: scope.project_id,
+      where: sessions(scope),
+    }
+    const { ids: found, next } = await nextBatch(tx, walked, from, most)
+    const ids = found.length === 0 ? [] : await lock(tx, scope, found)
+    if (ids.length === 0) return { ids, next }
+    await removeTurns(tx, scope, 'session_id', ids)
     await tx.rows(
-      joined(sql`DELETE FROM agent_session WHERE project_id = ${scope.project_id} AND `, isOneOf('id', batch.ids)),
+      joined(sql`DELETE FROM agent_session WHERE project_id = ${scope.project_id} AND `, isOneOf('id', ids)),
     )
-    return batch
+    return { ids, next }
   },
 }
 
@@ -112,8 +118,17 @@ async function removeTurns(tx: Db, { project_id }: PurgeScope, by: 'id' | 'sessi
   await removeParts(tx, gone)
 }
 
-/** Whoever writes to a line takes the session's row first: a turn that is being written comes before or not at all. */
-const lock = (tx: Db, { project_id }: PurgeScope, ids: readonly string[]) =>
-  tx.rows(
-    joined(sql`UPDATE agent_session SET status = 'closed' WHERE project_id = ${project_id} AND `, isOneOf('id', ids)),
+/**
+ * Whoever writes to a line takes the session's row first: a turn that is being written comes before or not at all. One
+ * that came before may be of after the job, and its session stays: so those are asked for again that still match.
+ */
+async function lock(tx: Db, scope: PurgeScope, ids: readonly string[]): Promise<string[]> {
+  const these = isOneOf('id', ids)
+  await tx.rows(
+    joined(sql`UPDATE agent_session SET status = status WHERE project_id = ${scope.project_id} AND `, these),
   )
+  const still = await tx.rows<{ id: string }>(
+    joined(fixed('SELECT agent_session.id FROM agent_session'), sessions(scope), fixed(' AND agent_session.'), these),
+  )
+  return still.map(({ id }) => id)
+}

@@ -1,0 +1,75 @@
+// Sessions and purge jobs, on whichever engine this run is for.
+import { expect, test } from 'vitest'
+import { NOON } from '../../test/support/clock.ts'
+import { ENGINE, withDb } from '../../test/support/databases.ts'
+import { projectIn } from '../../test/support/projects.ts'
+import { deferred, type Tampering, tamperedDb, textOf } from '../../test/support/tampered-db.ts'
+import { sealing } from '../core/sealing.ts'
+import type { Db, Sql, Tx } from '../storage/db.ts'
+import type { PurgeScope } from '../storage/erasing.ts'
+import { openSession, type Session, type Turn } from './session.ts'
+import { sessionEraser } from './session-eraser-store.ts'
+import { sessionStore } from './session-store.ts'
+
+const AS_OF = NOON + 10
+const MAKER = { made_by: 'key_1', made_under: null }
+
+withDb((db) => {
+  const seals = sealing('the secret of this server, long enough')
+  const on = (one: Db) => sessionStore(one, seals)
+
+  const scopeOf = (project_id: string): PurgeScope => ({
+    ...{ job_id: 'prg_1', project_id, from_ms: 0, until_ms: AS_OF, as_of_ms: AS_OF, key_id: null, is_listed: false },
+  })
+
+  const turnIn = ({ id }: Session, response_id: string): Turn => ({
+    ...{ session_id: id, response_id, trace_id: `trc_${response_id}`, maker: MAKER },
+    ...{ input: 'How many moons has Mars?', output: 'Two.', input_tokens: 5, cached_tokens: 0 },
+  })
+
+  async function opened(project_id: string): Promise<Session> {
+    const session = openSession(project_id, {}, NOON)
+    await on(db()).insert(session, MAKER, NOON)
+    await on(db()).recordTurn(project_id, turnIn(session, 'resp_1'), NOON + 1)
+    return session
+  }
+
+  test('§8.1 a turn that is written after as_of, while its session is about to be erased, stays with its session', async () => {
+    const project_id = await projectIn(db())
+    const [quiet, busy] = [await opened(project_id), await opened(project_id)]
+    const late = (store: Db) => on(store).recordTurn(project_id, turnIn(busy, 'resp_2'), AS_OF + 10)
+    const reached = deferred()
+    const elsewhere = reached.promise.then(() => late(db()))
+    const tampering: Tampering = {}
+    tampering.rows = async (statement, run) => {
+      if (/^UPDATE agent_session SET status/.test(textOf(statement))) {
+        tampering.rows = undefined
+        // Where one writes at a time, in the same transaction: nothing else can come between.
+        if (ENGINE === 'sqlite') await late(dbOf(run))
+        else {
+          reached.resolve()
+          await elsewhere
+        }
+      }
+      return run(statement)
+    }
+    const erased = await tamperedDb(db(), tampering).transaction((tx) =>
+      sessionEraser.erase(tx, scopeOf(project_id), null, 500),
+    )
+    expect(erased).toEqual({ ids: [quiet.id], next: null })
+    expect(await on(db()).find(project_id, quiet.id)).toBeUndefined()
+    expect(await on(db()).find(project_id, busy.id)).toMatchObject({ status: 'open', turns: 2 })
+    expect(await sessionEraser.count(db(), scopeOf(project_id))).toBe(0)
+  })
+})
+
+function dbOf(run: (statement: Sql) => Promise<unknown[]>): Db {
+  const rows = run as Db['rows']
+  const tx: Tx = {
+    rows,
+    transaction: (work) => work(tx),
+    tryLock: async () => true,
+    last: async (statement) => void (await run(statement)),
+  }
+  return tx
+}
