@@ -76,14 +76,16 @@ function sharedTasks(
       name: 'end keys',
       every_ms: 5 * SECOND_MS,
       async run(db) {
-        await keyStore(db).forgetPrevious(clock.now())
+        while (await keyStore(db).forgetPrevious(clock.now()));
         while ((await carveStore(db).returnDue(clock.now())) > 0);
       },
     },
     {
       name: 'forget ended child keys',
       every_ms: HOUR_MS,
-      run: (db) => carveStore(db).forgetEnded(clock.now() - KEPT_CHILD_MS),
+      async run(db) {
+        while (await carveStore(db).forgetEnded(clock.now() - KEPT_CHILD_MS));
+      },
     },
     {
       name: 'sweep kept responses',

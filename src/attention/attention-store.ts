@@ -2,7 +2,7 @@
 import { capsThatBind } from '../budgets/budget.ts'
 import { nextTurn } from '../core/turns.ts'
 import { LARGE_BATCH_ROWS, newestFirst, type Place } from '../storage/batches.ts'
-import { type Db, sql } from '../storage/db.ts'
+import { aside, type Db, sql } from '../storage/db.ts'
 import { type AttentionFacts, type ClusterState, NEAR_PCT, type SubscriptionState } from './attention.ts'
 
 const KEYS_MAX = 100 // the nearest to their limit
@@ -44,12 +44,15 @@ export function attentionStore(db: Db) {
     return { id: project_id, name, owner_verified: row.verified_at !== null, caps }
   }
 
+  /** Aside: it looks at every key that the project has. */
   const keysOf = (project_id: string) =>
-    db.rows<AttentionFacts['keys'][number]>(sql`
-      SELECT id, name, budget_micros AS limit_micros, spent_micros + held_micros AS used_micros FROM api_key
-      WHERE project_id = ${project_id} AND status = 'active' AND budget_micros > 0
-        AND (spent_micros + held_micros) >= budget_micros / 100 * ${NEAR_PCT}
-      ORDER BY budget_micros - spent_micros - held_micros LIMIT ${KEYS_MAX}`)
+    db.rows<AttentionFacts['keys'][number]>(
+      aside(sql`
+        SELECT id, name, budget_micros AS limit_micros, spent_micros + held_micros AS used_micros FROM api_key
+        WHERE project_id = ${project_id} AND status = 'active' AND budget_micros > 0
+          AND (spent_micros + held_micros) >= budget_micros / 100 * ${NEAR_PCT}
+        ORDER BY budget_micros - spent_micros - held_micros LIMIT ${KEYS_MAX}`),
+    )
 
   /** Each may have told tens of kilobytes of itself: others have turns in between (R77). */
   async function clustersOf(project_id: string): Promise<ClusterState[]> {

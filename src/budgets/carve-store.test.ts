@@ -2,7 +2,7 @@
 // start, and comes back exactly once, whatever races its end.
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
-import { withDb } from '../../test/support/databases.ts'
+import { ENGINE, withDb } from '../../test/support/databases.ts'
 import {
   budgetsOn,
   childOf,
@@ -12,9 +12,11 @@ import {
   parentIn,
   spenderOf,
 } from '../../test/support/families.ts'
+import { plansOf } from '../../test/support/plans.ts'
 import { mutateSql, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
 import type { ApiKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
+import { sql } from '../storage/db.ts'
 import type { Hold } from './budget.ts'
 import { budgetStore } from './budget-store.ts'
 import { carveStore } from './carve-store.ts'
@@ -187,6 +189,44 @@ withDb((db) => {
     await carves().forgetEnded(END + 1)
     const left = (await keyStore(db()).list(parent.project_id)).map(({ id }) => id)
     expect([left.includes(child.id), left.includes(busy.id), left.includes(parent.id)]).toEqual([false, true, true])
+  })
+
+  test('R64 a parent that is revoked leaves children alone that had ended before', async () => {
+    const { parent, child } = await family({ budget: 1_000 }, 600)
+    await carves().returnDue(END)
+    const ended = () => db().rows(sql`SELECT * FROM api_key WHERE id = ${child.id}`)
+    const before = await ended()
+    const late = (await childOf(db(), parent, 100, { now: END })) as ApiKey
+    await carves().revokeFamily(parent.project_id, parent.id, END)
+    expect(await ended()).toEqual(before)
+    expect((await keyStore(db()).find(parent.project_id, late.id))?.status).toBe('revoked')
+    await carves().revokeFamily(parent.project_id, child.id, END) // itself is revoked all the same
+    expect((await keyStore(db()).find(parent.project_id, child.id))?.status).toBe('revoked')
+    await books(parent, child, late)
+  })
+
+  test('R64 ended children are forgotten two hundred at a time, until none is left', async () => {
+    const parent = await parentIn(db())
+    await db().rows(sql`DELETE FROM api_key WHERE returned_at IS NOT NULL AND held_micros = 0`)
+    await db().transaction(async (tx) => {
+      for (let n = 0; n < 401; n++)
+        await tx.rows(sql`
+          INSERT INTO api_key (id, project_id, name, masked, origin, scopes, status, created_at, sequence,
+                               spent_micros, parent_id, returned_at)
+          VALUES (${`key_ended_${n}`}, ${parent.project_id}, 'run', '', 'minted', 'inference', 'active', '', ${n}, 0,
+                  ${parent.id}, ${NOON})`)
+    })
+    const more: boolean[] = []
+    do more.push(await carves().forgetEnded(NOON + 1))
+    while (more.at(-1))
+    expect(more).toEqual([true, true, false])
+    expect((await keyStore(db()).list(parent.project_id, { parent_id: parent.id })).length).toBe(0)
+  })
+
+  test.runIf(ENGINE === 'sqlite')('R64 which children ended long ago is known by an index', async () => {
+    expect(await plansOf(db(), (on) => carveStore(on).forgetEnded(NOON))).toContainEqual(
+      expect.stringContaining('USING INDEX api_key_by_return (returned_at<?)'),
+    )
   })
 
   test('R64 of thirty carve-outs at once exactly those are made that fit', async () => {

@@ -19,6 +19,7 @@ import {
 import { type Crossing, crossingsOfKey, crossingsOfProject } from './threshold.ts'
 
 const SWEEP_MAX = 1_000
+const FORGOTTEN_AT_ONCE = 200
 
 export interface Child {
   key_id: string
@@ -65,13 +66,16 @@ export function carveStore(db: Db) {
       await raiseProject(db, project_id, micros).catch(refuse)
     },
 
-    /** Revokes a key that is a parent or a child: whatever hangs on it ends in the same instant. */
+    /**
+     * Revokes a key that is a parent or a child: whatever hangs on it ends in the same instant. What had ended before,
+     * of which there may be many more, is left alone.
+     */
     async revokeFamily(project_id: string, key_id: string, now: number): Promise<void> {
       await db.transaction(async (tx) => {
         await lockProject(tx, project_id)
         await tx.rows(sql`
           UPDATE api_key SET status = 'revoked', hash = NULL, previous_hash = NULL, previous_expires_at = NULL
-          WHERE project_id = ${project_id} AND (id = ${key_id} OR parent_id = ${key_id})`)
+          WHERE project_id = ${project_id} AND (id = ${key_id} OR (parent_id = ${key_id} AND returned_at IS NULL))`)
         const ended = await tx.rows<Ended>(sql`
           UPDATE api_key SET returned_at = ${now}
           WHERE project_id = ${project_id} AND (id = ${key_id} OR parent_id = ${key_id})
@@ -95,12 +99,14 @@ export function carveStore(db: Db) {
       return due.length
     },
 
-    /** Ended children stay in lists for a while; what they used stays for good. */
-    async forgetEnded(before: number): Promise<void> {
-      await db.rows(sql`
+    /** Ended children stay in lists for a while; what they used stays for good. True while there may be more. */
+    async forgetEnded(before: number): Promise<boolean> {
+      const gone = await db.rows(sql`
         DELETE FROM api_key WHERE id IN (
           SELECT id FROM api_key WHERE parent_id IS NOT NULL AND returned_at < ${before} AND held_micros = 0
-          LIMIT ${SWEEP_MAX})`)
+          ORDER BY returned_at LIMIT ${FORGOTTEN_AT_ONCE})
+        RETURNING id`)
+      return gone.length === FORGOTTEN_AT_ONCE
     },
   }
 }

@@ -1,7 +1,8 @@
 // API keys at rest, on whichever engine this run is for.
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
-import { withDb } from '../../test/support/databases.ts'
+import { ENGINE, withDb } from '../../test/support/databases.ts'
+import { plansOf } from '../../test/support/plans.ts'
 import { mutateSql, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
 import { newTagBudget } from '../budgets/tag-budget.ts'
 import { tagBudgetStore } from '../budgets/tag-budget-store.ts'
@@ -10,7 +11,7 @@ import type { Scope } from '../core/scopes.ts'
 import { foundProject } from '../start/bootstrap.ts'
 import { sql } from '../storage/db.ts'
 import { adoptKey, createKey, hashKey } from './key.ts'
-import { HOLDER_COLUMNS, type KeyStore, keyStore, watchHolders } from './key-store.ts'
+import { HOLDER_COLUMNS, type KeyStore, keyStore, keysPresent, watchHolders } from './key-store.ts'
 
 withDb((db) => {
   const store = () => keyStore(db())
@@ -187,5 +188,54 @@ withDb((db) => {
     await record(NOON + 5_000)
     await record(NOON + 1_000)
     expect((await store().find(home.id, api_key.id))?.last_used_at).toBe(rfc3339(NOON + 5_000))
+  })
+
+  test.each<[string, boolean, (other: string) => Promise<unknown>]>([
+    ['one that lasts', true, async () => {}],
+    ['one that ends later', true, (id) => db().rows(sql`UPDATE api_key SET expires_at = ${NOON + 1} WHERE id = ${id}`)],
+    ['one that has ended', false, (id) => db().rows(sql`UPDATE api_key SET expires_at = ${NOON} WHERE id = ${id}`)],
+    ['one that is revoked', false, (id) => db().rows(sql`UPDATE api_key SET status = 'revoked' WHERE id = ${id}`)],
+    ['one that only reads', false, (id) => db().rows(sql`UPDATE api_key SET scopes = 'read' WHERE id = ${id}`)],
+  ])('R74, R70 beside an admin key, %s', async (_case, works, change) => {
+    const { project: home, key: admin } = await project()
+    const { api_key: other } = await key(home.id, NOON, ['read', 'admin'])
+    await change(other.id)
+    expect(await store().hasOtherAdmin(home.id, admin.api_key.id, NOON)).toBe(works)
+    const [counted] = await db().rows<{ present: number }>(keysPresent(home.id, NOON))
+    expect(Number(counted?.present)).toBe(works || _case === 'one that only reads' ? 2 : 1)
+  })
+
+  test('R61 secrets whose overlap is over are forgotten two hundred at a time, until none is left', async () => {
+    const { project: home } = await project()
+    const ids: string[] = []
+    await db().transaction(async (tx) => {
+      for (let n = 0; n < 202; n++) {
+        const minted = createKey(home.id, { name: 'ci', scopes: ['read'] }, NOON)
+        ids.push((await keyStore(tx).insert(minted, NOON)).api_key.id)
+        await tx.rows(sql`
+          UPDATE api_key SET previous_hash = ${`before ${minted.hash}`}, previous_expires_at = ${NOON + n}
+          WHERE id = ${minted.api_key.id}`)
+      }
+    })
+    const more: boolean[] = []
+    do more.push(await store().forgetPrevious(NOON + 200))
+    while (more.at(-1))
+    expect(more).toEqual([true, false])
+    const left = await db().rows<{ id: string }>(sql`SELECT id FROM api_key WHERE previous_hash LIKE 'before %'`)
+    expect(left.map(({ id }) => id)).toEqual(ids.slice(201))
+  })
+
+  test.runIf(ENGINE === 'sqlite')('R70, R74, R61 what is asked of all keys is answered by indexes alone', async () => {
+    expect(await plansOf(db(), (on) => on.rows(keysPresent('prj_1', NOON)))).toEqual([
+      expect.stringContaining('USING COVERING INDEX api_key_working (project_id=? AND expires_at=?'),
+      expect.stringContaining('USING COVERING INDEX api_key_working (project_id=? AND expires_at>?'),
+    ])
+    expect(await plansOf(db(), (on) => keyStore(on).hasOtherAdmin('prj_1', 'key_1', NOON))).toEqual([
+      expect.stringContaining('USING COVERING INDEX api_key_admins (project_id=? AND expires_at=?'),
+      expect.stringContaining('USING COVERING INDEX api_key_admins (project_id=? AND expires_at>?'),
+    ])
+    expect(await plansOf(db(), (on) => keyStore(on).forgetPrevious(NOON))).toContainEqual(
+      expect.stringContaining('USING INDEX api_key_by_previous_expiry (previous_expires_at<?)'),
+    )
   })
 })

@@ -21,6 +21,8 @@ export interface KeysAsked {
   limit?: number | undefined
 }
 
+const FORGOTTEN_AT_ONCE = 200
+
 export type Edit = CheckedTerms & { name: string | undefined }
 
 export function keyStore(db: Db) {
@@ -91,11 +93,8 @@ export function keyStore(db: Db) {
      */
     async hasOtherAdmin(project_id: string, id: string, now: number): Promise<boolean> {
       await db.rows(sql`UPDATE project SET held_micros = held_micros WHERE id = ${project_id}`)
-      const others = await db.rows(sql`
-        SELECT id FROM api_key
-        WHERE project_id = ${project_id} AND id <> ${id} AND status = 'active'
-          AND (' ' || scopes || ' ') LIKE '% admin %' AND (expires_at IS NULL OR expires_at > ${now}) LIMIT 1`)
-      return others.length === 1
+      const others = await db.rows(otherAdmins(project_id, id, now))
+      return others.length > 0
     },
 
     /** A child's is part of its parent's, so it stays as it is. */
@@ -181,11 +180,15 @@ export function keyStore(db: Db) {
       return rotated.length === 1
     },
 
-    /** What is left of secrets whose overlap is over. */
-    async forgetPrevious(now: number): Promise<void> {
-      await db.rows(sql`
+    /** What is left of secrets whose overlap is over; true while there may be more of it. */
+    async forgetPrevious(now: number): Promise<boolean> {
+      const forgotten = await db.rows(sql`
         UPDATE api_key SET previous_hash = NULL, previous_expires_at = NULL
-        WHERE previous_hash IS NOT NULL AND previous_expires_at <= ${now}`)
+        WHERE previous_hash IS NOT NULL AND previous_expires_at <= ${now} AND id IN (
+          SELECT id FROM api_key WHERE previous_hash IS NOT NULL AND previous_expires_at <= ${now}
+          ORDER BY previous_expires_at LIMIT ${FORGOTTEN_AT_ONCE})
+        RETURNING id`)
+      return forgotten.length === FORGOTTEN_AT_ONCE
     },
 
     /** One read for a key's present secret; a second one only where that finds nothing (R61). */
@@ -271,7 +274,20 @@ const given = (value: unknown) => (value === undefined ? 0 : 1)
 
 const json = (list: readonly string[] | null | undefined) => (list ? JSON.stringify(list) : null)
 
+/** At most two. The condition on scopes is that of the index, word for word. */
+const otherAdmins = (project_id: string, id: string, now: number) => sql`
+  SELECT id FROM (
+    SELECT id FROM api_key
+    WHERE project_id = ${project_id} AND status = 'active' AND (' ' || scopes || ' ') LIKE '% admin %'
+      AND expires_at IS NULL AND id <> ${id} LIMIT 1) AS lasting
+  UNION ALL SELECT id FROM (
+    SELECT id FROM api_key
+    WHERE project_id = ${project_id} AND status = 'active' AND (' ' || scopes || ' ') LIKE '% admin %'
+      AND expires_at > ${now} AND id <> ${id} LIMIT 1) AS ending`
+
 /** R70: how many of a project's keys work. */
 export const keysPresent = (project_id: string, now: number) => sql`
-  SELECT COUNT(*) AS present FROM api_key
-  WHERE project_id = ${project_id} AND status = 'active' AND (expires_at IS NULL OR expires_at > ${now})`
+  SELECT
+    (SELECT COUNT(*) FROM api_key WHERE project_id = ${project_id} AND status = 'active' AND expires_at IS NULL) +
+    (SELECT COUNT(*) FROM api_key WHERE project_id = ${project_id} AND status = 'active' AND expires_at > ${now})
+    AS present`
