@@ -264,6 +264,21 @@ withDb((db) => {
     expect(await db().rows(sql`SELECT digest FROM idempotency`)).toEqual([{ digest: young.digest }])
   })
 
+  test('§11.7 a sweep overwrites some megabytes at a time, however few rows that is', async () => {
+    await clear(db())
+    const large = { ...OK, body: Buffer.alloc(256 * 1024) }
+    await db().transaction(async (tx) => {
+      for (let n = 0; n < 40; n++) await idempotencyStore(tx, SEALS, holder('one')).keepAtOnce(fresh(), large, NOON)
+    })
+    const left: number[] = []
+    let more = true
+    while (more) {
+      more = await store().sweep(NOON + DAY_MS)
+      left.push((await db().rows(sql`SELECT digest FROM idempotency`)).length)
+    }
+    expect(left).toEqual([24, 8, 0])
+  })
+
   test('R21 a kept answer goes with its transaction: rolled back, nothing is left', async () => {
     const request = fresh()
     const undone = db().transaction(async (tx) => {

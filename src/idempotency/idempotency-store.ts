@@ -23,7 +23,8 @@ import {
   traceOf,
 } from './idempotency.ts'
 
-const SWEEP_MAX = 1_000 // rows in one go: bounds how long a sweep holds the store
+const SWEEP_MAX = 1_000 // rows in one go: bounds how long a sweep holds the store,
+const SWEEP_MAX_BYTES = 4 * 2 ** 20 // as does this: an embedded store overwrites what it deletes
 const LARGE_SWEEP_MAX = 4 // of those whose parts go with them
 const HELD_MAX_BYTES = 1024 * 1024 // what is larger is replayed part by part
 const RENEW_MAX = 500 // rows in one transaction: whoever keeps one of these waits for it
@@ -213,13 +214,17 @@ export function idempotencyStore(db: Db, seals: Sealing, { process, running, quo
       const large = await db.rows<{ digest: string }>(sql`
         SELECT digest FROM idempotency WHERE expires_at <= ${now} AND parts_id IS NOT NULL LIMIT ${LARGE_SWEEP_MAX}`)
       for (const { digest } of large) await forgetLarge(digest, now)
-      const gone = await db.rows(sql`
+      const gone = await db.rows<{ bytes: number }>(sql`
         DELETE FROM idempotency
         WHERE digest IN (
-          SELECT digest FROM idempotency
-          WHERE expires_at <= ${now} AND parts_id IS NULL ORDER BY expires_at LIMIT ${SWEEP_MAX})
-        RETURNING digest`)
-      return gone.length === SWEEP_MAX || large.length === LARGE_SWEEP_MAX
+          SELECT digest FROM (
+            SELECT digest, SUM(bytes) OVER (ORDER BY expires_at, digest) - bytes AS bytes_before FROM (
+              SELECT digest, expires_at, COALESCE(LENGTH(sealed), 0) AS bytes FROM idempotency
+              WHERE expires_at <= ${now} AND parts_id IS NULL ORDER BY expires_at LIMIT ${SWEEP_MAX}) AS oldest
+          ) AS summed WHERE bytes_before < ${SWEEP_MAX_BYTES})
+        RETURNING COALESCE(LENGTH(sealed), 0) AS bytes`)
+      const bytes = gone.reduce((sum, row) => sum + row.bytes, 0)
+      return gone.length === SWEEP_MAX || bytes >= SWEEP_MAX_BYTES || large.length === LARGE_SWEEP_MAX
     },
   }
 }

@@ -128,11 +128,13 @@ export function replayRunner(needs: RunnerNeeds) {
     /** What is over and old, and what was paused until its key ended. */
     async sweep(fenced: Db): Promise<void> {
       for (const run of await replayStore(db).pausedTooLong()) await end(needs, fenced, run, 'failed')
-      for (const { project_id, id } of await replayStore(db).old(clock.now()))
+      for (const { project_id, id } of await replayStore(db).old(clock.now())) {
+        while (await replayStore(fenced).forgetSome(project_id, id)); // cut off, the next sweep goes on with it
         await fenced.transaction(async (tx) => {
           await replayStore(tx).forget(project_id, id)
           await needs.giveBackOn(tx)(project_id)
         })
+      }
     },
 
     /** Begins nothing more, and waits for what is under way. */

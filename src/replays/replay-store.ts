@@ -33,6 +33,8 @@ const SHOWN = fixed(`
          k.spent_micros, k.budget_micros, k.held_micros, k.returned_at
   FROM replay_run r LEFT JOIN api_key k ON k.id = r.key_id`)
 const FORGOTTEN_AT_ONCE = 100
+const FORGOTTEN_ROWS = 500 // in one transaction,
+const FORGOTTEN_BYTES = 8 * 2 ** 20 // and that, with one output of any size on top
 
 export function replayStore(db: Db) {
   const select = async (where: Sql) => (await db.rows<Row>(joined(STORED, where))).map(fromRow)
@@ -125,10 +127,29 @@ export function replayStore(db: Db) {
       select(sql`
         WHERE r.expires_ms <= ${now} AND r.status NOT IN ('queued', 'running', 'paused') LIMIT ${FORGOTTEN_AT_ONCE}`),
 
-    /** With all that belongs to it. */
+    /** Some of what belongs to it: an embedded store overwrites what it deletes. True while there may be more. */
+    async forgetSome(project_id: string, id: string): Promise<boolean> {
+      const outputs = await db.rows(sql`
+        DELETE FROM replay_output
+        WHERE project_id = ${project_id} AND run_id = ${id} AND id IN (
+          SELECT id FROM (
+            SELECT id, SUM(bytes) OVER (ORDER BY id) - bytes AS bytes_before FROM (
+              SELECT id, LENGTH(sealed) AS bytes FROM replay_output
+              WHERE project_id = ${project_id} AND run_id = ${id} ORDER BY id LIMIT ${FORGOTTEN_ROWS}) AS next_ones
+          ) AS summed WHERE bytes_before < ${FORGOTTEN_BYTES})
+        RETURNING id`)
+      if (outputs.length > 0) return true
+      const items = await db.rows(sql`
+        DELETE FROM replay_item
+        WHERE run_id = ${id} AND project_id = ${project_id} AND position IN (
+          SELECT position FROM replay_item
+          WHERE run_id = ${id} AND project_id = ${project_id} ORDER BY position LIMIT ${FORGOTTEN_ROWS})
+        RETURNING position`)
+      return items.length === FORGOTTEN_ROWS
+    },
+
+    /** Itself, once nothing belongs to it any more. */
     async forget(project_id: string, id: string): Promise<void> {
-      await db.rows(sql`DELETE FROM replay_output WHERE project_id = ${project_id} AND run_id = ${id}`)
-      await db.rows(sql`DELETE FROM replay_item WHERE project_id = ${project_id} AND run_id = ${id}`)
       await db.rows(sql`DELETE FROM replay_run WHERE project_id = ${project_id} AND id = ${id}`)
     },
   }
