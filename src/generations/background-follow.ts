@@ -3,8 +3,9 @@
 import type { FastifyReply } from 'fastify'
 import { drained } from '../core/drained.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { Named } from '../responses/background-events-store.ts'
 import { isOver } from '../responses/background-response.ts'
-import type { BackgroundStore, Named } from '../responses/background-store.ts'
+import type { BackgroundStore } from '../responses/background-store.ts'
 
 const LOOK_MS = 250
 const LOOK_MOST_MS = 2_000 // of one that is silent

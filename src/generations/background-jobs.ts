@@ -30,6 +30,8 @@ interface Run {
   owner: string
   stop: Stop | undefined
   is_stopped: boolean
+  /** Another has it now: that one tells of it, and is stopped where it is cancelled. */
+  is_lost: boolean
   trace_id: string | undefined
 }
 
@@ -49,11 +51,11 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
 
   async function run({ app, lend }: Speaking, row: BackgroundRow, owner: string): Promise<void> {
     const lent = lend(row.project_id, row.key_id)
-    const one: Run = { row, owner, stop: undefined, is_stopped: false, trace_id: undefined }
+    const one: Run = { row, owner, stop: undefined, is_stopped: false, is_lost: false, trace_id: undefined }
     runs.set(lent.secret, one)
     const look = setInterval(() => void renew(one).catch(onFailure), LOOK_MS)
     try {
-      await store.forgetEvents(row)
+      await store.forgetEvents(row, owner)
       const answer = await app.inject({
         method: 'POST',
         url: '/v1/responses',
@@ -77,21 +79,28 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
     }
   }
 
-  /** R74: a key that was revoked meanwhile stops it; so does whoever cancelled or deleted it. */
+  /**
+   * R74: a key that was revoked meanwhile stops it; so does whoever cancelled or deleted it. R22: one that another has
+   * taken over runs to its end, where the kept answer decides who is charged: to stop it were to be charged twice.
+   */
   async function renew(one: Run): Promise<void> {
     const { row, owner } = one
+    if (one.is_lost || one.is_stopped) return
     const state = await store.renew(row, owner, clock.now())
-    if (state === 'runs') return
+    if (state === 'lost' && !one.is_stopped) one.is_lost = true
+    if (state === 'runs' || one.is_lost) return
+    one.is_stopped = true
     if (state === 'revoked') await end(one, { status: 'failed', response: failedWith(row.response, REVOKED) })
     stop(one)
   }
 
   async function follow(one: Run, stream: AsyncIterable<Buffer | string>): Promise<void> {
     const told = new ToldEvents()
-    const writing = eventsWriter((events) => store.addEvents(one.row, events))
+    const writing = eventsWriter((events) => store.addEvents(one.row, one.owner, events))
     let last: ToldEvent | undefined
     try {
       for await (const part of stream) {
+        if (one.is_lost) continue // read on all the same: who does not read is taken to have left
         for await (const event of told.read(Buffer.from(part))) {
           last = event
           await writing.add(event)
@@ -100,6 +109,7 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
     } finally {
       await writing.end()
     }
+    if (one.is_lost) return
     const status = last && endOf(last)
     if (status && last?.response) return end(one, { status, response: { ...last.response, background: true } })
     if (one.is_stopped) return
@@ -126,6 +136,7 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
     store.finish(row, owner, { ...ended, trace_id }, clock.now()).then(() => {})
 
   function stop(one: Run): void {
+    if (one.is_lost) return
     one.is_stopped = true
     one.stop?.stop(new ClientLeft('the response was cancelled'))
   }

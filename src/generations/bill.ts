@@ -33,6 +33,8 @@ export interface Bill {
   turn: Turn | undefined
   /** But for its native blocks, which tell what it cost. */
   response: Omit<StoredResponse, 'native'> | undefined
+  /** It was promised before, and may be cancelled or deleted by now. */
+  is_promised?: boolean | undefined
   /** How much request and answer are together. */
   response_bytes?: number | undefined
   /** What of it is in the store already. */

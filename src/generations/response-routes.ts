@@ -202,7 +202,10 @@ export const responseRoutes: Routes<ResponseNeeds> = async (app, needs) => {
       const row = await promised(db, caller, id)
       if (!row) await kept(db, caller, id)
       path.jobs.stopped(id)
-      const gone = [row && (await jobsOn(db).remove(row)), await storeOn(db).remove(caller.project_id, id)]
+      const gone = [
+        row && (await jobsOn(db).remove(row, path.jobs.now())),
+        await storeOn(db).remove(caller.project_id, id),
+      ]
       found(gone.includes(true) || undefined, 'response', id)
       return { id, object: 'response' as const, deleted: true as const }
     },
@@ -227,6 +230,7 @@ export const responseRoutes: Routes<ResponseNeeds> = async (app, needs) => {
       const response = { ...row.response, status: 'cancelled' }
       if (!(await jobsOn(db).cancel(row, response, path.jobs.now()))) return told(db, caller, id)
       path.jobs.stopped(id)
+      await storeOn(db).remove(caller.project_id, id) // where it was made at the same moment
       return response as unknown as StoredResponse
     },
   )

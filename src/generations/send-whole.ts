@@ -44,6 +44,7 @@ export function billFor(generation: Generation, outcome: Outcome, answer: Bill['
     reservation,
     turn: said && turnOf(call, said, outcome, path.gateway.full_fidelity),
     response: said && responseOf(call, said),
+    is_promised: call.conversation?.background,
     response_bytes: call.body.length + (answer?.body.length ?? 0),
   }
 }

@@ -10,6 +10,7 @@ import type { Sealing } from '../core/sealing.ts'
 import type { MoneyFacts } from '../headers/agent-headers.ts'
 import { byDigest, conflict, type KeptResponse } from '../idempotency/idempotency.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
+import { backgroundStore } from '../responses/background-store.ts'
 import { responseStore } from '../responses/response-store.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import type { Db } from '../storage/db.ts'
@@ -209,13 +210,15 @@ async function chargesOf({ subscriptionsOn }: SettleNeeds, tx: Db, bills: readon
 }
 
 async function recordEvent(needs: SettleNeeds, tx: Db, written: Written, now: number): Promise<void> {
-  const { outcome, turn, response, spender, ahead } = written.bill
+  const { outcome, turn, response, is_promised, spender, ahead } = written.bill
   const { charged_micros, written_off_micros, overage_micros } = written.settlement
   const { direct_cost_micros } = written.charge
   const figures = { charged_micros, direct_cost_micros, written_off_micros, overage_micros: overage_micros ?? 0 }
   await needs.usageOn(tx).insert(eventOf(outcome, figures, now), traceOf(outcome))
   if (turn) await sessionStore(tx, needs.seals).recordTurn(spender.project_id, turn, now, ahead)
   if (!response) return
+  const named = { project_id: spender.project_id, id: response.response.id }
+  if (is_promised && !(await backgroundStore(tx, needs.seals).isAwaited(named))) return // its parts are swept
   const native = blocksOf(outcome, { charged_micros, direct_cost_micros })
   await responseStore(tx, needs.seals).insert(spender.project_id, { native, ...response }, now, ahead?.response)
 }

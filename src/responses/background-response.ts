@@ -9,7 +9,7 @@ import { type Item, isObject, type Json, type ResponseRequest, readResponseReque
 
 export const OPEN_MAX = 100 // of one project at a time
 const MIB = 1024 * 1024
-/** Of one project, of all that are under way or ended within the hour: more begin once some of it is gone. */
+/** Of one project, of all under way or ended within the hour, with what is told of those that were not made. */
 const EVENTS_MAX_MIB = 256
 export const BODY_MAX_BYTES = 1024 * 1024
 
@@ -46,17 +46,18 @@ export const failedWith = (response: Json, error: { code: string; message: strin
 /** What background responses of a project take at the moment. */
 export interface Taken {
   open: number
-  event_bytes: number
+  /** Of events, and of what is told of those that came to nothing. */
+  bytes: number
 }
 
 /** R78: throws where a project has no room for one more. */
-export function assertRoom({ open, event_bytes }: Taken): void {
+export function assertRoom({ open, bytes }: Taken): void {
   if (open >= OPEN_MAX)
     throw beyond(`background responses under way as it may have (${OPEN_MAX}). Wait for one to end.`)
-  if (event_bytes >= EVENTS_MAX_MIB * MIB)
+  if (bytes >= EVENTS_MAX_MIB * MIB)
     throw beyond(
-      `MiB of events of background responses as it may have (${EVENTS_MAX_MIB}). They go an hour after a response ` +
-        'has ended, and with one that is deleted.',
+      `MiB of background responses and their events as it may have (${EVENTS_MAX_MIB}). Those that ended count ` +
+        'for an hour, or until they are deleted.',
     )
 }
 

@@ -37,3 +37,17 @@ export async function* inBatches<At, Row extends At & {}>(
 export async function* mapped<Row, Item>(batches: AsyncIterable<readonly Row[]>, item: (row: Row) => Item) {
   for await (const rows of batches) yield rows.map(item)
 }
+
+/** What is deleted in one transaction: an embedded store serves nobody meanwhile. */
+export const DELETED_AT_ONCE_ROWS = 200
+export const DELETED_AT_ONCE_BYTES = 4 * 1024 * 1024
+
+/** The first of them, as many as have so many bytes together; one at least. */
+export function withinBytes<Row extends { bytes: number }>(rows: readonly Row[], most: number): Row[] {
+  let bytes = 0
+  const past = rows.findIndex((row, at) => {
+    bytes += row.bytes
+    return at > 0 && bytes > most
+  })
+  return rows.slice(0, past < 0 ? rows.length : past)
+}

@@ -1,0 +1,111 @@
+// §4.11: background responses that end while they run: deleted, cancelled, or taken over by another process. Nothing of
+// what was deleted stays or comes back, and what another has taken over is charged once.
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { sql } from '../../src/storage/db.ts'
+import { anotherProcess, type Scene, USUAL_COST, withScene } from '../support/inference-scene.ts'
+import { deferred } from '../support/tampered-db.ts'
+
+const RESPONSES = '/v1/responses'
+
+// Runs look after their leases, and write their events, when the test says so.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
+afterEach(() => void vi.useRealTimers())
+
+withScene((scene) => {
+  type TheStage = Awaited<ReturnType<Scene['stage']>>
+  const done = () => scene().inference.jobs.idle()
+
+  /**
+   * A response whose upstream has said some of it, and says the rest when it is told to. Some of what its run has heard
+   * is written down, and some is not.
+   */
+  async function inTheMiddle(stage: TheStage): Promise<{ id: string; goOn(): void }> {
+    const [more, said, rest] = [deferred(), deferred(), deferred()]
+    stage.one.behave({
+      pace(event) {
+        if (event === 2) return more.promise
+        if (event !== 3) return undefined
+        said.resolve()
+        return rest.promise
+      },
+    })
+    const body = { model: stage.model, input: 'hello', background: true }
+    const { id } = (await stage.ask(RESPONSES, { body })).json
+    const written = async () => {
+      vi.advanceTimersByTime(200)
+      return (await leftOf(id)).events
+    }
+    await expect.poll(written).toBe(1)
+    more.resolve()
+    await said.promise
+    for (let n = 0; n < 3; n++) await fetch(`${scene().origin}/v1/models`) // what was said is heard by then
+    return { id, goOn: rest.resolve }
+  }
+
+  async function leftOf(id: string) {
+    const { db } = scene()
+    const events = await db.rows(sql`SELECT response_id FROM background_events WHERE response_id = ${id}`)
+    const rows = await db.rows<{ status: string }>(sql`SELECT status FROM background_response WHERE id = ${id}`)
+    const stored = await db.rows(sql`SELECT id FROM stored_response WHERE id = ${id}`)
+    return { events: Math.min(1, events.length), status: rows[0]?.status, stored: stored.length }
+  }
+
+  const NOTHING = { events: 0, status: undefined, stored: 0 }
+
+  test('§4.11 deleted where it runs: what its run has heard and not written yet is not written behind it', async () => {
+    const stage = await scene().stage({ key: 100_000 })
+    const { id } = await inTheMiddle(stage)
+    expect((await stage.send('DELETE', `${RESPONSES}/${id}`)).status).toBe(200)
+    await done()
+    expect([(await stage.get(`${RESPONSES}/${id}`)).status, await leftOf(id)]).toEqual([404, NOTHING])
+    expect(await stage.audit()).toMatchObject({ held: 0 })
+  })
+
+  test('§4.11 deleted through another process: it stays deleted when its run ends before it hears of that', async () => {
+    const stage = await scene().stage({ key: 100_000 })
+    const second = await anotherProcess(scene(), 'second')
+    const { id, goOn } = await inTheMiddle(stage)
+    const headers = { authorization: `Bearer ${stage.key}` }
+    const deleted = await second.app.inject({ method: 'DELETE', url: `${RESPONSES}/${id}`, headers })
+    expect(deleted.statusCode).toBe(200)
+    goOn()
+    await done()
+    expect([(await stage.get(`${RESPONSES}/${id}`)).status, await leftOf(id)]).toEqual([404, NOTHING])
+    expect(await stage.audit()).toMatchObject({ spent: USUAL_COST, held: 0 })
+    await second.app.close()
+  })
+
+  test('§4.11 cancelled through another process: nothing is stored that would be read once its row is swept', async () => {
+    const stage = await scene().stage({ key: 100_000 })
+    const second = await anotherProcess(scene(), 'second')
+    const { id, goOn } = await inTheMiddle(stage)
+    const headers = { authorization: `Bearer ${stage.key}` }
+    await second.app.inject({ method: 'POST', url: `${RESPONSES}/${id}/cancel`, headers })
+    goOn()
+    await done()
+    expect(await leftOf(id)).toMatchObject({ status: 'cancelled', stored: 0 })
+    scene().clock.advance(25 * 3_600_000)
+    await scene().housekeep('sweep background responses')
+    expect([(await stage.get(`${RESPONSES}/${id}`)).status, await leftOf(id)]).toEqual([404, NOTHING])
+    await second.app.close()
+  })
+
+  test('§4.11 R22 a run that another has taken over is not stopped, so that it is charged once', async () => {
+    const stage = await scene().stage({ key: 100_000 })
+    const { db, clock } = scene()
+    const { id, goOn } = await inTheMiddle(stage)
+    const takenOver = () =>
+      db.rows(sql`UPDATE background_response SET owner = 'another', lease_until = ${clock.now()} WHERE id = ${id}`)
+    await takenOver()
+    vi.advanceTimersByTime(1_000) // it looks after its lease
+    await takenOver() // behind what it asked the store
+    goOn()
+    await done()
+    expect(await leftOf(id)).toMatchObject({ status: 'in_progress', stored: 1 })
+    await scene().housekeep('run background responses')
+    await done()
+    expect(await leftOf(id)).toEqual({ events: 1, status: 'completed', stored: 1 })
+    const { spent, events } = await stage.until(({ held }) => held === 0)
+    expect([spent, events.length, stage.one.requests.length]).toEqual([USUAL_COST, 1, 1])
+  })
+})
