@@ -13,6 +13,7 @@ import { keyStore } from './keys/key-store.ts'
 import { refusalStore } from './refusals/refusal-store.ts'
 import { FLUSH_EVERY_MS } from './refusals/refusal-tally.ts'
 import { refusedCallStore } from './refusals/refused-call-store.ts'
+import { sweepDeletedSessions } from './sessions/session-removal-store.ts'
 import type { HousekeepingLeases, SharedTask, Task } from './start/housekeeping-lease.ts'
 import { LOOK_EVERY_MS } from './start/live-providers.ts'
 import { sweepLooseParts } from './storage/large-bodies.ts'
@@ -99,6 +100,13 @@ function sharedTasks(
       every_ms: MINUTE_MS,
       async run(db) {
         while (await inference.backgroundOn(db).sweep(clock.now()));
+      },
+    },
+    {
+      name: 'sweep deleted sessions',
+      every_ms: MINUTE_MS,
+      async run(db) {
+        while (await sweepDeletedSessions(db));
       },
     },
     {

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { type Answer, SECRET, withService } from '../../test/support/service.ts'
 import { sealing } from '../core/sealing.ts'
+import { sql } from '../storage/db.ts'
 import { sessionStore } from './session-store.ts'
 
 const SESSIONS = '/v2/sessions'
@@ -114,6 +115,25 @@ withService((service) => {
         const answer = await service().storingNothing(() => home.send(method, `${SESSIONS}/${id}${path}`))
         expect(identity(answer), `${method} ${path}`).toEqual([404, 'invalid_request_error', undefined])
       }
+  })
+
+  test('§11 what a process that ended has left of a deleted session is unknown, and swept', async () => {
+    const { post, get, del, project } = await service().newProject()
+    const { db, clock } = service()
+    const { id } = (await post(SESSIONS)).body
+    await recordTurn(project.id, id, 'resp_1')
+    await db.rows(sql`UPDATE agent_session SET status = 'closed', deleted_ms = ${clock.now()} WHERE id = ${id}`)
+    for (const path of ['', '/events']) expect((await get(`${SESSIONS}/${id}${path}`)).status).toBe(404)
+    expect([(await del(`${SESSIONS}/${id}`)).status, (await post(`${SESSIONS}/${id}/close`)).status]).toEqual([
+      404, 404,
+    ])
+    expect((await get(SESSIONS)).body.data).toEqual([])
+    await service().housekeep('sweep deleted sessions')
+    const left = [
+      await db.rows(sql`SELECT id FROM agent_session WHERE id = ${id}`),
+      await db.rows(sql`SELECT id FROM session_event WHERE session_id = ${id}`),
+    ]
+    expect(left).toEqual([[], []])
   })
 
   test('§11 405 on whatever would change a line: it only grows, by generations', async () => {

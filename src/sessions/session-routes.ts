@@ -70,7 +70,7 @@ export const sessionRoutes: Routes<{ clock: Clock; seals: Sealing }> = async (ap
     async ({ caller, params: { session_id: id }, db }) => {
       const maker = found(await storeOn(db).maker(caller.project_id, id), 'session', id)
       if (!maySee(caller, maker)) throw madeByAnother(`The session '${id}'`)
-      found((await storeOn(db).remove(caller.project_id, id)) || undefined, 'session', id)
+      found((await storeOn(db).remove(caller.project_id, id, clock.now())) || undefined, 'session', id)
       return { id, object: 'session.deleted' as const, deleted: true as const }
     },
   )

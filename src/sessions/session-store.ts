@@ -6,16 +6,12 @@ import { BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { newId, nextSequence } from '../core/ids.ts'
 import type { Maker } from '../core/maker.ts'
 import type { Sealing } from '../core/sealing.ts'
-import { BATCH_ROWS, inBatches, mapped, newestFirst, type Place } from '../storage/batches.ts'
+import { nextTurn } from '../core/turns.ts'
+import { BATCH_ROWS, LARGE_BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
-import {
-  type LargeBody,
-  type LargeBodyColumns,
-  largeBodies,
-  largeBodyOf,
-  removeParts,
-} from '../storage/large-bodies.ts'
+import { type LargeBody, type LargeBodyColumns, largeBodies, largeBodyOf } from '../storage/large-bodies.ts'
 import type { Session, SessionEvent, Turn } from './session.ts'
+import { removeLine } from './session-removal-store.ts'
 
 type Row = Omit<Session, 'object' | 'agent' | 'parent_session_id'> & {
   agent: string | null
@@ -32,8 +28,12 @@ export interface LargeTurn {
   output?: LargeBody | undefined
 }
 
-interface EventsAsked {
+interface RowsAsked {
   before: number
+  limit?: number
+}
+
+interface EventsAsked extends RowsAsked {
   maySee(maker: Maker): boolean
 }
 
@@ -53,6 +53,24 @@ export function sessionStore(db: Db, seals: Sealing) {
       ? await largeBodies(db, seals).read(large, project_id)
       : sealed && open(sealed, project_id, row.id)
     return plain ? { content: await jsonWithin(BUDGETS.own, plain), ...told } : told
+  }
+
+  /** Newest first, a few at a time: each may have hundreds of kilobytes, and is opened at once. */
+  async function* eventRows(project_id: string, id: string, { before, limit = Number.POSITIVE_INFINITY }: RowsAsked) {
+    for (let left = limit, sequence = before; left > 0; ) {
+      const most = Math.min(left, LARGE_BATCH_ROWS)
+      const rows = await db.rows<EventRow>(sql`
+        SELECT id, session_id, sequence, type, response_id, trace_id, created_at, made_by, made_under, sealed,
+               parts_id, parts_bytes
+        FROM session_event WHERE project_id = ${project_id} AND session_id = ${id} AND sequence < ${sequence}
+        ORDER BY sequence DESC LIMIT ${most}`)
+      const last = rows.at(-1)
+      if (last) yield rows
+      if (!last || rows.length < most) return
+      left -= rows.length
+      sequence = last.sequence
+      await nextTurn()
+    }
   }
 
   /** A large one by itself: no more than one of them is in memory. */
@@ -107,7 +125,8 @@ export function sessionStore(db: Db, seals: Sealing) {
           db.rows<Row & Place>(sql`
             SELECT id, project_id, status, agent, parent_session_id, turns, input_tokens, cached_tokens, created_at,
                    last_activity_at, sequence
-            FROM agent_session WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
+            FROM agent_session
+            WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id}) AND deleted_ms IS NULL
             ORDER BY sequence DESC, id DESC LIMIT ${BATCH_ROWS}`),
         ),
         ({ sequence: _sequence, ...row }) => fromRow(row),
@@ -117,37 +136,35 @@ export function sessionStore(db: Db, seals: Sealing) {
       const [row] = await db.rows<Row>(sql`
         SELECT id, project_id, status, agent, parent_session_id, turns, input_tokens, cached_tokens, created_at,
                last_activity_at
-        FROM agent_session WHERE project_id = ${project_id} AND id = ${id}`)
+        FROM agent_session WHERE project_id = ${project_id} AND id = ${id} AND deleted_ms IS NULL`)
       return row && fromRow(row)
     },
 
     async maker(project_id: string, id: string): Promise<Maker | undefined> {
       const [row] = await db.rows<Maker>(sql`
-        SELECT made_by, made_under FROM agent_session WHERE project_id = ${project_id} AND id = ${id}`)
+        SELECT made_by, made_under FROM agent_session
+        WHERE project_id = ${project_id} AND id = ${id} AND deleted_ms IS NULL`)
       return row
     },
 
     /** R84: no further turn is written down, not even one that is under way. Closing again changes nothing. */
     async close(project_id: string, id: string): Promise<Session | undefined> {
       const [row] = await db.rows<Row>(sql`
-        UPDATE agent_session SET status = 'closed' WHERE project_id = ${project_id} AND id = ${id}
+        UPDATE agent_session SET status = 'closed'
+        WHERE project_id = ${project_id} AND id = ${id} AND deleted_ms IS NULL
         RETURNING id, project_id, status, agent, parent_session_id, turns, input_tokens, cached_tokens, created_at,
                   last_activity_at`)
       return row && fromRow(row)
     },
 
-    /** The session and its whole line. */
-    async remove(project_id: string, id: string): Promise<boolean> {
-      return db.transaction(async (tx) => {
-        const [taken] = await tx.rows(sql`
-          UPDATE agent_session SET status = 'closed' WHERE project_id = ${project_id} AND id = ${id} RETURNING id`)
-        if (!taken) return false
-        const gone = await tx.rows<Pick<EventRow, 'parts_id'>>(sql`
-          DELETE FROM session_event WHERE session_id = ${id} RETURNING parts_id`)
-        await removeParts(tx, gone)
-        await tx.rows(sql`DELETE FROM agent_session WHERE id = ${id}`)
-        return true
-      })
+    /** The session and its whole line. From the first statement on nobody sees it, and nothing is added to it. */
+    async remove(project_id: string, id: string, now: number): Promise<boolean> {
+      const marked = await db.rows(sql`
+        UPDATE agent_session SET status = 'closed', deleted_ms = ${now}
+        WHERE project_id = ${project_id} AND id = ${id} AND deleted_ms IS NULL RETURNING id`)
+      if (marked.length === 0) return false
+      await removeLine(db, id)
+      return true
     },
 
     async isClosed(project_id: string, id: string): Promise<boolean> {
@@ -158,27 +175,11 @@ export function sessionStore(db: Db, seals: Sealing) {
 
     /** All of a session's from there on, newest first. Contents only of what may be seen (R74). */
     listAllEvents: (project_id: string, id: string, asked: EventsAsked) =>
-      eventsFrom(
-        project_id,
-        inBatches({ sequence: asked.before }, ({ sequence }) =>
-          db.rows<EventRow>(sql`
-            SELECT id, session_id, sequence, type, response_id, trace_id, created_at, made_by, made_under, sealed,
-                   parts_id, parts_bytes
-            FROM session_event WHERE project_id = ${project_id} AND session_id = ${id} AND sequence < ${sequence}
-            ORDER BY sequence DESC LIMIT ${BATCH_ROWS}`),
-        ),
-        asked,
-      ),
+      eventsFrom(project_id, eventRows(project_id, id, asked), asked),
 
     async listEvents(project_id: string, id: string, asked: EventsAsked & { limit: number }): Promise<SessionEvent[]> {
-      const { limit, before } = asked
-      const rows = await db.rows<EventRow>(sql`
-        SELECT id, session_id, sequence, type, response_id, trace_id, created_at, made_by, made_under, sealed,
-               parts_id, parts_bytes
-        FROM session_event WHERE project_id = ${project_id} AND session_id = ${id} AND sequence < ${before}
-        ORDER BY sequence DESC LIMIT ${limit}`)
       const events: SessionEvent[] = []
-      for (const row of rows) events.push(await eventFrom(project_id, row, asked))
+      for await (const some of eventsFrom(project_id, eventRows(project_id, id, asked), asked)) events.push(...some)
       return events
     },
 
