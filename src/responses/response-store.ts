@@ -165,21 +165,7 @@ export function responseStore(db: Db, seals: Sealing) {
     /** The conversation that a response ends, oldest item first. */
     async history(project_id: string, previous_response_id: string, mayUse: MayUse): Promise<Item[]> {
       const links = isResponseId(previous_response_id)
-        ? await db.rows<Link>(sql`
-            WITH RECURSIVE chain (id, previous_response_id, depth, bytes) AS (
-              SELECT id, previous_response_id, 1, bytes FROM stored_response
-              WHERE project_id = ${project_id} AND id = ${previous_response_id}
-              UNION ALL
-              SELECT r.id, r.previous_response_id, chain.depth + 1, chain.bytes + r.bytes
-              FROM chain JOIN stored_response r ON r.id = chain.previous_response_id
-              WHERE r.project_id = ${project_id} AND chain.depth <= ${CHAIN_MAX} AND chain.bytes <= ${CHAIN_MAX_BYTES}
-            )
-            SELECT r.id, r.trace_id, r.made_by, r.made_under, chain.previous_response_id, chain.depth, chain.bytes,
-                   r.bytes AS own_bytes, r.parts_id, r.parts_bytes,
-                   CASE WHEN (SELECT MAX(bytes) FROM chain) <= ${CHAIN_READ_BYTES}
-                         AND (SELECT MAX(depth) FROM chain) <= ${CHAIN_MAX} THEN r.sealed END AS sealed
-            FROM chain JOIN stored_response r ON r.id = chain.id
-            ORDER BY chain.depth DESC`)
+        ? await db.rows<Link>(linksOf(project_id, previous_response_id))
         : []
       checkChain(links, previous_response_id)
       if (!links.every(mayUse)) throw madeByAnother("What 'previous_response_id' leads to")
@@ -222,6 +208,30 @@ export function responseStore(db: Db, seals: Sealing) {
     },
   }
 }
+
+/**
+ * Oldest first; sealed contents only where the chain has few of them. What tells of links comes out of an index: in the
+ * rows it stands behind the contents. By the CAST SQLite finds that index; to PostgreSQL it is nothing.
+ */
+const linksOf = (project_id: string, last_id: string) => sql`
+  SELECT id, trace_id, made_by, made_under, previous_response_id, depth, bytes, own_bytes, parts_id, parts_bytes, sealed
+  FROM (
+    WITH RECURSIVE chain (id, previous_response_id, trace_id, made_by, made_under, parts_id, parts_bytes, own_bytes,
+                          depth, bytes) AS (
+      SELECT id, previous_response_id, trace_id, made_by, made_under, parts_id, parts_bytes, bytes, 1, bytes
+      FROM stored_response WHERE project_id = ${project_id} AND CAST(id AS TEXT) = ${last_id}
+      UNION ALL
+      SELECT r.id, r.previous_response_id, r.trace_id, r.made_by, r.made_under, r.parts_id, r.parts_bytes, r.bytes,
+             chain.depth + 1, chain.bytes + r.bytes
+      FROM chain JOIN stored_response r ON CAST(r.id AS TEXT) = chain.previous_response_id
+      WHERE r.project_id = ${project_id} AND chain.depth <= ${CHAIN_MAX} AND chain.bytes <= ${CHAIN_MAX_BYTES}
+    )
+    SELECT chain.*, CASE WHEN (SELECT MAX(bytes) FROM chain) <= ${CHAIN_READ_BYTES}
+                          AND (SELECT MAX(depth) FROM chain) <= ${CHAIN_MAX}
+                         THEN (SELECT s.sealed FROM stored_response s WHERE s.id = chain.id) END AS sealed
+    FROM chain
+  ) AS links
+  ORDER BY depth DESC`
 
 /** R78: what is stored of a project, of so many at the most; it may have many, so it is read aside. */
 export async function storedFor(db: Db, project_id: string, most: number): Promise<Kept> {
