@@ -1,6 +1,6 @@
 // GET /v2/audit-log.
 import { listOf } from '../core/shapes.ts'
-import { page, type Routes } from '../http/routes.ts'
+import type { Routes } from '../http/routes.ts'
 import { sendList } from '../http/whole-list.ts'
 import { AuditEntry, AuditQuery, auditQuestion, placed } from './audit.ts'
 import { auditStore } from './audit-store.ts'
@@ -25,8 +25,7 @@ export const auditRoutes: Routes = async (app) => {
       const { limit, after: id, ...question } = auditQuestion(query)
       const store = auditStore(db)
       const after = id === null ? undefined : placed(await store.place(project_id, id))
-      if (limit === undefined) return sendList(reply, store.listAll(project_id, { after, ...question }), AuditEntry)
-      return page(await store.list(project_id, { limit: limit + 1, after, ...question }), limit)
+      return sendList(reply, store.listAll(project_id, { after, ...question }), AuditEntry, limit)
     },
   )
 }

@@ -54,9 +54,6 @@ export function auditStore(db: Db) {
         fromRow,
       ),
 
-    list: async (project_id: string, asked: Asked): Promise<AuditEntry[]> =>
-      (await rowsOf(project_id, asked)).map(fromRow),
-
     /** Where an entry stands in the log. */
     async place(project_id: string, id: string): Promise<AuditPlace | undefined> {
       const [row] = await db.rows<AuditPlace>(sql`

@@ -3,8 +3,9 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { TSchema } from 'typebox'
-import { type ListFormat, writeList } from '../core/list-format.ts'
+import { type ListFormat, tailOf, writeList } from '../core/list-format.ts'
 import { restingTurn } from '../core/turns.ts'
+import { BATCH_ROWS } from '../storage/batches.ts'
 import { endWhereStalled } from './unread-answers.ts'
 
 /** What a store gives of a long list: nothing of the store is held between two batches. */
@@ -17,36 +18,72 @@ export const listEnvelope = <Item>(item: (item: Item) => string): ListFormat<Ite
   item,
   separator: ',',
   tail: '],"has_more":false}',
+  tail_of_page: '],"has_more":true}',
 })
 
+/** A part of a list. Whether more comes behind it is known when it has been read. */
+export interface Page<Item> {
+  batches: Batches<Item>
+  hasMore(): boolean
+}
+
+/** At most so many; of a list without a limit, all. */
+export function cutAt<Item>(limit: number | undefined, batches: Batches<Item>): Page<Item> {
+  let has_more = false
+  async function* cut(left: number) {
+    for await (const batch of batches) {
+      has_more = batch.length > left
+      if (left > 0) yield has_more ? batch.slice(0, left) : batch
+      if (has_more) return
+      left -= batch.length
+    }
+  }
+  return { batches: limit === undefined ? batches : cut(limit), hasMore: () => has_more }
+}
+
+/** What is known already, in batches like what is read. */
+export const inSlices = <Item>({ data, has_more }: { data: readonly Item[]; has_more: boolean }): Page<Item> => ({
+  batches: slicesOf(data),
+  hasMore: () => has_more,
+})
+
+export async function* slicesOf<Item>(all: readonly Item[], most = BATCH_ROWS): AsyncGenerator<Item[]> {
+  for (let at = 0; at < all.length; at += most) yield all.slice(at, at + most)
+}
+
 /** As the list envelope, each item by its shape. */
-export function sendList<Item>(reply: FastifyReply, batches: Batches<Item>, shape: TSchema) {
+export function sendList<Item>(reply: FastifyReply, batches: Batches<Item>, shape: TSchema, limit?: number) {
   const text = reply.compileSerializationSchema(shape as unknown as Record<string, unknown>)
-  return sendWhole(
+  return sendPage(
     reply,
-    batches,
+    cutAt(limit, batches),
     listEnvelope<Item>((item) => text(item as Record<string, unknown>)),
   )
 }
 
-/** Sends all of it. An error of the store after the first batch can only break the connection off. */
-export async function sendWhole<Item>(reply: FastifyReply, batches: Batches<Item>, format: ListFormat<Item>) {
-  const rest = batches[Symbol.asyncIterator]()
+/** Sends all of it. */
+export const sendWhole = <Item>(reply: FastifyReply, batches: Batches<Item>, format: ListFormat<Item>) =>
+  sendPage(reply, cutAt(undefined, batches), format)
+
+/** An error of the store after the first batch can only break the connection off. */
+export async function sendPage<Item>(reply: FastifyReply, page: Page<Item>, format: ListFormat<Item>) {
+  const rest = page.batches[Symbol.asyncIterator]()
   const [first, second] = [await rest.next(), await rest.next()]
   reply.header('content-type', format.content_type)
   const items = first.done ? [] : first.value
-  if (second.done) return reply.send(writeList(format, items))
+  if (second.done) return reply.send(writeList(format, items, page.hasMore()))
   if (reply.request.method === 'HEAD') return reply.send('') // its length would have to be read in full to be known
   endWhereStalled(reply.raw)
-  return reply.send(Readable.from(written(items, second.value, rest, format)))
+  return reply.send(Readable.from(written([items, second.value], rest, format, page.hasMore)))
 }
 
 async function* written<Item>(
-  first: readonly Item[],
-  second: readonly Item[],
+  [first, second]: readonly [readonly Item[], readonly Item[]],
   rest: AsyncIterator<readonly Item[]>,
-  { head, item, separator, tail }: ListFormat<Item>,
+  format: ListFormat<Item>,
+  hasMore: () => boolean,
 ): AsyncGenerator<string> {
+  const { head, item, separator } = format
   try {
     yield head + first.map(item).join(separator)
     for (let batch: readonly Item[] | undefined = second; batch; ) {
@@ -59,7 +96,7 @@ async function* written<Item>(
       const next: IteratorResult<readonly Item[]> = await rest.next()
       batch = next.done ? undefined : next.value
     }
-    yield tail
+    yield tailOf(format, hasMore())
   } finally {
     await rest.return?.() // the client may have left
   }

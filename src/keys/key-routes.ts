@@ -4,7 +4,7 @@ import { KeySpendingLimit, windowLimit } from '../budgets/budget-window.ts'
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
 import { limitMicros } from '../core/spending-limit.ts'
-import { found, page, type Routes } from '../http/routes.ts'
+import { found, type Routes } from '../http/routes.ts'
 import { sendList } from '../http/whole-list.ts'
 import { mapped } from '../storage/batches.ts'
 import type { Db } from '../storage/db.ts'
@@ -64,9 +64,7 @@ export const keyRoutes: Routes<KeyNeeds> = async (app, { clock, uses, carvingOn 
       const { limit, after: id, ...of } = keyQuestion(query)
       const keys = keyStore(db)
       const after = id === undefined ? undefined : placed(await keys.place(project_id, id))
-      if (limit !== undefined)
-        return page((await keys.list(project_id, { ...of, after, limit: limit + 1 })).map(shown), limit)
-      return sendList(reply, mapped(keys.listAll(project_id, { ...of, after }), shown), ApiKey)
+      return sendList(reply, mapped(keys.listAll(project_id, { ...of, after }), shown), ApiKey, limit)
     },
   )
 

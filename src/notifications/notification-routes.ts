@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { label, listOf } from '../core/shapes.ts'
-import { found, list, page, type Routes } from '../http/routes.ts'
+import { found, list, type Routes } from '../http/routes.ts'
 import { sendList } from '../http/whole-list.ts'
 import type { Db } from '../storage/db.ts'
 import {
@@ -184,8 +184,7 @@ export const notificationRoutes: Routes<Needs> = async (app, { clock, seals }) =
       const store = deliveryStore(db)
       const last = after === undefined ? NEWEST : await store.find(project_id, id, after)
       if (!last) throw wrong('after', 'be the id of a delivery of this channel')
-      if (limit === undefined) return sendList(reply, store.listAll(project_id, id, last, status), Delivery)
-      return page(await store.list(project_id, id, { below: last, status, limit: limit + 1 }), limit)
+      return sendList(reply, store.listAll(project_id, id, last, status), Delivery, limit)
     },
   )
 
