@@ -3,7 +3,7 @@ import type { Content } from '../contents/content.ts'
 import { nextSequence } from '../core/ids.ts'
 import type { Maker } from '../core/maker.ts'
 import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
-import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
+import { aside, beginning, type Db, sql } from '../storage/db.ts'
 import type { Artifact, ArtifactKind } from './artifact.ts'
 
 export interface StoredArtifact extends Content {
@@ -28,7 +28,7 @@ const fromRow = ({ place, content_id, sequence, ...facts }: Row): StoredArtifact
   sequence,
 })
 
-const COLUMNS = fixed(`
+const artifacts = beginning(`
   SELECT id, project_id, kind, name, media_type, bytes, sha256, tokens_est, created_at, expires_at, last_used_at,
          place, content_id, sequence
   FROM artifact`)
@@ -36,22 +36,20 @@ const MAKERS_MAX = 1_000
 const END = { sequence: Number.MAX_SAFE_INTEGER, id: '' }
 
 export function artifactStore(db: Db) {
-  const select = async (where: Sql) => (await db.rows<Row>(joined(COLUMNS, where))).map(fromRow)
-
   return {
     /** One that has expired is gone, whether it was swept yet or not; but not while a bundle is made of it. */
     async find(project_id: string, id: string, now: string): Promise<StoredArtifact | undefined> {
       if (id.includes('\0')) return undefined // T-37: no id has one, and PostgreSQL would not even look
-      const [found] = await select(sql`
+      const [row] = await db.rows<Row>(artifacts`
         WHERE project_id = ${project_id} AND id = ${id} AND (expires_at IS NULL OR expires_at > ${now}
           OR EXISTS (SELECT 1 FROM bundle_item WHERE bundle_item.artifact_id = artifact.id))`)
-      return found
+      return row && fromRow(row)
     },
 
     async findEqual(project_id: string, { sha256, kind }: Equal): Promise<StoredArtifact | undefined> {
-      const [found] = await select(sql`
+      const [row] = await db.rows<Row>(artifacts`
         WHERE project_id = ${project_id} AND sha256 = ${sha256} AND kind = ${kind}`)
-      return found
+      return row && fromRow(row)
     },
 
     /** Newest first. */
@@ -59,14 +57,12 @@ export function artifactStore(db: Db) {
       mapped(
         inBatches(after ? { sequence: after.sequence, id: after.artifact.id } : END, ({ sequence, id }) =>
           db.rows<Row>(
-            joined(
-              COLUMNS,
-              sql` WHERE project_id = ${project_id} AND (${sha256} = '' OR sha256 = ${sha256})
+            aside(artifacts`
+              WHERE project_id = ${project_id} AND (${sha256} = '' OR sha256 = ${sha256})
                 AND (expires_at IS NULL OR expires_at > ${now}
                   OR EXISTS (SELECT 1 FROM bundle_item WHERE bundle_item.artifact_id = artifact.id))
                 AND (sequence, id) < (${sequence}, ${id})
-              ORDER BY sequence DESC, id DESC LIMIT ${BATCH_ROWS}`,
-            ),
+              ORDER BY sequence DESC, id DESC LIMIT ${BATCH_ROWS}`),
           ),
         ),
         (row) => fromRow(row).artifact,

@@ -1,6 +1,6 @@
 // R43: what holds take from the budgets of tags, beside their key's and their project's. Each rise is a conditional
 // update of the row that carries the limit; what a hold took is on record until it is settled or given back, once.
-import { type Db, joined, sql } from '../storage/db.ts'
+import { type Db, sql } from '../storage/db.ts'
 import { DoesNotFit } from './ledger-store.ts'
 
 interface TagHold {
@@ -49,16 +49,12 @@ export async function settleTags(tx: Db, project_id: string, hold_id: string, ch
 
 /** What the tightest of these leaves; undefined where there is none. */
 export async function leftByTags(db: Db, project_id: string, ids: readonly string[]): Promise<number | undefined> {
-  const [first, ...more] = ids.map((id) => sql`${id}`)
-  if (!first) return undefined
-  const [row] = await db.rows<{ left_micros: number | null }>(
-    joined(
-      sql`SELECT MIN(limit_micros - spent_micros - held_micros) AS left_micros FROM tag_budget
-        WHERE project_id = ${project_id} AND id IN (`,
-      first,
-      ...more.map((one) => joined(sql`, `, one)),
-      sql`)`,
-    ),
-  )
-  return row?.left_micros ?? undefined
+  let least: number | undefined
+  for (const id of ids) {
+    const [row] = await db.rows<{ left_micros: number }>(sql`
+      SELECT limit_micros - spent_micros - held_micros AS left_micros FROM tag_budget
+      WHERE project_id = ${project_id} AND id = ${id}`)
+    if (row) least = Math.min(row.left_micros, least ?? row.left_micros)
+  }
+  return least
 }

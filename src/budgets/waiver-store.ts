@@ -2,7 +2,7 @@
 // together waives more than a day's bound. Asked only when a deadline has passed; what is known from the last refusal
 // serves whoever must say something before.
 import { DAY_MS, MINUTE_MS, rfc3339 } from '../core/clock.ts'
-import { type Db, joined, type Sql, sql } from '../storage/db.ts'
+import { asideFirst, type Db, joined, type Sql, sql } from '../storage/db.ts'
 import { cubeName, cubeWith } from '../usage/usage-rollup.ts'
 import type { WaiverTerms } from './waiver.ts'
 
@@ -24,12 +24,14 @@ export function waivers(db: Db, settings: { readonly deadlines: WaiverTerms }) {
 
   async function learnLeft(project_id: string, day: string, now: number): Promise<void> {
     const [row] = await db.rows<{ waived_micros: number; charged_micros: number }>(
-      joined(
-        sql`SELECT`,
-        waivedOn(day),
-        sql`AS waived_micros,`,
-        chargedOn(project_id, now),
-        sql`AS charged_micros FROM project WHERE id = ${project_id}`,
+      asideFirst(
+        joined(
+          sql`SELECT`,
+          waivedOn(day),
+          sql`AS waived_micros,`,
+          chargedOn(project_id, now),
+          sql`AS charged_micros FROM project WHERE id = ${project_id}`,
+        ),
       ),
     )
     if (!row) return

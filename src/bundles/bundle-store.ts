@@ -2,7 +2,7 @@
 import { nextSequence } from '../core/ids.ts'
 import type { Maker } from '../core/maker.ts'
 import { BATCH_ROWS, newestFirst, type Place } from '../storage/batches.ts'
-import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
+import { aside, beginning, type Db, type Sql, sql } from '../storage/db.ts'
 import type { Bundle, Role } from './bundle.ts'
 import type { Observed } from './warmth.ts'
 
@@ -32,13 +32,13 @@ function fromRow({ parts, made_by, made_under, sequence: _sequence, ...facts }: 
 
 const inOrder = (a: Part, b: Part) => a.position - b.position
 
-const COLUMNS = fixed(
+const bundles = beginning(
   'SELECT id, project_id, name, prefix_hash, tokens_est, bytes, created_at, made_by, made_under, sequence FROM bundle',
 )
 
 export function bundleStore(db: Db) {
-  async function select(project_id: string, where: Sql): Promise<(StoredBundle & Place)[]> {
-    const rows = await db.rows<Omit<Row, 'parts'>>(joined(COLUMNS, where))
+  async function read(project_id: string, statement: Sql): Promise<(StoredBundle & Place)[]> {
+    const rows = await db.rows<Omit<Row, 'parts'>>(statement)
     return Promise.all(
       rows.map(async (row) => {
         const parts = await db.rows<Part>(sql`
@@ -51,22 +51,26 @@ export function bundleStore(db: Db) {
 
   return {
     async find(project_id: string, id: string): Promise<StoredBundle | undefined> {
-      const [found] = await select(project_id, sql` WHERE project_id = ${project_id} AND id = ${id}`)
+      const [found] = await read(project_id, bundles` WHERE project_id = ${project_id} AND id = ${id}`)
       return found
     },
 
     async findEqual(project_id: string, prefix_hash: string): Promise<StoredBundle | undefined> {
-      const [found] = await select(project_id, sql` WHERE project_id = ${project_id} AND prefix_hash = ${prefix_hash}`)
+      const [found] = await read(
+        project_id,
+        bundles` WHERE project_id = ${project_id} AND prefix_hash = ${prefix_hash}`,
+      )
       return found
     },
 
     /** All of them, newest first. */
     async *list(project_id: string): AsyncGenerator<Bundle[]> {
       const batches = newestFirst(({ sequence, id }) =>
-        select(
+        read(
           project_id,
-          sql` WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
-            ORDER BY sequence DESC, id DESC LIMIT ${BATCH_ROWS}`,
+          aside(bundles`
+            WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
+            ORDER BY sequence DESC, id DESC LIMIT ${BATCH_ROWS}`),
         ),
       )
       for await (const batch of batches) yield batch.map(({ bundle }) => bundle)

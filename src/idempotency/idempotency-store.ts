@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Sealing } from '../core/sealing.ts'
 import type { Kept, KeptQuota } from '../limits/kept-quota.ts'
-import { aside, type Db, sql, together } from '../storage/db.ts'
+import { asideFirst, type Db, sql, together } from '../storage/db.ts'
 import {
   type LargeBody,
   type LargeBodyColumns,
@@ -237,7 +237,7 @@ interface Row extends LargeBodyColumns {
 /** R78: what is kept for a project, of so many rows at the most; a busy project has many, so it is read aside. */
 export async function keptFor(db: Db, project_id: string, most: number): Promise<Kept> {
   const [row] = await db.rows<Kept>(
-    aside(sql`
+    asideFirst(sql`
       SELECT COUNT(*) AS items, CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM (
         SELECT bytes FROM idempotency WHERE project_id = ${project_id} AND project_id IS NOT NULL LIMIT ${most}
       ) AS counted`),

@@ -4,7 +4,7 @@ import { type WindowLimit, windowEnd, windowStart } from '../budgets/budget-wind
 import type { Caller } from '../core/caller.ts'
 import { nextSequence } from '../core/ids.ts'
 import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
-import { type Columns, type Db, joined, type OpenDb, sql } from '../storage/db.ts'
+import { beginning, type Columns, type Db, fixed, joined, type OpenDb, sql } from '../storage/db.ts'
 import type { ApiKey, MintedKey, NewSecret } from './key.ts'
 import type { KeyPlace } from './key-list.ts'
 import { type HolderRow, holderOf, type KeyRow, keyOf } from './key-rows.ts'
@@ -31,7 +31,7 @@ export function keyStore(db: Db) {
     db.rows<KeyRow & KeyPlace>(
       joined(
         sql`SELECT sequence, `,
-        KEY,
+        fixed(KEY),
         sql` FROM api_key WHERE project_id = ${project_id}`,
         parent_id === undefined ? sql`` : sql` AND parent_id = ${parent_id}`,
         sha256 === undefined ? sql`` : sql` AND (hash = ${sha256} OR previous_hash = ${sha256})`,
@@ -102,7 +102,7 @@ export function keyStore(db: Db) {
       const set = sql`
         UPDATE api_key SET budget_micros = ${budget_micros}
         WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL RETURNING `
-      const [row] = await db.rows<KeyRow>(joined(set, KEY))
+      const [row] = await db.rows<KeyRow>(joined(set, fixed(KEY)))
       return row && keyOf(row)
     },
 
@@ -133,9 +133,7 @@ export function keyStore(db: Db) {
     },
 
     async find(project_id: string, id: string): Promise<ApiKey | undefined> {
-      const [row] = await db.rows<KeyRow>(
-        joined(sql`SELECT `, KEY, sql` FROM api_key WHERE project_id = ${project_id} AND id = ${id}`),
-      )
+      const [row] = await db.rows<KeyRow>(keysWhere` WHERE project_id = ${project_id} AND id = ${id}`)
       return row && keyOf(row)
     },
 
@@ -223,10 +221,11 @@ export function keyStore(db: Db) {
 }
 
 /** What a KeyRow has. */
-const KEY = sql`
+const KEY = `
   id, project_id, name, masked, scopes, status, created_at, last_used_at, budget_micros, spent_micros,
   expires_at, previous_expires_at, parent_id, allowed_models, allowed_cidrs, allowed_clusters,
   window_period, window_limit_micros, window_spent_micros, window_ends_at, clamp_output, max_parallel_requests`
+const keysWhere = beginning(`SELECT ${KEY} FROM api_key`)
 
 /** Whatever a key is bound to (R60 to R64). A child has the rates of its parent. */
 const HOLDER = `

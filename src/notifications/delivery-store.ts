@@ -2,7 +2,7 @@
 import { rfc3339 } from '../core/clock.ts'
 import { newId } from '../core/ids.ts'
 import { type Place as At, BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
-import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
+import { beginning, type Db, fixed, joined, sql } from '../storage/db.ts'
 import { deliveryStem, KEPT_TRYING_MS } from '../storage/telling.ts'
 import { testEvent } from './happening.ts'
 import { type Delivery, LOG_KEPT_MS, LOG_MAX } from './notification-delivery.ts'
@@ -25,16 +25,16 @@ interface Row {
   tried_ms: number | null
 }
 
-const COLUMNS = fixed(`
+const COLUMNS = `
   SELECT id, channel_id, event_id, type, subject, sequence, payload, status, attempts, due_at, answer_status, answer,
          error, created_ms, tried_ms
-  FROM notification_delivery`)
+  FROM notification_delivery`
+const deliveries = beginning(COLUMNS)
 const SWEEP_MAX = 1_000
 export const TESTS_MAX = 100 // that wait in one channel
 const MARKS_KEPT_MS = 40 * 24 * 60 * 60 * 1_000
 
 export function deliveryStore(db: Db) {
-  const select = async (where: Sql) => (await db.rows<Row>(joined(COLUMNS, where))).map(fromRow)
   const of = (status: Delivery['status'] | undefined) => (status === undefined ? sql`` : sql` AND status = ${status}`)
   const page = (project_id: string, channel_id: string, below: At, status?: Delivery['status']) =>
     joined(
@@ -58,18 +58,15 @@ export function deliveryStore(db: Db) {
     listAll: (project_id: string, channel_id: string, below: At, status?: Delivery['status']) =>
       mapped(
         inBatches(below, (from) =>
-          db.rows<Row>(joined(COLUMNS, page(project_id, channel_id, from, status), sql` LIMIT ${BATCH_ROWS}`)),
+          db.rows<Row>(joined(fixed(COLUMNS), page(project_id, channel_id, from, status), sql` LIMIT ${BATCH_ROWS}`)),
         ),
         fromRow,
       ),
 
-    list: (project_id: string, channel_id: string, { below, status, limit }: Asked): Promise<Delivery[]> =>
-      select(joined(page(project_id, channel_id, below, status), sql` LIMIT ${limit}`)),
-
     async find(project_id: string, channel_id: string, id: string): Promise<Delivery | undefined> {
-      const [found] = await select(sql`
+      const [row] = await db.rows<Row>(deliveries`
         WHERE project_id = ${project_id} AND channel_id = ${channel_id} AND id = ${id}`)
-      return found
+      return row && fromRow(row)
     },
 
     /** Sent once more, to this channel alone, under the same event id; before whatever else waits of its subject. */
@@ -135,12 +132,6 @@ export function deliveryStore(db: Db) {
       }
     },
   }
-}
-
-interface Asked {
-  below: At
-  status: Delivery['status'] | undefined
-  limit: number
 }
 
 function fromRow({ created_ms, tried_ms, due_at, ...row }: Row): Delivery {

@@ -6,7 +6,7 @@ import { nextSequence } from '../core/ids.ts'
 import { nextTurn } from '../core/turns.ts'
 import { purgeFinished } from '../notifications/happening.ts'
 import { LARGE_BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
-import { type Db, fixed, joined, type Sql, sql, together } from '../storage/db.ts'
+import { aside, beginning, type Db, fixed, joined, type Sql, sql, together } from '../storage/db.ts'
 import type { PurgeScope } from '../storage/erasing.ts'
 import { tell } from '../storage/telling.ts'
 import { kindsWith, type Named, type Progress, type PurgeJob, type Status, type StoredPurge } from './purge-job.ts'
@@ -30,7 +30,7 @@ interface Row {
   sequence: number
 }
 
-const COLUMNS = fixed(`
+const jobs = beginning(`
   SELECT id, project_id, status, filter, kinds, key_id, is_listed, from_ms, until_ms, as_of_ms, progress, error,
          created_at, finished_at, sequence
   FROM purge_job`)
@@ -38,7 +38,7 @@ const DIGESTED_AT_ONCE = 500 // others have a turn behind them
 const FORGOTTEN_AT_ONCE = 5_000
 
 export function purgeStore(db: Db) {
-  const select = async (where: Sql) => (await db.rows<Row>(joined(COLUMNS, where))).map(fromRow)
+  const read = async (statement: Sql) => (await db.rows<Row>(statement)).map(fromRow)
 
   return {
     /** False where another job of the project is under way. */
@@ -70,7 +70,7 @@ export function purgeStore(db: Db) {
     },
 
     async find(project_id: string, id: string): Promise<PurgeJob | undefined> {
-      const [found] = await select(sql` WHERE project_id = ${project_id} AND id = ${id}`)
+      const [found] = await read(jobs` WHERE project_id = ${project_id} AND id = ${id}`)
       return found?.job
     },
 
@@ -80,11 +80,9 @@ export function purgeStore(db: Db) {
         newestFirst(
           ({ sequence, id }) =>
             db.rows<Row & Place>(
-              joined(
-                COLUMNS,
-                sql` WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
-                ORDER BY sequence DESC, id DESC LIMIT ${LARGE_BATCH_ROWS}`,
-              ),
+              aside(jobs`
+                WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
+                ORDER BY sequence DESC, id DESC LIMIT ${LARGE_BATCH_ROWS}`),
             ),
           LARGE_BATCH_ROWS,
         ),
@@ -119,9 +117,11 @@ export function purgeStore(db: Db) {
 
     /** Of all projects: what waits to be counted or erased. */
     waiting: (): Promise<StoredPurge[]> =>
-      select(sql`
-        WHERE status IN ('planned', 'queued', 'running') AND (status <> 'planned' OR phase = 'count')
-        ORDER BY sequence`),
+      read(
+        aside(jobs`
+          WHERE status IN ('planned', 'queued', 'running') AND (status <> 'planned' OR phase = 'count')
+          ORDER BY sequence`),
+      ),
 
     /**
      * Asked anew in the transaction of each step: undefined where it was cancelled or has ended. Its row is taken:
@@ -132,7 +132,8 @@ export function purgeStore(db: Db) {
         UPDATE purge_job SET status = status
         WHERE project_id = ${project_id} AND id = ${id} AND status IN ('planned', 'queued', 'running') RETURNING id`)
       if (taken.length === 0) return undefined
-      const [found] = await select(sql` WHERE project_id = ${project_id} AND id = ${id}`)
+      const [found] = await read(jobs`
+        WHERE project_id = ${project_id} AND id = ${id}`)
       return found
     },
 

@@ -3,7 +3,7 @@
 import type { Content } from '../contents/content.ts'
 import { HOUR_MS } from '../core/clock.ts'
 import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
-import { type Db, fixed, joined, type Sql, type SqlValue, sql, together } from '../storage/db.ts'
+import { aside, beginning, type Db, fixed, joined, type Sql, type SqlValue, sql, together } from '../storage/db.ts'
 import { isOneOf } from '../storage/erasing.ts'
 import type { DroppedFor, StoredEntry } from './recording.ts'
 
@@ -49,7 +49,7 @@ export interface Asked {
   after?: Pick<Packed, 'at_ms' | 'trace_id'> | undefined
 }
 
-const ENTRY = fixed(`
+const entriesWhere = beginning(`
   SELECT trace_id, project_id, key_id, made_by, made_under, endpoint, status, is_stream, at_ms, request_bytes,
          answer_bytes, pack_id, starts_at
   FROM recording`)
@@ -60,15 +60,14 @@ const LOOKED_UP_AT_ONCE = 500
 const SWEPT_AT_ONCE = 50
 
 export function recordingStore(db: Db) {
-  const entries = async (where: Sql) => (await db.rows<Row>(joined(ENTRY, where))).map(fromRow)
   const packs = async (where: Sql) => (await db.rows<PackRow>(joined(PACK, where))).map(packOf)
 
   return {
     async find(project_id: string, trace_id: string, since_ms: number): Promise<Packed | undefined> {
       if (trace_id.includes('\0')) return undefined // T-37
-      const [found] = await entries(sql`
+      const [row] = await db.rows<Row>(entriesWhere`
         WHERE trace_id = ${trace_id} AND project_id = ${project_id} AND at_ms > ${since_ms}`)
-      return found
+      return row && fromRow(row)
     },
 
     async findPack(project_id: string, id: string): Promise<Pack | undefined> {
@@ -97,13 +96,11 @@ export function recordingStore(db: Db) {
       mapped(
         inBatches<Pick<Row, 'at_ms' | 'trace_id'>, Row>(after ?? END, ({ at_ms, trace_id }) =>
           db.rows<Row>(
-            joined(
-              ENTRY,
-              sql` WHERE project_id = ${project_id} AND at_ms > ${since_ms}
+            aside(entriesWhere`
+              WHERE project_id = ${project_id} AND at_ms > ${since_ms}
                 AND (${made_by} = '' OR made_by = ${made_by} OR made_under = ${made_by})
                 AND (at_ms, trace_id) < (${at_ms}, ${trace_id})
-              ORDER BY at_ms DESC, trace_id DESC LIMIT ${BATCH_ROWS}`,
-            ),
+              ORDER BY at_ms DESC, trace_id DESC LIMIT ${BATCH_ROWS}`),
           ),
         ),
         fromRow,
@@ -123,10 +120,14 @@ export function recordingStore(db: Db) {
     },
 
     /** What is still in a pack, in the order in which it lies there. */
-    inPack: ({ id, project_id, from_ms, until_ms }: Pack): Promise<Packed[]> =>
-      entries(sql`
-        WHERE project_id = ${project_id} AND at_ms >= ${from_ms} AND at_ms <= ${until_ms} AND pack_id = ${id}
-        ORDER BY starts_at`),
+    async inPack({ id, project_id, from_ms, until_ms }: Pack): Promise<Packed[]> {
+      const rows = await db.rows<Row>(
+        aside(entriesWhere`
+          WHERE project_id = ${project_id} AND at_ms >= ${from_ms} AND at_ms <= ${until_ms} AND pack_id = ${id}
+          ORDER BY starts_at`),
+      )
+      return rows.map(fromRow)
+    },
 
     /** Until the transaction ends nobody else changes it; false where it is gone. */
     async lockPack(project_id: string, id: string): Promise<boolean> {

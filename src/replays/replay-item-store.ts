@@ -1,7 +1,7 @@
 // The items of replay runs at rest, and what was answered to them, sealed.
 import { nextSequence } from '../core/ids.ts'
 import type { Sealing } from '../core/sealing.ts'
-import { type Db, fixed, joined, type Sql, sql, together } from '../storage/db.ts'
+import { beginning, type Db, fixed, joined, type Sql, sql, together } from '../storage/db.ts'
 import {
   type Arm,
   type ItemStatus,
@@ -31,10 +31,11 @@ interface Row {
   begun_ms: number | null
 }
 
-const COLUMNS = fixed(`
+const COLUMNS = `
   SELECT run_id, project_id, trace_id, arm, position, status, reason, message, planned, recorded, result, attempts,
          begun_ms
-  FROM replay_item`)
+  FROM replay_item`
+const itemsWhere = beginning(COLUMNS)
 
 const INSERTED_AT_ONCE = 50
 
@@ -65,7 +66,7 @@ export interface OutputOf extends ItemName {
 }
 
 export function replayItemStore(db: Db) {
-  const select = async (where: Sql) => (await db.rows<Row>(joined(COLUMNS, where))).map(fromRow)
+  const select = async (where: Sql) => (await db.rows<Row>(joined(fixed(COLUMNS), where))).map(fromRow)
   const named = ({ project_id, run_id, trace_id, arm }: ItemName) =>
     sql` WHERE project_id = ${project_id} AND run_id = ${run_id} AND trace_id = ${trace_id} AND arm = ${arm}`
 
@@ -89,9 +90,10 @@ export function replayItemStore(db: Db) {
         ),
       ),
 
-    async find(name: ItemName): Promise<StoredItem | undefined> {
-      const [item] = await select(named(name))
-      return item
+    async find({ project_id, run_id, trace_id, arm }: ItemName): Promise<StoredItem | undefined> {
+      const [row] = await db.rows<Row>(itemsWhere`
+        WHERE project_id = ${project_id} AND run_id = ${run_id} AND trace_id = ${trace_id} AND arm = ${arm}`)
+      return row && fromRow(row)
     },
 
     /**
@@ -101,7 +103,7 @@ export function replayItemStore(db: Db) {
     async claim(project_id: string, run_id: string, { most, busy, now }: Claim): Promise<StoredItem[]> {
       const rows = await db.rows<Row>(
         joined(
-          COLUMNS,
+          fixed(COLUMNS),
           sql` WHERE project_id = ${project_id} AND run_id = ${run_id} AND status IN ('pending', 'running')
             AND not_before_ms <= ${now} ORDER BY position LIMIT ${most + busy.size}`,
         ),

@@ -2,7 +2,7 @@
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import { LARGE_BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
-import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
+import { aside, beginning, type Db, joined, type Sql, sql } from '../storage/db.ts'
 import type { ItemStatus } from './replay-item.ts'
 import type { ItemCounts, ReplayRun, RunStatus, StoredRun } from './replay-run.ts'
 
@@ -27,8 +27,8 @@ interface ShownRow extends Row {
 const COLUMNS = `
   r.id, r.project_id, r.status, r.source, r.target, r.overrides, r.control, r.release, r.matched, r.key_id,
   r.max_cost_micros, r.concurrency, r.error, r.created_at, r.executed_at, r.finished_at, r.expires_ms`
-const STORED = fixed(`SELECT ${COLUMNS} FROM replay_run r`)
-const SHOWN = fixed(`
+const stored = beginning(`SELECT ${COLUMNS} FROM replay_run r`)
+const shownOf = beginning(`
   SELECT ${COLUMNS}, r.sequence, r.low_micros, r.high_micros, r.cached_tokens,
          k.spent_micros, k.budget_micros, k.held_micros, k.returned_at
   FROM replay_run r LEFT JOIN api_key k ON k.id = r.key_id`)
@@ -37,7 +37,7 @@ const FORGOTTEN_ROWS = 500 // in one transaction,
 const FORGOTTEN_BYTES = 8 * 2 ** 20 // and that, with one output of any size on top
 
 export function replayStore(db: Db) {
-  const select = async (where: Sql) => (await db.rows<Row>(joined(STORED, where))).map(fromRow)
+  const read = async (statement: Sql) => (await db.rows<Row>(statement)).map(fromRow)
 
   async function shown(rows: readonly ShownRow[]): Promise<ReplayRun[]> {
     const runs: ReplayRun[] = []
@@ -58,14 +58,14 @@ export function replayStore(db: Db) {
     },
 
     async find(project_id: string, id: string): Promise<StoredRun | undefined> {
-      const [run] = await select(sql` WHERE r.project_id = ${project_id} AND r.id = ${id}`)
+      const [run] = await read(stored` WHERE r.project_id = ${project_id} AND r.id = ${id}`)
       return run
     },
 
     /** As the API shows it. */
     async show(project_id: string, id: string): Promise<ReplayRun | undefined> {
-      const where = sql` WHERE r.project_id = ${project_id} AND r.id = ${id}`
-      const [run] = await shown(await db.rows<ShownRow>(joined(SHOWN, where)))
+      const rows = await db.rows<ShownRow>(shownOf` WHERE r.project_id = ${project_id} AND r.id = ${id}`)
+      const [run] = await shown(rows)
       return run
     },
 
@@ -74,11 +74,9 @@ export function replayStore(db: Db) {
       const batches = newestFirst(
         ({ sequence, id }) =>
           db.rows<ShownRow & Place>(
-            joined(
-              SHOWN,
-              sql` WHERE r.project_id = ${project_id} AND (r.sequence, r.id) < (${sequence}, ${id})
-              ORDER BY r.sequence DESC, r.id DESC LIMIT ${LARGE_BATCH_ROWS}`,
-            ),
+            aside(shownOf`
+              WHERE r.project_id = ${project_id} AND (r.sequence, r.id) < (${sequence}, ${id})
+              ORDER BY r.sequence DESC, r.id DESC LIMIT ${LARGE_BATCH_ROWS}`),
           ),
         LARGE_BATCH_ROWS,
       )
@@ -115,17 +113,22 @@ export function replayStore(db: Db) {
     },
 
     /** Of all projects: the runs whose calls are to be made. */
-    atWork: (): Promise<StoredRun[]> => select(sql` WHERE r.status IN ('queued', 'running') ORDER BY r.sequence`),
+    atWork: (): Promise<StoredRun[]> =>
+      read(aside(stored` WHERE r.status IN ('queued', 'running') ORDER BY r.sequence`)),
 
     /** Of all projects: those that were paused for so long that their money went back. */
     pausedTooLong: (): Promise<StoredRun[]> =>
-      select(sql`
-        JOIN api_key k ON k.id = r.key_id WHERE r.status = 'paused' AND k.returned_at IS NOT NULL`),
+      read(
+        aside(stored`
+          JOIN api_key k ON k.id = r.key_id WHERE r.status = 'paused' AND k.returned_at IS NOT NULL`),
+      ),
 
     /** Of all projects: what is over and old. */
     old: (now: number): Promise<StoredRun[]> =>
-      select(sql`
-        WHERE r.expires_ms <= ${now} AND r.status NOT IN ('queued', 'running', 'paused') LIMIT ${FORGOTTEN_AT_ONCE}`),
+      read(
+        aside(stored`
+          WHERE r.expires_ms <= ${now} AND r.status NOT IN ('queued', 'running', 'paused') LIMIT ${FORGOTTEN_AT_ONCE}`),
+      ),
 
     /** Some of what belongs to it: an embedded store overwrites what it deletes. True while there may be more. */
     async forgetSome(project_id: string, id: string): Promise<boolean> {

@@ -9,7 +9,7 @@ import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { nextTurn } from '../core/turns.ts'
 import type { Kept } from '../limits/kept-quota.ts'
-import { aside, type Db, joined, sql } from '../storage/db.ts'
+import { asideFirst, type Db, joined, sql } from '../storage/db.ts'
 import { isOneOf } from '../storage/erasing.ts'
 import {
   type LargeBody,
@@ -126,7 +126,9 @@ export function responseStore(db: Db, seals: Sealing) {
 
   const sealedRows = (project_id: string, ids: readonly string[]) =>
     db.rows<Pick<Row, 'id' | 'sealed'>>(
-      joined(sql`SELECT id, sealed FROM stored_response WHERE project_id = ${project_id} AND `, isOneOf('id', ids)),
+      asideFirst(
+        joined(sql`SELECT id, sealed FROM stored_response WHERE project_id = ${project_id} AND `, isOneOf('id', ids)),
+      ),
     )
 
   return {
@@ -236,7 +238,7 @@ const linksOf = (project_id: string, last_id: string) => sql`
 /** R78: what is stored of a project, of so many at the most; it may have many, so it is read aside. */
 export async function storedFor(db: Db, project_id: string, most: number): Promise<Kept> {
   const [row] = await db.rows<Kept>(
-    aside(sql`
+    asideFirst(sql`
       SELECT COUNT(*) AS items, CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM (
         SELECT bytes FROM stored_response WHERE project_id = ${project_id} LIMIT ${most}) AS counted`),
   )

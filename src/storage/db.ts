@@ -9,6 +9,8 @@ export interface Sql {
   readonly values: readonly SqlValue[]
   /** Read aside, and not kept prepared: of those that are put together for one use there may be thousands. */
   readonly once?: true
+  /** A call waits for it: of all that is read aside, it goes before lists and sums. */
+  readonly first?: true
 }
 
 export function sql(text: TemplateStringsArray, ...values: SqlValue[]): Sql {
@@ -20,6 +22,25 @@ export const fixed = (text: string): Sql => ({ text: [text], values: [] })
 
 /** It may read much: an embedded store reads it on a thread of its own, and goes on serving calls meanwhile. */
 export const aside = (statement: Sql): Sql => ({ ...statement, once: true })
+
+/** The same for what a call waits for: however many lists and sums wait to be read, it goes before them. */
+export const asideFirst = (statement: Sql): Sql => ({ ...statement, once: true, first: true })
+
+/**
+ * Statements that begin alike, such as with a list of columns. Their texts are the code's own, so they are prepared
+ * once and read at once like those of `sql`: for what an index finds, and for nothing that may read much.
+ */
+export function beginning(head: string): typeof sql {
+  const whole = new WeakMap<TemplateStringsArray, readonly string[]>()
+  return (rest, ...values) => {
+    let text = whole.get(rest)
+    if (!text) {
+      text = [head + rest[0], ...rest.slice(1)]
+      whole.set(rest, text)
+    }
+    return { text, values }
+  }
+}
 
 /** One statement out of parts. Read aside. */
 export function joined(...parts: readonly Sql[]): Sql {

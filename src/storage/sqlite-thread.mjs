@@ -56,12 +56,12 @@ const TASKS = {
   },
 }
 
-parentPort.on('message', ({ id, task, ...details }) => {
+parentPort.on('message', ({ task, ...details }) => {
   if (task === 'end') return end()
   try {
-    parentPort.postMessage({ id, result: TASKS[task](details) })
+    parentPort.postMessage({ result: TASKS[task](details) })
   } catch (error) {
-    parentPort.postMessage({ id, error })
+    parentPort.postMessage({ error })
   }
 })
 

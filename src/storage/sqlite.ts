@@ -92,7 +92,7 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
       guard.assertOutside()
       if (!isRead(statement))
         return enqueue({ run: () => writer.run<Row>(statement), is_transaction: false, lasting: 'flushed' })
-      if (statement.once) return thread.read(statement.text.join('?'), statement.values).then(named<Row>)
+      if (statement.once) return thread.read(statement).then(named<Row>)
       return attempt(() => (writer.is_writing ? reader : writer).run<Row>(statement))
     },
     transaction(work, { lasting = 'flushed', gathered } = {}) {
