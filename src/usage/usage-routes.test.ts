@@ -37,6 +37,26 @@ withService((service) => {
     }
   })
 
+  test('R70 200: a page of more than a batch is whole, in order, and says whether there is more', async () => {
+    const home = await service().newProject()
+    const many = 2 * BATCH_ROWS + 30
+    const made = await used(
+      home,
+      ...Array.from({ length: many }, (_, n) => ({ created_at: rfc3339(Date.parse('2026-11-15T00:00:00Z') + n) })),
+    )
+    const newest = made.map(({ trace_id }) => trace_id).reverse()
+    const page = async (query: string) => {
+      const { data, has_more } = (await home.get(`${USAGE}?${query}`)).body
+      return [data.map((event: UsageEvent) => event.trace_id), has_more]
+    }
+    expect(await page(`limit=${BATCH_ROWS}`)).toEqual([newest.slice(0, BATCH_ROWS), true])
+    expect(await page(`limit=${many - 1}`)).toEqual([newest.slice(0, -1), true])
+    expect(await page(`limit=${many}`)).toEqual([newest, false])
+    expect(await page(`limit=10000&after=${newest[4]}`)).toEqual([newest.slice(5), false])
+    expect(await page(`limit=210&before=${newest.at(-1)}`)).toEqual([newest.slice(many - 211, -1), true])
+    expect(await page(`before=${newest.at(-1)}`)).toEqual([newest.slice(0, -1), false])
+  })
+
   test('§8.2.3 200: added up by what is asked for', async () => {
     const home = await service().newProject()
     await used(home, {}, { resolved_model: 'other' }, {})

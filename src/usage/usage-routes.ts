@@ -1,25 +1,24 @@
 // §8.2.3: GET /v2/usage, as events or added up, as JSON or CSV; and its timeline.
 import { Type } from 'typebox'
-import { writeList } from '../core/list-format.ts'
 import { listOf } from '../core/shapes.ts'
 import { prefers } from '../http/accept.ts'
 import { list, type Routes } from '../http/routes.ts'
-import { type Batches, listEnvelope, sendWhole } from '../http/whole-list.ts'
+import { cutAt, inSlices, listEnvelope, type Page, sendPage } from '../http/whole-list.ts'
 import { outcomeStore } from './outcome-store.ts'
 import { columnsOf, csvTable } from './usage-csv.ts'
 import { UsageEvent } from './usage-event.ts'
+import type { From } from './usage-list-store.ts'
 import { OutcomeQuery, outcomeQuestion, UsageOutcome } from './usage-outcomes.ts'
 import {
   isGrouped,
   placed,
   refuseUnknown,
   UsageGroup,
-  type UsagePage,
   UsageQuery,
   type UsageQuestion,
   usageQuestion,
 } from './usage-query.ts'
-import { type From, type UsageStore, usageStore } from './usage-store.ts'
+import { type UsageStore, usageStore } from './usage-store.ts'
 import { TimelineQuery, timelineQuestion, UsageTimeline } from './usage-timeline.ts'
 import { usageTimeline } from './usage-timeline-store.ts'
 
@@ -59,13 +58,8 @@ export const usageRoutes: Routes = async (app) => {
       const as_csv = prefers(headers.accept, 'text/csv', 'application/json')
       reply.header('vary', 'accept')
       if (as_csv) reply.header('content-disposition', 'attachment; filename="usage.csv"')
-      const rows = await rowsAsked(usageStore(db), caller.project_id, question)
-      const format = as_csv ? csvTable(columnsOf(question)) : listEnvelope<object>(JSON.stringify)
-      if (!('data' in rows)) return sendWhole<object>(reply, rows, format)
-      const text = as_csv
-        ? writeList(format, rows.data)
-        : JSON.stringify({ ...list(rows.data), has_more: rows.has_more })
-      return reply.header('content-type', format.content_type).send(text)
+      const page = await pageAsked(usageStore(db), caller.project_id, question)
+      return sendPage(reply, page, as_csv ? csvTable(columnsOf(question)) : listEnvelope<object>(JSON.stringify))
     },
   )
 
@@ -116,16 +110,17 @@ const outcomeRoutes: Routes = async (app) => {
   )
 }
 
-type Rows = Batches<object> | UsagePage<object>
-
 /** A page where a limit or `before` is given, else all of it (R70). */
-async function rowsAsked(usage: UsageStore, project_id: string, question: UsageQuestion): Promise<Rows> {
+async function pageAsked(usage: UsageStore, project_id: string, question: UsageQuestion): Promise<Page<object>> {
   const { filter, limit } = question
   if (isGrouped(question))
-    return limit === undefined ? usage.groupedAll(project_id, filter, question) : usage.grouped(project_id, question)
-  const from = await placeAsked(usage, project_id, question)
-  if (limit === undefined && !from.before) return usage.listAll(project_id, filter, from.after)
-  return usage.list(project_id, question, from)
+    return limit === undefined
+      ? cutAt(limit, usage.groupedAll(project_id, filter, question))
+      : inSlices(await usage.grouped(project_id, question))
+  const { after, before } = await placeAsked(usage, project_id, question)
+  // Read oldest first, and told newest first.
+  if (before) return inSlices(await usage.list(project_id, question, { before }))
+  return cutAt(limit, usage.listAll(project_id, filter, after))
 }
 
 async function placeAsked({ place }: UsageStore, project_id: string, { after, before }: UsageQuestion): Promise<From> {

@@ -2,12 +2,13 @@
 // the settling that it came with: nothing is charged twice.
 import { DAY_MS } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
-import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
+import { mapped } from '../storage/batches.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import type { AlikeEvents } from './alike-events.ts'
 import { isApart, readingApart, replaysTakenOff, wholeOf, withApart } from './apart-sums-store.ts'
 import type { TracedEvent, TraceFacts } from './trace.ts'
 import type { UsageEvent } from './usage-event.ts'
+import { type From, usageList } from './usage-list-store.ts'
 import {
   GROUPS,
   type Group,
@@ -19,6 +20,7 @@ import {
   type UsageQuestion,
 } from './usage-query.ts'
 import { AMOUNTS, cubeWith, type Dimension, placeOf } from './usage-rollup.ts'
+import { type EventPlace, type EventRow, eventFrom } from './usage-rows.ts'
 import {
   type Asked,
   answered,
@@ -32,33 +34,22 @@ import {
 } from './usage-sums-store.ts'
 import { insertTags, storedTags, tagColumn } from './usage-tag-store.ts'
 
-type Row = Omit<UsageEvent, 'id' | 'object' | 'attempts' | 'tokens_estimated' | 'units' | 'tags'> & {
-  tags: string | null
-  tokens_estimated: number
-  units: string | null
-  attempts: string
-  trace: string | null
-  created_ms: number
-  sequence: number
-  day: string
-}
 type GroupRow = Omit<UsageGroup, 'object'>
 type Groups = Pick<UsageQuestion, 'group_by' | 'group_tag'>
-type Place = Pick<Row, 'created_ms' | 'sequence' | 'trace_id'>
 
 export type UsageStore = ReturnType<typeof usageStore>
 
 /** `written` is told of what is inserted, so that it need not be read back to be rolled up. */
 export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
   async function find(project_id: string, trace_id: string): Promise<UsageEvent | undefined> {
-    const [row] = await db.rows<Row>(sql`
+    const [row] = await db.rows<EventRow>(sql`
       SELECT * FROM usage_event WHERE trace_id = ${trace_id} AND project_id = ${project_id}`)
-    return row && fromRow(row)
+    return row && eventFrom(row)
   }
 
   /** Where an event stands in the list. */
-  async function place(project_id: string, trace_id: string): Promise<Place | undefined> {
-    const [row] = await db.rows<Place>(sql`
+  async function place(project_id: string, trace_id: string): Promise<EventPlace | undefined> {
+    const [row] = await db.rows<EventPlace>(sql`
       SELECT created_ms, sequence, trace_id FROM usage_event
       WHERE trace_id = ${trace_id} AND project_id = ${project_id}`)
     return row
@@ -70,9 +61,9 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
 
     /** The event with what else a trace tells; undefined where no such generation is known. */
     async findTraced(project_id: string, trace_id: string): Promise<TracedEvent | undefined> {
-      const [row] = await db.rows<Row>(sql`
+      const [row] = await db.rows<EventRow>(sql`
         SELECT * FROM usage_event WHERE trace_id = ${trace_id} AND project_id = ${project_id}`)
-      return row && { event: fromRow(row), facts: row.trace === null ? NO_FACTS : JSON.parse(row.trace) }
+      return row && { event: eventFrom(row), facts: row.trace === null ? NO_FACTS : JSON.parse(row.trace) }
     },
 
     async insert(e: UsageEvent, facts?: TraceFacts): Promise<void> {
@@ -102,30 +93,28 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
     },
 
     /** All of them, newest first, or all that are older than a place (R70). */
-    async *listAll(project_id: string, filter: UsageFilter, after?: Place): AsyncGenerator<UsageEvent[]> {
+    async *listAll(project_id: string, filter: UsageFilter, after?: EventPlace): AsyncGenerator<UsageEvent[]> {
       if (filter.trace_id !== null) yield await named(project_id, filter, filter.trace_id)
-      else
-        yield* mapped(
-          inBatches(after, (below) => db.rows<Row>(pageOf(project_id, filter, { after: below }, BATCH_ROWS))),
-          fromRow,
-        )
+      else yield* mapped(usageList(db, project_id, filter).batches({ after }), eventFrom)
     },
 
     /** The newest that fit, and at most so many. */
     async traceIds(project_id: string, filter: UsageFilter, most: number): Promise<string[]> {
-      const fitting = joined(sql`SELECT e.trace_id FROM usage_event e WHERE `, eventsWhere(project_id, filter))
-      const newest = sql` ORDER BY e.created_ms DESC, e.trace_id DESC LIMIT ${most}`
-      const rows = await db.rows<{ trace_id: string }>(joined(fitting, within(filter.from_ms, filter.to_ms), newest))
-      return rows.map(({ trace_id }) => trace_id)
+      if (filter.trace_id === null) return usageList(db, project_id, filter).traceIds(most)
+      return (await named(project_id, filter, filter.trace_id)).map(({ trace_id }) => trace_id)
     },
 
     /** Newest first: the page after or before a place, or the newest one. */
     async list(project_id: string, asked: Paged, from: From = {}): Promise<UsagePage<UsageEvent>> {
       const { filter, limit = LIMIT_MAX } = asked
       if (filter.trace_id !== null) return { data: await named(project_id, filter, filter.trace_id), has_more: false }
-      const rows = await db.rows<Row>(pageOf(project_id, filter, from, limit + 1))
-      const data = rows.slice(0, limit).map(fromRow)
-      return { data: from.before ? data.reverse() : data, has_more: rows.length > limit }
+      const found: UsageEvent[] = []
+      for await (const batch of mapped(usageList(db, project_id, filter).batches(from), eventFrom)) {
+        found.push(...batch)
+        if (found.length > limit) break
+      }
+      const data = found.slice(0, limit)
+      return { data: from.before ? data.reverse() : data, has_more: found.length > limit }
     },
 
     /** Added up, the latest day first, then the dearest. */
@@ -204,33 +193,6 @@ const startOfDay = (time_ms: number) => time_ms - (time_ms % DAY_MS)
 /** What a page is cut from, and how long it is at most. */
 type Paged = Pick<UsageQuestion, 'filter' | 'limit'> & Partial<Groups>
 
-/** Between which two events of the list a page lies. */
-export interface From {
-  after?: Place | undefined
-  before?: Place | undefined
-}
-
-/** By places, never by counting rows: the millionth event costs what the first does. */
-function pageOf(project_id: string, filter: UsageFilter, { after, before }: From, limit: number): Sql {
-  const { from_ms, to_ms } = filter
-  const events = joined(sql`SELECT e.* FROM usage_event e WHERE `, eventsWhere(project_id, filter))
-  if (before)
-    return joined(
-      events,
-      within(Math.max(from_ms, before.created_ms), to_ms),
-      sql` AND (e.created_ms, e.sequence, e.trace_id) > (${before.created_ms}, ${before.sequence}, ${before.trace_id})
-        ORDER BY e.created_ms, e.sequence, e.trace_id LIMIT ${limit}`,
-    )
-  const newest = sql` ORDER BY e.created_ms DESC, e.sequence DESC, e.trace_id DESC LIMIT ${limit}`
-  if (!after) return joined(events, within(from_ms, to_ms), newest)
-  return joined(
-    events,
-    within(from_ms, Math.min(to_ms, after.created_ms + 1)),
-    sql` AND (e.created_ms, e.sequence, e.trace_id) < (${after.created_ms}, ${after.sequence}, ${after.trace_id})`,
-    newest,
-  )
-}
-
 const allEvents = (project_id: string, filter: UsageFilter, group_tag: string | undefined): Sql =>
   joined(
     sql`SELECT `,
@@ -264,20 +226,6 @@ function grouping({ group_by, group_tag }: Groups, parts: Sql, limit: number): S
     fixed(`) AS part GROUP BY ${names.join(', ')} HAVING SUM(events) > 0 ORDER BY ${order.join(', ')}`),
     sql` LIMIT ${limit}`,
   )
-}
-
-function fromRow(read: Row): UsageEvent {
-  const { created_ms: _created_ms, day: _day, sequence: _sequence, trace: _trace, attempts, ...more } = read
-  const { tokens_estimated, units, tags, ...row } = more
-  return {
-    id: row.trace_id,
-    object: 'usage_event',
-    attempts: JSON.parse(attempts),
-    tokens_estimated: tokens_estimated === 1,
-    units: units === null ? null : JSON.parse(units),
-    ...(tags !== null && { tags: JSON.parse(tags) }),
-    ...row,
-  }
 }
 
 function groupFrom(row: GroupRow): UsageGroup {

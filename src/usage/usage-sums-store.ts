@@ -178,7 +178,7 @@ export const within = (from_ms: number, to_ms: number) =>
   sql` AND e.created_ms >= ${from_ms} AND e.created_ms < ${to_ms}`
 
 /** Replay runs have keys of their own. */
-const byReplays = (project_id: string, which: NonNullable<UsageFilter['replays']>): Sql =>
+export const byReplays = (project_id: string, which: NonNullable<UsageFilter['replays']>): Sql =>
   joined(
     which === 'only' ? sql` IN ` : sql` NOT IN `,
     sql`(SELECT r.key_id FROM replay_key r WHERE r.project_id = ${project_id})`,
