@@ -16,7 +16,7 @@ import { isFallback } from '../routing/own-capacity.ts'
 import type { Attempt, Route, Target } from '../routing/target.ts'
 import type { TraceFacts } from '../usage/trace.ts'
 import type { TracedPlacing } from '../usage/traced-placing.ts'
-import { type Ending, toldUnits, type UsageEvent } from '../usage/usage-event.ts'
+import { type Ending, keptAttempts, toldUnits, type UsageEvent } from '../usage/usage-event.ts'
 import type { Call } from './call.ts'
 import { hintsHonored, type ReuseBelief, targetMet } from './qos.ts'
 
@@ -192,7 +192,7 @@ export function eventOf(outcome: Outcome, figures: Figures, now: number): UsageE
     queue_ms: outcome.queue_ms,
     ttft_ms: outcome.ttft_ms,
     duration_ms: now - outcome.received_at,
-    attempts: outcome.attempts,
+    attempts: keptAttempts(outcome.attempts),
   }
 }
 

@@ -28,6 +28,14 @@ export interface UsageAttempt {
   times: AttemptTimes
 }
 
+const ATTEMPTS_MAX = 32
+
+/** Of very many the first and the last, the one that answered among them; their `n` tells what is left out. */
+export const keptAttempts = (attempts: readonly UsageAttempt[]): readonly UsageAttempt[] =>
+  attempts.length <= ATTEMPTS_MAX
+    ? attempts
+    : [...attempts.slice(0, ATTEMPTS_MAX / 2), ...attempts.slice(-ATTEMPTS_MAX / 2)]
+
 /** Milliseconds since the request arrived, and how much of them it waited for a slot. */
 export interface AttemptTimes {
   started_ms: number
@@ -149,7 +157,11 @@ export const UsageEvent = Type.Object(
     queue_ms: Type.Integer(),
     ttft_ms: orNull(Type.Integer()),
     duration_ms: Type.Integer(),
-    attempts: Type.Unsafe<readonly UsageAttempt[]>(Type.Array(UsageAttempt)),
+    attempts: Type.Unsafe<readonly UsageAttempt[]>(
+      Type.Array(UsageAttempt, {
+        description: `Of more than ${ATTEMPTS_MAX} the first and the last ${ATTEMPTS_MAX / 2}; \`n\` counts all.`,
+      }),
+    ),
   },
   { title: 'UsageEvent' },
 )

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
+import { turnsDuring } from '../../test/support/turns.ts'
 import { rollEverything, rollSome } from '../../test/support/usage-answers.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, rfc3339 } from '../core/clock.ts'
@@ -175,5 +176,28 @@ withDb((db) => {
     await rollEverything(db())
     expect(await ask(project_id, { from, to, step: 'day' })).toEqual(waiting)
     expect(waiting.reduce((sum, { requests }) => sum + requests, 0)).toBe(events.length)
+  })
+
+  test('R77 the histograms of many clusters are put together in steps', async () => {
+    const project_id = await projectIn(db())
+    const [clusters, days] = [25, 20]
+    await db().transaction(async (tx) => {
+      for (let n = 0; n < clusters * days; n++)
+        await usageStore(tx).insert(
+          usageEvent(project_id, {
+            created_at: rfc3339(NOON + ((n % days) - days) * DAY_MS),
+            cluster_id: `byc_${Math.floor(n / days)}`,
+            profile: 'byoc_native',
+          }),
+        )
+    })
+    await rollEverything(db())
+    const range = { from: rfc3339(NOON - 30 * DAY_MS), to: rfc3339(NOON) }
+    const query = { step: 'day', profile: 'byoc_native', ...range } as const
+    const { value, turns } = await turnsDuring(db(), (on) =>
+      usageTimeline(on).steps(project_id, timelineQuestion(query)),
+    )
+    expect(value.data.reduce((sum, { requests }) => sum + requests, 0)).toBe(clusters * days)
+    expect(turns).toBeGreaterThanOrEqual((clusters * days) / 100)
   })
 })

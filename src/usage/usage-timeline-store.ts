@@ -1,4 +1,5 @@
 // §8.2.3: usage by steps of time, out of roll-ups over long ranges, and exactly out of events over short ones.
+import { inTurns } from '../core/turns.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import { bucketSql } from './latency-histogram.ts'
 import { AMOUNTS, type Amounts, cubeWith, noSpread } from './usage-rollup.ts'
@@ -20,7 +21,7 @@ export function usageTimeline(db: Db) {
     const cube = cubeWith(filteredBy(filter))
     const grains = cube.grains.filter((grain) => step === 'day' || grain === 'hour' || grain === 'minutes')
     const rows = await answered<ToldRow>(db, readingBy(question.step_ms), { project_id, filter, cube, grains }, told)
-    return fillSteps(question, rows.map(partFrom))
+    return inTurns(fillSteps(question, rows, partFrom))
   }
 
   async function outOfEvents(project_id: string, question: TimelineQuestion): Promise<Timeline> {
@@ -29,7 +30,7 @@ export function usageTimeline(db: Db) {
     const sums = await db.rows<SumRow>(sumsOf(events, step_ms))
     const by_step = percentilesFrom(await db.rows<RankRow>(ranksOf(events, step_ms)))
     const all = percentilesFrom(await db.rows<RankRow>(ranksOf(events, ONE_STEP_MS)))
-    return fillSteps(question, sums.map(sumFrom), { by_step, overall: all.get(0) ?? NO_PERCENTILES })
+    return inTurns(fillSteps(question, sums, sumFrom, { by_step, overall: all.get(0) ?? NO_PERCENTILES }))
   }
 
   return {
