@@ -4,7 +4,8 @@ import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { listOf } from '../core/shapes.ts'
-import { found, list, type Routes } from '../http/routes.ts'
+import { found, type Routes } from '../http/routes.ts'
+import { sendList } from '../http/whole-list.ts'
 import type { Db } from '../storage/db.ts'
 import {
   Credential,
@@ -16,7 +17,7 @@ import {
   settingsOf,
   type VerifyCredential,
 } from './credential.ts'
-import { credentialStore, credentialsPresent } from './credential-store.ts'
+import { credentialStore, credentialsPresent, REVOKED_MAX } from './credential-store.ts'
 
 const Params = Type.Object({ credential_id: Type.String({ description: 'Begins `pcr_`.' }) })
 const manage = { scope: 'admin', class: 'read' } as const
@@ -70,9 +71,14 @@ export const credentialRoutes: Routes<Needs> = async (app, { clock, seals, verif
     '/v2/provider-credentials',
     {
       config: watch,
-      schema: { tags, summary: 'List credentials, newest first', response: { 200: listOf(Credential) } },
+      schema: {
+        tags,
+        summary: 'List credentials, newest first',
+        description: `Of those that are revoked, the ${REVOKED_MAX} that were entered last.`,
+        response: { 200: listOf(Credential) },
+      },
     },
-    async ({ caller, db }) => list(await storeOn(db).list(caller.project_id)),
+    async ({ caller, db }, reply) => sendList(reply, storeOn(db).list(caller.project_id), Credential),
   )
 
   app.get(

@@ -1,5 +1,6 @@
 // Provider credentials at rest, on whichever engine this run is for.
 import { expect, test } from 'vitest'
+import { allOf } from '../../test/support/batches.ts'
 import { NOON } from '../../test/support/clock.ts'
 import { contentsOf, withDb } from '../../test/support/databases.ts'
 import { epochsRaised, projectIn } from '../../test/support/projects.ts'
@@ -7,7 +8,7 @@ import { rfc3339 } from '../core/clock.ts'
 import { sealing } from '../core/sealing.ts'
 import { sql } from '../storage/db.ts'
 import { enterCredential } from './credential.ts'
-import { credentialStore } from './credential-store.ts'
+import { credentialStore, REVOKED_MAX } from './credential-store.ts'
 import { maskSecret } from './secret-entry.ts'
 
 const SECRET = 'sk-proj-0123456789-abcdefghij'
@@ -33,7 +34,7 @@ withDb((db) => {
   test('R20 a credential comes back without its secret, and the secret by itself', async () => {
     const made = await entered(await projectIn(db()))
     expect(await store().find(made.project_id, made.id)).toEqual(made)
-    expect(JSON.stringify(await store().list(made.project_id))).not.toContain(SECRET.slice(4, -4))
+    expect(JSON.stringify(await allOf(store().list(made.project_id)))).not.toContain(SECRET.slice(4, -4))
     expect(await store().secretOf(made.project_id, made.id)).toBe(SECRET)
   })
 
@@ -60,10 +61,36 @@ withDb((db) => {
     const { project_id, id } = await entered(await projectIn(db()))
     expect(await store().revoke(project_id, id)).toBe(true)
     expect(await store().secretOf(project_id, id)).toBeUndefined()
-    expect((await store().list(project_id)).map((one) => one.status)).toEqual(['revoked'])
+    expect((await allOf(store().list(project_id))).map((one) => one.status)).toEqual(['revoked'])
     const [row] = await db().rows<{ sealed: unknown }>(sql`SELECT sealed FROM provider_credential WHERE id = ${id}`)
     expect(row?.sealed).toBeNull()
     expect(await store().revoke(project_id, id)).toBe(true)
+  })
+
+  test('R70 a revoked one says nothing of models any more, and so many stay to be seen', async () => {
+    const project_id = await projectIn(db())
+    await db().transaction(async (tx) => {
+      for (let n = 0; n < REVOKED_MAX; n++)
+        await tx.rows(sql`
+          INSERT INTO provider_credential (id, project_id, provider, name, masked, settings, status, created_at,
+                                           sequence)
+          VALUES (${`pcr_${project_id}_${n}`}, ${project_id}, 'openai', 'old', '…', '{"region":"eu"}', 'revoked',
+                  ${rfc3339(NOON)}, ${n + 1})`)
+    })
+    const models = { m: 'gpt-4o' }
+    const made = enterCredential(project_id, { provider: 'openai', name: 'ours', secret: SECRET, models }, NOON)
+    await store().insert(made, NOON)
+    expect((await allOf(store().list(project_id)))[0]?.models).toEqual(models)
+    expect(await store().revoke(project_id, made.credential.id)).toBe(true)
+    const listed = await allOf(store().list(project_id))
+    expect([listed.length, listed[0]?.id, listed.at(-1)?.id]).toEqual([
+      REVOKED_MAX,
+      made.credential.id,
+      `pcr_${project_id}_1`,
+    ])
+    expect(listed.filter(({ models, region }) => (models ?? region) !== undefined)).toEqual([])
+    const [row] = await db().rows(sql`SELECT settings FROM provider_credential WHERE id = ${made.credential.id}`)
+    expect(row).toEqual({ settings: null })
   })
 
   test('R7 a verdict does not bring a revoked credential back', async () => {
@@ -82,7 +109,7 @@ withDb((db) => {
     expect(await store().secretOf(stranger, id)).toBeUndefined()
     expect(await store().revoke(stranger, id)).toBe(false)
     expect(await store().recordVerdict(stranger, id, 'refused', NOON)).toBeUndefined()
-    expect(await store().list(stranger)).toEqual([])
+    expect(await allOf(store().list(stranger))).toEqual([])
   })
 
   test('R73 three refusals in a row refuse it, until it is verified; one that is taken ends the row', async () => {
@@ -121,7 +148,7 @@ withDb((db) => {
     const project_id = await projectIn(db())
     const raised = (work: () => Promise<unknown>) => epochsRaised(db(), project_id, work)
     expect(await raised(() => entered(project_id))).toBe(1)
-    const [made] = await store().list(project_id)
+    const [made] = await allOf(store().list(project_id))
     expect(await raised(() => store().recordVerdict(project_id, made!.id, 'refused', NOON))).toBe(1)
     expect(await raised(() => store().revoke(project_id, made!.id))).toBe(1)
     expect(await raised(() => store().revoke(project_id, 'pcr_unknown'))).toBe(0)

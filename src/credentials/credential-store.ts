@@ -4,6 +4,7 @@ import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { credentialRefused } from '../notifications/happening.ts'
+import { LARGE_BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
 import { tell } from '../storage/telling.ts'
@@ -14,6 +15,9 @@ type Row = Omit<Credential, 'object' | 'base_url' | 'verified_at' | 'models'> & 
   settings: string | null
   verified_at: string | null
 }
+
+/** R70: revoked ones are no part of a quota. So many of a project stay to be seen, those that were entered last. */
+export const REVOKED_MAX = 1_000
 
 export type CredentialStore = ReturnType<typeof credentialStore>
 
@@ -33,12 +37,21 @@ export function credentialStore(db: Db, { seal, open }: Sealing) {
       })
     },
 
-    async list(project_id: string): Promise<Credential[]> {
-      const rows = await db.rows<Row>(sql`
-        SELECT id, project_id, provider, name, masked, base_url, settings, status, created_at, verified_at
-        FROM provider_credential WHERE project_id = ${project_id} ORDER BY sequence DESC`)
-      return rows.map(fromRow)
-    },
+    /** All of them, newest first. */
+    list: (project_id: string) =>
+      mapped(
+        newestFirst(
+          ({ sequence, id }) =>
+            db.rows<Row & Place>(sql`
+              SELECT id, project_id, provider, name, masked, base_url,
+                     CASE WHEN status = 'revoked' THEN NULL ELSE settings END AS settings, status, created_at,
+                     verified_at, sequence
+              FROM provider_credential WHERE project_id = ${project_id} AND (sequence, id) < (${sequence}, ${id})
+              ORDER BY sequence DESC, id DESC LIMIT ${LARGE_BATCH_ROWS}`),
+          LARGE_BATCH_ROWS,
+        ),
+        ({ sequence: _sequence, ...row }) => fromRow(row),
+      ),
 
     async find(project_id: string, id: string): Promise<Credential | undefined> {
       const [row] = await db.rows<Row>(sql`
@@ -54,14 +67,22 @@ export function credentialStore(db: Db, { seal, open }: Sealing) {
       return row?.sealed ? open(row.sealed, project_id, id).toString() : undefined
     },
 
-    /** The secret goes with the revocation; the credential stays to be seen. Revoking again finds it all the same. */
+    /**
+     * The secret goes with the revocation, and so does what it said of models; the credential stays to be seen, until
+     * so many were entered later and are revoked as well. Revoking again finds it all the same.
+     */
     async revoke(project_id: string, id: string): Promise<boolean> {
       return db.transaction(async (tx) => {
         const revoked = await tx.rows(sql`
-          UPDATE provider_credential SET status = 'revoked', sealed = NULL
+          UPDATE provider_credential SET status = 'revoked', sealed = NULL, settings = NULL
           WHERE project_id = ${project_id} AND id = ${id} RETURNING id`)
-        if (revoked.length === 1) await raiseRoutingEpoch(tx, project_id)
-        return revoked.length === 1
+        if (revoked.length === 0) return false
+        await tx.rows(sql`
+          DELETE FROM provider_credential WHERE project_id = ${project_id} AND status = 'revoked' AND sequence <= (
+            SELECT sequence FROM provider_credential WHERE project_id = ${project_id} AND status = 'revoked'
+            ORDER BY sequence DESC LIMIT 1 OFFSET ${REVOKED_MAX})`)
+        await raiseRoutingEpoch(tx, project_id)
+        return true
       })
     },
 

@@ -69,8 +69,7 @@ export const activationRoutes: Routes = async (app) => {
     },
     async ({ caller, params, db }) => {
       const alias = await aliasNamed(db, caller.project_id, params.name)
-      const releases = await aliasStore(db).listReleases(alias)
-      const told = releases.filter(({ id }, at) => at < RELEASES_TOLD || id === alias.current_release_id)
+      const told = await aliasStore(db).newestReleases(alias, RELEASES_TOLD)
       return list(await activationStore(db).outcomes(caller.project_id, told))
     },
   )

@@ -1,8 +1,9 @@
 // §9.4: activations at rest, written in the transaction that moves the pointer; and the calls of a release.
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
-import { type Db, joined, type Sql, sql } from '../storage/db.ts'
-import type { Alias, AliasRelease } from './alias.ts'
+import { nextTurn } from '../core/turns.ts'
+import { aside, type Db, joined, type Sql, sql } from '../storage/db.ts'
+import type { Alias, NamedRelease } from './alias.ts'
 import {
   ACTIVATIONS_MAX,
   type AliasActivation,
@@ -51,14 +52,17 @@ export function activationStore(db: Db) {
     },
 
     /** How the latest calls of each release went, in the order of the releases. */
-    async outcomes(project_id: string, releases: readonly AliasRelease[]): Promise<ReleaseOutcome[]> {
+    async outcomes(project_id: string, releases: readonly NamedRelease[]): Promise<ReleaseOutcome[]> {
       const told: ReleaseOutcome[] = []
       for (const release of releases) {
-        const calls = await db.rows<ReleaseCall>(sql`
-          SELECT created_ms, status, charged_micros, input_tokens, output_tokens, ttft_ms, duration_ms FROM usage_event
-          WHERE project_id = ${project_id} AND alias_release_id = ${release.id}
-          ORDER BY created_ms DESC LIMIT ${CALLS_MAX}`)
+        const calls = await db.rows<ReleaseCall>(
+          aside(sql`
+            SELECT created_ms, status, charged_micros, input_tokens, output_tokens, ttft_ms, duration_ms
+            FROM usage_event WHERE project_id = ${project_id} AND alias_release_id = ${release.id}
+            ORDER BY created_ms DESC LIMIT ${CALLS_MAX}`),
+        )
         told.push(outcomeOf(release, calls))
+        await nextTurn()
       }
       return told
     },

@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, list, type Routes } from '../http/routes.ts'
+import { sendList } from '../http/whole-list.ts'
 import type { Db } from '../storage/db.ts'
 import { activationRoutes } from './activation-routes.ts'
 import {
@@ -147,8 +148,10 @@ const releaseRoutes: Routes<Needs> = async (app, { clock, providerProblem, evide
       config: watch,
       schema: { tags, summary: 'List releases, newest first', params: ByName, response: { 200: listOf(AliasRelease) } },
     },
-    async ({ caller, params, db }) =>
-      list(await aliasStore(db).listReleases(await aliasNamed(db, caller.project_id, params.name))),
+    async ({ caller, params, db }, reply) => {
+      const alias = await aliasNamed(db, caller.project_id, params.name)
+      return sendList(reply, aliasStore(db).listReleases(alias), AliasRelease)
+    },
   )
 
   app.get(

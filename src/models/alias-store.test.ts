@@ -1,8 +1,10 @@
 // §9.4: aliases and releases at rest, on whichever engine this run is for.
 import { expect, test } from 'vitest'
+import { allOf } from '../../test/support/batches.ts'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
 import { epochsRaised, projectIn } from '../../test/support/projects.ts'
+import { turnsDuring } from '../../test/support/turns.ts'
 import { type Alias, foundAlias, releaseOf } from './alias.ts'
 import { aliasStore } from './alias-store.ts'
 
@@ -23,7 +25,8 @@ withDb((db) => {
     await store().insert(founded, NOON)
     expect(await store().find(project_id, 'a/b')).toEqual(founded.alias)
     expect(await store().findRelease(project_id, founded.release.id)).toEqual(founded.release)
-    expect(await store().currentReleases(project_id)).toEqual([founded.release])
+    const { id, alias_name, targets: pointed_at } = founded.release
+    expect(await store().currentReleases(project_id)).toEqual([{ id, alias_name, targets: pointed_at }])
   })
 
   test('§9.4 of fifty aliases of one name at once, one is stored, and no release of the others', async () => {
@@ -35,7 +38,7 @@ withDb((db) => {
     )
     expect(made.filter(Boolean)).toHaveLength(1)
     const [only] = await store().list(project_id)
-    expect(await store().listReleases(only as Alias)).toHaveLength(1)
+    expect(await allOf(store().listReleases(only as Alias))).toHaveLength(1)
   })
 
   test('§9.4 twenty releases at once are numbered one after the other', async () => {
@@ -43,7 +46,7 @@ withDb((db) => {
     await Promise.all(
       Array.from({ length: 20 }, (_, n) => store().addRelease(releaseOf(made, targets(`m${n}`), NOON), NOON)),
     )
-    const versions = (await store().listReleases(made)).map((release) => release.version)
+    const versions = (await allOf(store().listReleases(made))).map((release) => release.version)
     expect(versions).toEqual(Array.from({ length: 21 }, (_, n) => 21 - n))
   })
 
@@ -67,8 +70,29 @@ withDb((db) => {
     expect(old?.version).toBe(1)
     const after = await alias(project_id)
     expect(await store().activate(old!, NOON)).toBeUndefined()
-    expect((await store().listReleases(after)).map((release) => release.id)).toEqual([after.current_release_id])
+    expect((await allOf(store().listReleases(after))).map((release) => release.id)).toEqual([after.current_release_id])
     expect(await store().addRelease(releaseOf(before, targets('m'), NOON), NOON)).toBeUndefined()
+  })
+
+  test('R77 what many aliases point at is read in steps, and each is told once', async () => {
+    const project_id = await projectIn(db())
+    const names = Array.from({ length: 41 }, (_, n) => `alias-${n}`)
+    for (const name of names)
+      await store().insert(foundAlias(project_id, { name, ...targets(`m-${name}`) }, NOON), NOON)
+    const { value, turns } = await turnsDuring(db(), (on) => aliasStore(on).currentReleases(project_id))
+    expect(value.map(({ alias_name }) => alias_name).sort()).toEqual(names.sort())
+    expect(turns).toBeGreaterThanOrEqual(4)
+  })
+
+  test('§9.4 the newest releases, and the one that it points at', async () => {
+    const made = await alias(await projectIn(db()))
+    for (let n = 2; n <= 5; n++) await store().addRelease(releaseOf(made, targets(`m${n}`), NOON), NOON)
+    const versions = async (most: number) => (await store().newestReleases(made, most)).map(({ version }) => version)
+    expect([await versions(2), await versions(5), await versions(12)]).toEqual([
+      [5, 4, 1],
+      [5, 4, 3, 2, 1],
+      [5, 4, 3, 2, 1],
+    ])
   })
 
   test('§5.8 another project has no such alias and no such release', async () => {
@@ -79,7 +103,7 @@ withDb((db) => {
     expect(await store().remove(stranger, made.name)).toBeUndefined()
     expect(await store().list(stranger)).toEqual([])
     expect(await store().currentReleases(stranger)).toEqual([])
-    expect(await store().listReleases({ ...made, project_id: stranger })).toEqual([])
+    expect(await allOf(store().listReleases({ ...made, project_id: stranger }))).toEqual([])
   })
 
   test('R40 what moves the pointer raises the routing epoch, and nothing else does', async () => {

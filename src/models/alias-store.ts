@@ -2,14 +2,19 @@
 // inserted, and outlive their alias, so that a release named by a usage event can always be looked up.
 import { rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
+import { nextTurn } from '../core/turns.ts'
+import { inBatches, LARGE_BATCH_ROWS, mapped } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
 import { activationStore } from './activation-store.ts'
-import type { Alias, AliasRelease, AliasTarget, FoundedAlias, UnnumberedRelease } from './alias.ts'
+import type { Alias, AliasRelease, AliasTarget, FoundedAlias, NamedRelease, UnnumberedRelease } from './alias.ts'
 import type { Boundary } from './boundary.ts'
 
 type AliasRow = Omit<Alias, 'object' | 'boundary'> & { boundary: Boundary | null }
 type ReleaseRow = Omit<AliasRelease, 'object' | 'targets' | 'evidence'> & { targets: string; evidence: string | null }
+
+/** What is needed to route. */
+export type PointedRelease = Pick<AliasRelease, 'id' | 'alias_name' | 'targets'> & { boundary?: Boundary }
 
 export type AliasStore = ReturnType<typeof aliasStore>
 
@@ -71,13 +76,28 @@ export function aliasStore(db: Db) {
       })
     },
 
-    async listReleases({ id, project_id, name }: Alias): Promise<AliasRelease[]> {
-      const rows = await db.rows<ReleaseRow>(sql`
-        SELECT id, project_id, alias_id, alias_name, version, targets, evidence, created_at
-        FROM alias_release WHERE project_id = ${project_id} AND alias_name = ${name} AND alias_id = ${id}
-        ORDER BY version DESC`)
-      return rows.map(releaseFrom)
-    },
+    /** All of them, newest first. */
+    listReleases: ({ id, project_id }: Pick<Alias, 'id' | 'project_id'>) =>
+      mapped(
+        inBatches<Pick<ReleaseRow, 'version'>, ReleaseRow>(
+          { version: Number.MAX_SAFE_INTEGER },
+          ({ version }) =>
+            db.rows<ReleaseRow>(sql`
+              SELECT id, project_id, alias_id, alias_name, version, targets, evidence, created_at
+              FROM alias_release WHERE alias_id = ${id} AND version < ${version} AND project_id = ${project_id}
+              ORDER BY version DESC LIMIT ${LARGE_BATCH_ROWS}`),
+          LARGE_BATCH_ROWS,
+        ),
+        releaseFrom,
+      ),
+
+    /** The newest, and the one that it points at: which they are, and nothing of what they say. */
+    newestReleases: ({ id, project_id, current_release_id }: Alias, most: number): Promise<NamedRelease[]> =>
+      db.rows<NamedRelease>(sql`
+        SELECT id, version FROM alias_release
+        WHERE project_id = ${project_id} AND alias_id = ${id} AND (id = ${current_release_id} OR version > COALESCE((
+          SELECT version FROM alias_release WHERE alias_id = ${id} ORDER BY version DESC LIMIT 1 OFFSET ${most}), 0))
+        ORDER BY version DESC`),
 
     async findRelease(project_id: string, id: string): Promise<AliasRelease | undefined> {
       const [row] = await db.rows<ReleaseRow>(sql`
@@ -125,13 +145,19 @@ export function aliasStore(db: Db) {
       })
     },
 
-    /** For whoever routes: of each alias, the release that it points at, and its boundary. */
-    async currentReleases(project_id: string): Promise<(AliasRelease & { boundary?: Boundary })[]> {
-      const rows = await db.rows<ReleaseRow & { boundary: Boundary | null }>(sql`
-        SELECT r.id, r.project_id, r.alias_id, r.alias_name, r.version, r.targets, r.evidence, r.created_at, a.boundary
-        FROM model_alias a JOIN alias_release r ON r.id = a.current_release_id
-        WHERE a.project_id = ${project_id}`)
-      return rows.map(({ boundary, ...row }) => Object.assign(releaseFrom(row), boundary && { boundary }))
+    /** For whoever routes: of each alias, the release that it points at, and its boundary. R77: in steps. */
+    async currentReleases(project_id: string): Promise<PointedRelease[]> {
+      const current: PointedRelease[] = []
+      const behind = ({ name }: Pick<PointedRow, 'name'>) =>
+        db.rows<PointedRow>(sql`
+          SELECT r.id, r.alias_name, r.targets, a.boundary, a.name
+          FROM model_alias a JOIN alias_release r ON r.id = a.current_release_id
+          WHERE a.project_id = ${project_id} AND a.name > ${name} ORDER BY a.name LIMIT ${LARGE_BATCH_ROWS}`)
+      for await (const rows of inBatches({ name: '' }, behind, LARGE_BATCH_ROWS)) {
+        current.push(...rows.map(pointedFrom))
+        if (rows.length === LARGE_BATCH_ROWS) await nextTurn()
+      }
+      return current
     },
 
     /** The first target whose cluster or credential the project does not have, by its field. */
@@ -169,6 +195,19 @@ async function hasCredential(db: Db, project_id: string, id: string): Promise<bo
 const aliasFrom = ({ boundary, ...row }: AliasRow): Alias => ({
   ...row,
   object: 'alias',
+  ...(boundary !== null && { boundary }),
+})
+
+type PointedRow = Omit<PointedRelease, 'targets' | 'boundary'> & {
+  targets: string
+  boundary: Boundary | null
+  name: string
+}
+
+const pointedFrom = ({ id, alias_name, targets, boundary }: PointedRow): PointedRelease => ({
+  id,
+  alias_name,
+  targets: JSON.parse(targets),
   ...(boundary !== null && { boundary }),
 })
 

@@ -100,6 +100,9 @@ export type NewAliasRelease = Static<typeof NewAliasRelease>
 
 export const AliasBoundary = Type.Object({ boundary }, { title: 'AliasBoundary' })
 
+/** Which release it is, and nothing of what it says. */
+export type NamedRelease = Pick<AliasRelease, 'id' | 'version'>
+
 /** A release that has no version yet: the store counts them. */
 export type UnnumberedRelease = Omit<AliasRelease, 'version'>
 

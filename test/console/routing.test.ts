@@ -1,6 +1,7 @@
 // §9.4 in a browser: an alias with its first release, a further one, activation that names what moves, and R40 in words.
 import { expect, test } from 'vitest'
 import { aliasStore } from '../../src/models/alias-store.ts'
+import { allOf } from '../support/batches.ts'
 import { faults, withConsole } from './checks.ts'
 import { seedOwner } from './seed.ts'
 import { seedAlias, seedFleet, seedRouting } from './seed-fleet.ts'
@@ -109,7 +110,7 @@ withConsole((scene) => {
     await page.getByRole('button', { name: 'Add release' }).dblclick()
     await page.getByText('goes to release 2 instead of release 1').waitFor()
     const alias = await aliasStore(scene().db()).find(project_id, 'fast')
-    expect(alias && (await aliasStore(scene().db()).listReleases(alias)).length).toBe(2)
+    expect(alias && (await allOf(aliasStore(scene().db()).listReleases(alias))).length).toBe(2)
 
     await page.route('**/v2/aliases', (route) => route.abort())
     await page.goto('/console/routing')

@@ -10,6 +10,7 @@ import { type AliasTarget, foundAlias, releaseOf } from '../../src/models/alias.
 import { aliasStore } from '../../src/models/alias-store.ts'
 import type { Db } from '../../src/storage/db.ts'
 import { usageStore } from '../../src/usage/usage-store.ts'
+import { allOf } from '../support/batches.ts'
 import { usageEvent } from '../support/usage-events.ts'
 
 const now = () => systemClock.now()
@@ -135,7 +136,7 @@ export async function seedAlias(
   const founded = foundAlias(project_id, { name, targets: first }, made_ms)
   await aliasStore(db).insert(founded, made_ms)
   for (const targets of others) await aliasStore(db).addRelease(releaseOf(founded.alias, { targets }, now()), now())
-  const made = await aliasStore(db).listReleases(founded.alias)
+  const made = await allOf(aliasStore(db).listReleases(founded.alias))
   for (const [at, wanted] of active.entries()) {
     const release = made.find(({ version }) => version === wanted)
     const at_ms = now() - (active.length - at) * 9 * HOUR_MS
