@@ -5,7 +5,8 @@ import { Type } from 'typebox'
 import type { JsonBody } from '../core/json-bytes.ts'
 import { spliceFields } from '../core/json-splice.ts'
 import { listOf } from '../core/shapes.ts'
-import { list, type Routes } from '../http/routes.ts'
+import type { Routes } from '../http/routes.ts'
+import { sendList, slicesOf } from '../http/whole-list.ts'
 import type { CallKind } from '../providers/provider.ts'
 import { Model, type ModelsFor } from '../routing/model-routes.ts'
 import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './byte-bodies.ts'
@@ -82,7 +83,7 @@ export const azureRoutes: Routes<Needs> = async (app, { path, modelsFor }) => {
         config: reading,
         schema: { tags, summary: 'List models', querystring: Versioned, response: { 200: listOf(Model) } },
       },
-      async ({ caller }) => list(await modelsFor(caller)),
+      async ({ caller }, reply) => sendList(reply, slicesOf(await modelsFor(caller)), Model),
     )
 }
 

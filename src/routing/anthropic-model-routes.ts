@@ -2,9 +2,11 @@
 import { Type } from 'typebox'
 import type { Caller } from '../core/caller.ts'
 import { rfc3339 } from '../core/clock.ts'
+import type { ListFormat } from '../core/list-format.ts'
 import { Refusal } from '../core/refusal.ts'
 import { orNull } from '../core/shapes.ts'
 import type { Routes } from '../http/routes.ts'
+import { sendWhole, slicesOf } from '../http/whole-list.ts'
 import { unknownModel } from '../keys/key-terms.ts'
 import { PRICES_AS_OF } from '../models/price-book.ts'
 
@@ -52,7 +54,10 @@ export const anthropicModelRoutes: Routes<Needs> = async (app, { modelsFor }) =>
   app.get(
     '/anthropic/v1/models',
     { config, schema: { tags, summary: 'List models', querystring: Query, response: { 200: ModelPage } } },
-    async ({ caller, query }) => pageOf(await modelsFor(caller), query),
+    async ({ caller, query }, reply) => {
+      const page = pageOf(await modelsFor(caller), query)
+      return sendWhole(reply, slicesOf(page.models), asPage(page))
+    },
   )
 
   app.get(
@@ -89,14 +94,22 @@ function pageOf(models: readonly { id: string }[], { limit, after_id, before_id 
   const between = models.slice(from, Math.max(from, to))
   // Before an id, a page holds those that stand nearest to it.
   const page = before_id === undefined ? between.slice(0, most) : between.slice(-most)
-  const data = page.map(told)
-  return {
-    data,
-    has_more: between.length > data.length,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-  }
+  return { models: page, has_more: between.length > page.length }
 }
+
+/** Very many may be asked for at once, so they are written in steps. */
+const asPage = ({ models, has_more }: ReturnType<typeof pageOf>): ListFormat<{ id: string }> => ({
+  content_type: 'application/json; charset=utf-8',
+  head: '{"data":[',
+  item: (model) => JSON.stringify(told(model)),
+  separator: ',',
+  tail: `],${JSON.stringify({ has_more, ...endsOf(models) }).slice(1)}`,
+})
+
+const endsOf = (models: readonly { id: string }[]) => ({
+  first_id: models[0]?.id ?? null,
+  last_id: models.at(-1)?.id ?? null,
+})
 
 function placeOf(models: readonly { id: string }[], id: string, field: string): number {
   const at = models.findIndex((model) => model.id === id)

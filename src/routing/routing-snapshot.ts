@@ -2,9 +2,11 @@
 
 import { clusterStore, type ReportedCluster } from '../clusters/cluster-store.ts'
 import type { Caller } from '../core/caller.ts'
+import { nextTurn } from '../core/turns.ts'
 import { readSettings } from '../credentials/credential.ts'
-import { type AliasStore, aliasStore } from '../models/alias-store.ts'
+import { aliasStore, type PointedRelease } from '../models/alias-store.ts'
 import type { Boundary } from '../models/boundary.ts'
+import { LARGE_BATCH_ROWS, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { subscriptionStore } from '../subscriptions/subscription-store.ts'
 import { type ClusterFacts, readingOf, wasRestarted } from './byoc-targets.ts'
@@ -33,21 +35,30 @@ export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
     const [releases, reported, credentials, subscriptions, [project]] = await Promise.all([
       aliasStore(db).currentReleases(project_id),
       clusterStore(db).listReported(project_id),
-      db.rows<CredentialRow>(sql`
-        SELECT id, provider, base_url, settings, status, refusals FROM provider_credential
-        WHERE project_id = ${project_id} AND status <> 'revoked' ORDER BY sequence DESC`),
+      credentialsOf(db, project_id),
       subscriptionStore(db).list(project_id),
       db.rows<ProjectRow>(sql`SELECT allowed_regions, boundary FROM project WHERE id = ${project_id}`),
     ])
     return {
       gateway,
       aliases: aliasesOf(gateway, releases),
-      clusters: await Promise.all(reported.map(factsOf)),
-      credentials: credentials.map((row) => ({ ...row, settings: readSettings(row.settings) })),
+      clusters: await factsOfAll(reported),
+      credentials,
       subscriptions,
       allowed_regions: project?.allowed_regions ? JSON.parse(project.allowed_regions) : undefined,
       boundary: project?.boundary ?? 'own_first',
     }
+  }
+
+  /** R77: each may name a thousand models. Those that have to be asked for theirs are asked at the same time. */
+  async function factsOfAll(reported: readonly ReportedCluster[]): Promise<ClusterFacts[]> {
+    const all: Promise<ClusterFacts>[] = []
+    for (const one of reported) {
+      const facts = factsOf(one)
+      facts.catch(() => {}) // until all are waited for
+      if (all.push(facts) % LARGE_BATCH_ROWS === 0) await nextTurn()
+    }
+    return Promise.all(all)
   }
 
   async function factsOf({ cluster, telemetry, served_models }: ReportedCluster): Promise<ClusterFacts> {
@@ -76,7 +87,7 @@ export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
     if (reported || endpoint === null) return reported ?? served_models
     const models = await listed.of(endpoint, served_models)
     // Where it cannot be written now, the next to read it tries again.
-    if (JSON.stringify(models) !== JSON.stringify(served_models))
+    if (!areAlike(models, served_models))
       await clusterStore(db)
         .noteServed(project_id, id, models)
         .catch(() => {})
@@ -118,7 +129,30 @@ export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
   }
 }
 
-type CredentialRow = Omit<CredentialFacts, 'settings'> & { settings: string | null }
+type CredentialRow = Omit<CredentialFacts, 'settings'> & { settings: string | null } & Place
+
+/** R77: each may have sixty kilobytes of settings, so others have turns in between. */
+async function credentialsOf(db: Db, project_id: string): Promise<CredentialFacts[]> {
+  const credentials: CredentialFacts[] = []
+  const below = ({ sequence, id }: Place) =>
+    db.rows<CredentialRow>(sql`
+      SELECT id, provider, base_url, settings, status, refusals, sequence FROM provider_credential
+      WHERE project_id = ${project_id} AND status <> 'revoked' AND (sequence, id) < (${sequence}, ${id})
+      ORDER BY sequence DESC, id DESC LIMIT ${LARGE_BATCH_ROWS}`)
+  for await (const rows of newestFirst(below, LARGE_BATCH_ROWS)) {
+    credentials.push(...rows.map(credentialFrom))
+    if (rows.length === LARGE_BATCH_ROWS) await nextTurn()
+  }
+  return credentials
+}
+
+const credentialFrom = ({ settings, sequence: _sequence, ...row }: CredentialRow): CredentialFacts => ({
+  settings: readSettings(settings),
+  ...row,
+})
+
+const areAlike = (one: readonly string[], other: readonly string[]) =>
+  one === other || (one.length === other.length && one.every((id, at) => id === other[at]))
 
 interface ProjectRow {
   allowed_regions: string | null
@@ -126,7 +160,7 @@ interface ProjectRow {
 }
 
 /** R83: the operator's, and over them the project's own. */
-function aliasesOf({ aliases }: Gateway, releases: Awaited<ReturnType<AliasStore['currentReleases']>>) {
+function aliasesOf({ aliases }: Gateway, releases: readonly PointedRelease[]) {
   const current = new Map<string, CurrentRelease>(aliases.map((alias) => [alias.name, alias]))
   for (const { alias_name, id: release_id, targets, boundary } of releases)
     current.set(alias_name, { release_id, targets, boundary })
