@@ -26,8 +26,7 @@ export function usageList(db: Db, project_id: string, filter: UsageFilter) {
   const reads_all = rest.text.join('') === ''
 
   /** So much of a span that as many rows lie in it as one statement should read, but for those of its last moment. */
-  async function windowOf({ from_ms, to_ms }: Span, is_back: boolean): Promise<Span> {
-    if (reads_all) return { from_ms, to_ms }
+  async function windowOf({ from_ms, to_ms }: Span, is_back = false): Promise<Span> {
     const [row] = await db.rows<{ created_ms: number }>(
       joined(
         sql`SELECT e.created_ms FROM usage_event e WHERE `,
@@ -46,7 +45,7 @@ export function usageList(db: Db, project_id: string, filter: UsageFilter) {
     const is_back = from.before !== undefined
     const found: Row[] = []
     for (let left = spanOf(filter, from); ; ) {
-      const window = await windowOf(left, is_back)
+      const window = reads_all ? left : await windowOf(left, is_back)
       const most = sql` LIMIT ${limit - found.length}`
       const fitting = joined(indexed, rest, within(window.from_ms, window.to_ms), inOrder(from))
       const rows = joined(sql`SELECT `, columns, sql` FROM usage_event e WHERE `, fitting, most)
@@ -62,6 +61,16 @@ export function usageList(db: Db, project_id: string, filter: UsageFilter) {
       inBatches(after ?? before, (place) =>
         read<EventRow>(sql`e.*`, before ? { before: place } : { after: place }, BATCH_ROWS),
       ),
+
+    /** What fits, the newest first, in parts that one statement may read. */
+    async *windows(): AsyncGenerator<Sql> {
+      for (let to_ms = filter.to_ms; ; ) {
+        const window = await windowOf({ from_ms: filter.from_ms, to_ms })
+        yield joined(indexed, rest, within(window.from_ms, window.to_ms))
+        to_ms = window.from_ms
+        if (to_ms <= filter.from_ms) return
+      }
+    },
 
     /** The newest, and at most so many. */
     traceIds: async (most: number): Promise<string[]> =>

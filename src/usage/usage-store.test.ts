@@ -113,6 +113,13 @@ withDb((db) => {
     expect(await page({ before: await placeOf(0) }, 4)).toEqual([[4, 3, 2, 1], true])
     expect(await page({ before: await placeOf(2) }, 4)).toEqual([[6, 5, 4, 3], false])
     expect(await allOf(on.listAll(project_id, ask({ model: 'none' }).filter))).toEqual([])
+    asked = 0
+    const sums = (await on.grouped(project_id, ask({ status: 'completed', group_by: 'model,day' }))).data
+    expect(sums.map(({ model, events, charged_micros }) => [model, events, charged_micros])).toEqual([
+      ['usual', 4_493, 4_493 * 300],
+      ['rare', 7, 7 * 300],
+    ])
+    expect(asked).toBeGreaterThanOrEqual(6)
   })
 
   test('§8.2.3 from is inclusive, to is not, in whichever zone they are written', async () => {

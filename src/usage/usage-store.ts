@@ -6,11 +6,11 @@ import { mapped } from '../storage/batches.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import type { AlikeEvents } from './alike-events.ts'
 import { isApart, readingApart, replaysTakenOff, wholeOf, withApart } from './apart-sums-store.ts'
+import { type GroupRow, type Groups, groupNames, groupSums } from './group-sums.ts'
 import type { TracedEvent, TraceFacts } from './trace.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { type From, usageList } from './usage-list-store.ts'
 import {
-  GROUPS,
   type Group,
   LIMIT_MAX,
   matches,
@@ -33,9 +33,6 @@ import {
   within,
 } from './usage-sums-store.ts'
 import { insertTags, storedTags, tagColumn } from './usage-tag-store.ts'
-
-type GroupRow = Omit<UsageGroup, 'object'>
-type Groups = Pick<UsageQuestion, 'group_by' | 'group_tag'>
 
 export type UsageStore = ReturnType<typeof usageStore>
 
@@ -147,7 +144,7 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
     const told = (parts: Sql) => grouping(groups, parts, limit)
     const is_apart = isApart(filter, groups)
     if (!is_apart && (needsEvents(filter) || group_by.includes('bundle_id') || group_tag !== undefined))
-      return (await db.rows<GroupRow>(told(allEvents(project_id, filter, group_tag)))).map(groupFrom)
+      return sumsOfEvents(project_id, filter, groups, limit)
     const whole = wholeOf(filter)
     const less = whole === filter ? sql`` : replaysTakenOff(project_id, whole, is_apart)
     const toldAll = (parts: Sql) => {
@@ -157,6 +154,16 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
     const reading = is_apart ? readingApart(READING) : group_by.join() === 'key_id' ? READING_BY_KEY : READING
     const rows = await answered<GroupRow>(db, reading, rolledUp(project_id, whole, group_by), toldAll)
     return rows.map(groupFrom)
+  }
+
+  /** Out of events alone, in parts: there may be millions of them, and none is ever changed. */
+  async function sumsOfEvents(project_id: string, filter: UsageFilter, groups: Groups, limit: number) {
+    const named = joined(eventsWhere(project_id, filter), within(filter.from_ms, filter.to_ms))
+    const parts = filter.trace_id === null ? usageList(db, project_id, filter).windows() : [named]
+    const all = groupSums(groups)
+    for await (const fitting of parts)
+      all.add(await db.rows<GroupRow>(grouping(groups, eventsFitting(fitting, groups.group_tag), MOST)))
+    return all.newest(limit).map(groupFrom)
   }
 
   /** The event of a trace id, where it fits the filter. */
@@ -193,15 +200,14 @@ const startOfDay = (time_ms: number) => time_ms - (time_ms % DAY_MS)
 /** What a page is cut from, and how long it is at most. */
 type Paged = Pick<UsageQuestion, 'filter' | 'limit'> & Partial<Groups>
 
-const allEvents = (project_id: string, filter: UsageFilter, group_tag: string | undefined): Sql =>
+const eventsFitting = (fitting: Sql, group_tag: string | undefined): Sql =>
   joined(
     sql`SELECT `,
     READING.event,
     sql`, COALESCE(e.bundle_id, '') AS bundle_id`,
     group_tag === undefined ? sql`` : tagColumn(group_tag),
     sql` FROM usage_event e WHERE `,
-    eventsWhere(project_id, filter),
-    within(filter.from_ms, filter.to_ms),
+    fitting,
   )
 
 function rolledUp(project_id: string, filter: UsageFilter, group_by: readonly Group[]): Asked {
@@ -212,9 +218,8 @@ function rolledUp(project_id: string, filter: UsageFilter, group_by: readonly Gr
 
 const SUMS = ['events', ...AMOUNTS].map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`).join(', ')
 
-function grouping({ group_by, group_tag }: Groups, parts: Sql, limit: number): Sql {
-  const tag = group_tag === undefined ? [] : ['tag']
-  const names = [...GROUPS.filter((name) => group_by.includes(name)), ...tag]
+function grouping(groups: Groups, parts: Sql, limit: number): Sql {
+  const names = groupNames(groups)
   const rest = names.filter((name) => name !== 'day')
   const order = [...(names.includes('day') ? ['day DESC'] : []), 'charged_micros DESC', ...rest]
   // Without a group there is one sum, and none at all where nothing was used.
