@@ -56,10 +56,12 @@ export function usageList(db: Db, project_id: string, filter: UsageFilter) {
   }
 
   return {
-    /** All that are older than a place, newest first; or all that are newer, oldest first. */
-    batches: ({ after, before }: From): AsyncGenerator<EventRow[]> =>
-      inBatches(after ?? before, (place) =>
-        read<EventRow>(sql`e.*`, before ? { before: place } : { after: place }, BATCH_ROWS),
+    /** All that are older than a place, newest first; or all that are newer, oldest first. `most`: at once. */
+    batches: ({ after, before }: From, most = BATCH_ROWS): AsyncGenerator<EventRow[]> =>
+      inBatches(
+        after ?? before,
+        (place) => read<EventRow>(sql`e.*`, before ? { before: place } : { after: place }, most),
+        most,
       ),
 
     /** What fits, the newest first, in parts that one statement may read. */

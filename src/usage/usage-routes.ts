@@ -120,7 +120,7 @@ async function pageAsked(usage: UsageStore, project_id: string, question: UsageQ
   const { after, before } = await placeAsked(usage, project_id, question)
   // Read oldest first, and told newest first.
   if (before) return inSlices(await usage.list(project_id, question, { before }))
-  return cutAt(limit, usage.listAll(project_id, filter, after))
+  return cutAt(limit, usage.listAll(project_id, filter, after, limit))
 }
 
 async function placeAsked({ place }: UsageStore, project_id: string, { after, before }: UsageQuestion): Promise<From> {

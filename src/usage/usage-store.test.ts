@@ -80,7 +80,7 @@ withDb((db) => {
 
   test('R78 what no index finds is looked for in windows, forth and back, and nothing is left out', async () => {
     const project_id = await projectIn(db())
-    const rare = [0, 1, 1_999, 2_000, 2_001, 3_500, 4_499]
+    const rare = [0, 1, 1_999, 2_000, 2_001, 3_500, 4_499] // the newest 2,001 have two of them
     const ids = rare.map((n) => `trc_${project_id}_${String(n).padStart(4, '0')}`)
     await db().transaction(async (tx) => {
       for (let n = 0; n < 4_500; n++)
@@ -113,6 +113,9 @@ withDb((db) => {
     expect(await page({ before: await placeOf(0) }, 4)).toEqual([[4, 3, 2, 1], true])
     expect(await page({ before: await placeOf(2) }, 4)).toEqual([[6, 5, 4, 3], false])
     expect(await allOf(on.listAll(project_id, ask({ model: 'none' }).filter))).toEqual([])
+    asked = 0
+    expect((await on.list(project_id, { filter, limit: 1 })).data).toHaveLength(1)
+    expect(asked).toBe(2) // the end of one window, and what is in it
     asked = 0
     const sums = (await on.grouped(project_id, ask({ status: 'completed', group_by: 'model,day' }))).data
     expect(sums.map(({ model, events, charged_micros }) => [model, events, charged_micros])).toEqual([

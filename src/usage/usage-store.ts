@@ -2,7 +2,7 @@
 // the settling that it came with: nothing is charged twice.
 import { DAY_MS } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
-import { mapped } from '../storage/batches.ts'
+import { BATCH_ROWS, mapped } from '../storage/batches.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import type { AlikeEvents } from './alike-events.ts'
 import { isApart, readingApart, replaysTakenOff, wholeOf, withApart } from './apart-sums-store.ts'
@@ -89,10 +89,10 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
       written?.add(e, placeOf(e), created_ms)
     },
 
-    /** All of them, newest first, or all that are older than a place (R70). */
-    async *listAll(project_id: string, filter: UsageFilter, after?: EventPlace): AsyncGenerator<UsageEvent[]> {
+    /** All of them, newest first, or all that are older than a place (R70). For a page, no more is looked for. */
+    async *listAll(project_id: string, filter: UsageFilter, after?: EventPlace, limit = LIMIT_MAX) {
       if (filter.trace_id !== null) yield await named(project_id, filter, filter.trace_id)
-      else yield* mapped(usageList(db, project_id, filter).batches({ after }), eventFrom)
+      else yield* mapped(usageList(db, project_id, filter).batches({ after }, batchOf(limit)), eventFrom)
     },
 
     /** The newest that fit, and at most so many. */
@@ -106,7 +106,7 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
       const { filter, limit = LIMIT_MAX } = asked
       if (filter.trace_id !== null) return { data: await named(project_id, filter, filter.trace_id), has_more: false }
       const found: UsageEvent[] = []
-      for await (const batch of mapped(usageList(db, project_id, filter).batches(from), eventFrom)) {
+      for await (const batch of mapped(usageList(db, project_id, filter).batches(from, batchOf(limit)), eventFrom)) {
         found.push(...batch)
         if (found.length > limit) break
       }
@@ -195,6 +195,8 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
 /** Of an event that was inserted by itself. */
 const NO_FACTS: TraceFacts = { stream: false, keyed: false, fallback_used: false }
 const MOST = Number.MAX_SAFE_INTEGER
+/** One more than a short page has tells whether there are more. */
+const batchOf = (limit: number) => Math.min(BATCH_ROWS, limit + 1)
 const startOfDay = (time_ms: number) => time_ms - (time_ms % DAY_MS)
 
 /** What a page is cut from, and how long it is at most. */
