@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
-import { MINUTE_MS, SECOND_MS } from '../core/clock.ts'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/clock.ts'
 import { createKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
 import { sql } from '../storage/db.ts'
@@ -153,6 +153,9 @@ withDb((db) => {
     await newcomer.beat(BACK)
     await newcomer.returnOrphans(BACK)
     expect(await books(who)).toEqual(both(0, 500, 2))
+    await take(who, 100, store('of another day'))
+    await store('of another day').beat(BACK - HOUR_MS)
+    expect(await newcomer.returnOrphans(BACK)).toBe(1)
     for (let now = BACK; now <= BACK + MINUTE_MS; now += 5 * SECOND_MS) {
       await living.beat(now + 1)
       await sweeper.beat(now)

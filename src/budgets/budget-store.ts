@@ -176,7 +176,7 @@ export function budgetStore(db: Db, process: string, beats: OwnBeats = ownBeats(
 
     /** Returns the holds of the dead; how many there were. */
     async returnOrphans(now: number): Promise<number> {
-      if (beats.mayJudge(now)) await db.rows(sql`DELETE FROM live_process WHERE beat_at <= ${now - DEAD_AFTER_MS}`)
+      await db.rows(sql`DELETE FROM live_process WHERE beat_at <= ${beats.deadSince(now)}`)
       const orphans = await db.rows<Hold & { is_tagged: number }>(sql`
         SELECT h.id, h.key_id, h.project_id, h.micros, k.parent_id,
                CASE WHEN EXISTS (SELECT 1 FROM tag_hold t WHERE t.hold_id = h.id) THEN 1 ELSE 0 END AS is_tagged

@@ -118,6 +118,7 @@ withScene((scene) => {
     }
     for (const task of ['count budgets', 'sweep kept responses']) await scene().housekeep(task)
     scene().metrics.limitRefusals.inc({ layer: 'key', limit: 'requests' }) // another suite's matter
+    scene().metrics.idempotency.inc({ outcome: 'conflict' }) // so is this
     scene().metrics.providerProbes.inc({ provider: 'away', outcome: 'not_there' }) // so is this
 
     const expressions = expressionsOf()

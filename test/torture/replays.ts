@@ -23,7 +23,7 @@ const MODEL = 'replayed'
 const CONCURRENCY = 8
 const LOOK_MS = 20
 const WITHIN_MS = 300_000
-const APART_MS = 61_000 // after a kill: by then whoever held something is known to be dead
+const APART_MS = 3_601_000 // after a kill: by then whoever held something is surely dead, for one that starts too
 const MICROS = 1_000_000
 
 export async function replays(run: Replays): Promise<Report> {
