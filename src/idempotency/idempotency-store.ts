@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Sealing } from '../core/sealing.ts'
 import type { Kept, KeptQuota } from '../limits/kept-quota.ts'
+import { DELETED_AT_ONCE_BYTES } from '../storage/batches.ts'
 import { asideFirst, type Db, sql, together } from '../storage/db.ts'
 import {
   type LargeBody,
@@ -23,8 +24,7 @@ import {
   traceOf,
 } from './idempotency.ts'
 
-const SWEEP_MAX = 1_000 // rows in one go: bounds how long a sweep holds the store,
-const SWEEP_MAX_BYTES = 4 * 2 ** 20 // as does this: an embedded store overwrites what it deletes
+const SWEEP_MAX = 1_000 // rows in one go: bounds how long a sweep holds the store, as do their bytes
 const LARGE_SWEEP_MAX = 4 // of those whose parts go with them
 const HELD_MAX_BYTES = 1024 * 1024 // what is larger is replayed part by part
 const RENEW_MAX = 500 // rows in one transaction: whoever keeps one of these waits for it
@@ -221,10 +221,10 @@ export function idempotencyStore(db: Db, seals: Sealing, { process, running, quo
             SELECT digest, SUM(bytes) OVER (ORDER BY expires_at, digest) - bytes AS bytes_before FROM (
               SELECT digest, expires_at, COALESCE(LENGTH(sealed), 0) AS bytes FROM idempotency
               WHERE expires_at <= ${now} AND parts_id IS NULL ORDER BY expires_at LIMIT ${SWEEP_MAX}) AS oldest
-          ) AS summed WHERE bytes_before < ${SWEEP_MAX_BYTES})
+          ) AS summed WHERE bytes_before < ${DELETED_AT_ONCE_BYTES})
         RETURNING COALESCE(LENGTH(sealed), 0) AS bytes`)
       const bytes = gone.reduce((sum, row) => sum + row.bytes, 0)
-      return gone.length === SWEEP_MAX || bytes >= SWEEP_MAX_BYTES || large.length === LARGE_SWEEP_MAX
+      return gone.length === SWEEP_MAX || bytes >= DELETED_AT_ONCE_BYTES || large.length === LARGE_SWEEP_MAX
     },
   }
 }

@@ -1,21 +1,19 @@
 // Stored responses: sealed, one project's own, and chained.
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
-import { ENGINE, withDb } from '../../test/support/databases.ts'
+import { withDb } from '../../test/support/databases.ts'
+import { MAKER, seals, storedTurns } from '../../test/support/stored-responses.ts'
 import { type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
 import { newId } from '../core/ids.ts'
 import { sealing } from '../core/sealing.ts'
 import { foundProject } from '../start/bootstrap.ts'
-import { type Sql, sql } from '../storage/db.ts'
+import { sql } from '../storage/db.ts'
 import { largeBodies } from '../storage/large-bodies.ts'
 import { responseFrom } from './from-chat.ts'
 import { keptInput, readItemsPage } from './response-items.ts'
 import { type Item, readResponseRequest } from './response-request.ts'
 import { CHAIN_MAX, CHAIN_MAX_BYTES, inputItems, mostOf, responseStore } from './response-store.ts'
 
-const seals = sealing('a secret for tests, 32 characters or more')
-
-const MAKER = { made_by: 'key_1', made_under: null }
 const ANYBODY = () => true
 
 withDb((db) => {
@@ -28,26 +26,7 @@ withDb((db) => {
     return (await foundProject(db(), founding, NOON)).project.id
   }
 
-  interface Turn {
-    previous?: string | null
-    id?: string
-    input?: string | Item[]
-    said?: string
-  }
-
-  /** One request and its response, stored. */
-  async function turn(
-    project_id: string,
-    { previous = null, id = newId('resp'), ...more }: Turn = {},
-  ): Promise<string> {
-    const { input = 'question', said = 'answer' } = more
-    const request = readResponseRequest({ model: 'm', input, previous_response_id: previous, instructions: 'Secret.' })
-    const chat = { choices: [{ message: { content: said }, finish_reason: 'stop' }] }
-    const response = responseFrom(chat, request, { response_id: id, created_at_s: NOON / 1000 })
-    const kept = { trace_id: 'trc_1', ...MAKER, response, input: keptInput(request.input, id), native: null }
-    await store().insert(project_id, kept, NOON)
-    return id
-  }
+  const turn = storedTurns(db)
 
   /** A store, and the most rows that one statement of it has read. */
   function counting() {
@@ -112,33 +91,6 @@ withDb((db) => {
     expect(await store().remove(mine, id)).toBe(false)
     expect(await store().remove(mine, '\0')).toBe(false)
     expect(await store().find(mine, id)).toBeUndefined()
-  })
-
-  /** How the store reads the links of a chain, line by line. */
-  async function planOfLinks(explain: string): Promise<string[]> {
-    const mine = await project()
-    const id = await turn(mine, { previous: await turn(mine) })
-    const asked: Sql[] = []
-    const rows: Tampering['rows'] = (statement, run) => run(asked[asked.push(statement) - 1] as Sql)
-    await responseStore(tamperedDb(db(), { rows }), seals).history(mine, id, ANYBODY)
-    const [{ text, values }] = asked as [Sql]
-    const [first = '', ...rest] = text
-    const plan = await db().rows<Record<string, unknown>>({ text: [`${explain} ${first}`, ...rest], values })
-    return plan.map((row) => String(row.detail ?? row['QUERY PLAN']))
-  }
-
-  // In the rows, most of what is asked stands behind the contents.
-  test.runIf(ENGINE === 'sqlite')('§7.2 the links of a chain are read out of an index alone', async () => {
-    const plan = await planOfLinks('EXPLAIN QUERY PLAN')
-    const links = plan.filter((line) => /^(SEARCH|SCAN) (stored_response|r) /.test(line))
-    expect(links.length).toBeGreaterThanOrEqual(2)
-    for (const line of links) expect(line).toContain('COVERING INDEX stored_response_links (')
-  })
-
-  test.runIf(ENGINE === 'postgres')('§7.2 the links of a chain are asked for by their ids as they are', async () => {
-    const plan = (await planOfLinks('EXPLAIN')).join('\n')
-    expect(plan).toMatch(/\b(r\.)?id = |= r\.id\)/)
-    expect(plan).not.toContain('id)::text')
   })
 
   test('§7.2 a chain is its items, oldest first, and no instructions', async () => {

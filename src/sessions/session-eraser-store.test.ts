@@ -3,41 +3,32 @@ import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { ENGINE, withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
+import { sessionStage } from '../../test/support/session-stage.ts'
 import { deferred, type Tampering, tamperedDb, textOf } from '../../test/support/tampered-db.ts'
-import { sealing } from '../core/sealing.ts'
 import type { Db, Sql, Tx } from '../storage/db.ts'
 import type { PurgeScope } from '../storage/erasing.ts'
-import { openSession, type Session, type Turn } from './session.ts'
+import type { Session } from './session.ts'
 import { sessionEraser } from './session-eraser-store.ts'
-import { sessionStore } from './session-store.ts'
 
 const AS_OF = NOON + 10
-const MAKER = { made_by: 'key_1', made_under: null }
 
 withDb((db) => {
-  const seals = sealing('the secret of this server, long enough')
-  const on = (one: Db) => sessionStore(one, seals)
+  const { on, opened, turnIn } = sessionStage(db)
 
   const scopeOf = (project_id: string): PurgeScope => ({
     ...{ job_id: 'prg_1', project_id, from_ms: 0, until_ms: AS_OF, as_of_ms: AS_OF, key_id: null, is_listed: false },
   })
 
-  const turnIn = ({ id }: Session, response_id: string): Turn => ({
-    ...{ session_id: id, response_id, trace_id: `trc_${response_id}`, maker: MAKER },
-    ...{ input: 'How many moons has Mars?', output: 'Two.', input_tokens: 5, cached_tokens: 0 },
-  })
-
-  async function opened(project_id: string): Promise<Session> {
-    const session = openSession(project_id, {}, NOON)
-    await on(db()).insert(session, MAKER, NOON)
-    await on(db()).recordTurn(project_id, turnIn(session, 'resp_1'), NOON + 1)
+  async function withTurn(project_id: string): Promise<Session> {
+    const session = await opened({}, project_id)
+    await on(db()).recordTurn(project_id, turnIn(session), NOON + 1)
     return session
   }
 
   test('§8.1 a turn that is written after as_of, while its session is about to be erased, stays with its session', async () => {
     const project_id = await projectIn(db())
-    const [quiet, busy] = [await opened(project_id), await opened(project_id)]
-    const late = (store: Db) => on(store).recordTurn(project_id, turnIn(busy, 'resp_2'), AS_OF + 10)
+    const [quiet, busy] = [await withTurn(project_id), await withTurn(project_id)]
+    const late = (store: Db) => on(store).recordTurn(project_id, turnIn(busy, { response_id: 'resp_2' }), AS_OF + 10)
     const reached = deferred()
     const elsewhere = reached.promise.then(() => late(db()))
     const tampering: Tampering = {}

@@ -4,41 +4,15 @@ import { allOf } from '../../test/support/batches.ts'
 import { NOON } from '../../test/support/clock.ts'
 import { contentsOf, withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
+import { ALL, MAKER, sessionStage } from '../../test/support/session-stage.ts'
 import { mutateSql, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
-import { turnsDuring } from '../../test/support/turns.ts'
 import { HOUR_MS, rfc3339 } from '../core/clock.ts'
-import { sealing } from '../core/sealing.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { largeBodies, PartsGone, sweepLooseParts } from '../storage/large-bodies.ts'
 import { openSession, type Session, type Turn } from './session.ts'
-import { sweepDeletedSessions } from './session-removal-store.ts'
-import { sessionStore } from './session-store.ts'
-
-const ALL = { limit: 1_000, before: Number.MAX_SAFE_INTEGER, maySee: () => true }
-const MAKER = { made_by: 'key_1', made_under: null }
 
 withDb((db) => {
-  const seals = sealing('the secret of this server, long enough')
-  const on = (one: Db) => sessionStore(one, seals)
-  const store = () => on(db())
-
-  async function opened(more: object = {}): Promise<Session> {
-    const session = openSession(await projectIn(db()), more, NOON)
-    await store().insert(session, MAKER, NOON)
-    return session
-  }
-
-  const turnIn = ({ id }: Session, more: Partial<Turn> = {}): Turn => ({
-    session_id: id,
-    response_id: 'resp_1',
-    trace_id: 'trc_1',
-    input: [{ role: 'user', content: 'How many moons has Mars?' }],
-    output: 'Two: Phobos and Deimos.',
-    input_tokens: 12,
-    cached_tokens: 4,
-    maker: MAKER,
-    ...more,
-  })
+  const { seals, on, store, opened, turnIn } = sessionStage(db)
 
   test('§11 a session comes back as it went in', async () => {
     const session = await opened({ agent: 'scout' })
@@ -235,67 +209,6 @@ withDb((db) => {
     expect([await read(3), await read(3, 8), await read(1_000, 2)]).toEqual([[10, 9, 8], [7, 6, 5], [1]])
     const whole = await allOf(store().listAllEvents(session.project_id, session.id, { ...ALL, before: 8 }))
     expect(whole.map((event) => event.sequence)).toEqual([7, 6, 5, 4, 3, 2, 1])
-  })
-
-  const HALF_MIB = 'x'.repeat(512 * 1024)
-
-  /** A session with so many events of half a mebibyte, and what is left of its line. */
-  async function longLine(turns: number) {
-    const session = await opened()
-    for (let n = 0; n < turns; n++) {
-      const turn = turnIn(session, { response_id: `resp_${n}`, input: HALF_MIB, output: HALF_MIB })
-      await store().recordTurn(session.project_id, turn, NOON)
-    }
-    const left = async () =>
-      (await db().rows(sql`SELECT id FROM session_event WHERE session_id = ${session.id}`)).length
-    return { session, left }
-  }
-
-  test('R77 a long line is deleted some megabytes at a time', async () => {
-    const { session, left } = await longLine(10)
-    let transactions = 0
-    const transaction: Tampering['transaction'] = (work, begin) => {
-      transactions += 1
-      return begin(work)
-    }
-    const watched = on(tamperedDb(db(), { transaction }))
-    expect(await watched.remove(session.project_id, session.id, NOON)).toBe(true)
-    expect([await left(), transactions]).toEqual([0, 3])
-    expect(await db().rows(sql`SELECT id FROM agent_session WHERE id = ${session.id}`)).toEqual([])
-  })
-
-  test('R77 a process that ends amid a deletion leaves nothing that can be seen, and the sweep does the rest', async () => {
-    const { session, left } = await longLine(10)
-    const { project_id, id } = session
-    let transactions = 0
-    const transaction: Tampering['transaction'] = (work, begin) => {
-      transactions += 1
-      return transactions === 2 ? Promise.reject(new Error('killed')) : begin(work)
-    }
-    await expect(on(tamperedDb(db(), { transaction })).remove(project_id, id, NOON)).rejects.toThrow('killed')
-    expect(await left()).toBeGreaterThan(0)
-    expect([await store().find(project_id, id), await store().maker(project_id, id)]).toEqual([undefined, undefined])
-    expect((await allOf(store().list(project_id))).map((one) => one.id)).not.toContain(id)
-    expect(await store().close(project_id, id)).toBeUndefined()
-    expect(await store().recordTurn(project_id, turnIn(session), NOON)).toBe(false)
-    while (await sweepDeletedSessions(db()));
-    expect([await left(), await db().rows(sql`SELECT id FROM agent_session WHERE id = ${id}`)]).toEqual([0, []])
-  })
-
-  test('R77 contents are opened a few at a time, with a turn for others in between', async () => {
-    const { session } = await longLine(20)
-    let most = 0
-    const rows: Tampering['rows'] = async (statement, run) => {
-      const read = await run(statement)
-      most = Math.max(most, read.length)
-      return read
-    }
-    const { value, turns } = await turnsDuring(tamperedDb(db(), { rows }), (watched) =>
-      on(watched).listEvents(session.project_id, session.id, ALL),
-    )
-    expect([value.length, most]).toEqual([40, 8])
-    expect(turns).toBeGreaterThanOrEqual(4)
-    await store().remove(session.project_id, session.id, NOON)
   })
 
   test('§5.8 another project has no such session', async () => {

@@ -46,7 +46,7 @@ export const DELETED_AT_ONCE_BYTES = 4 * 1024 * 1024
 export function withinBytes<Row extends { bytes: number }>(rows: readonly Row[], most: number): Row[] {
   let bytes = 0
   const past = rows.findIndex((row, at) => {
-    bytes += row.bytes
+    bytes += Number(row.bytes)
     return at > 0 && bytes > most
   })
   return rows.slice(0, past < 0 ? rows.length : past)

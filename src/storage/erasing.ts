@@ -1,6 +1,7 @@
 // What a purge job asks of each room that keeps contents: to count what matches, to erase it a batch at a time, and to
 // count again. Each room has its own; the purge room is handed the list, and knows no table of theirs.
 import { rfc3339 } from '../core/clock.ts'
+import { withinBytes } from './batches.ts'
 import { type Db, fixed, joined, type Sql, sql } from './db.ts'
 
 /** What one job is about. All of it is decided when the job is made. */
@@ -83,7 +84,7 @@ export async function nextBatch(tx: Db, walked: Walked, from: string | null, mos
       sql`${most}`,
     ),
   )
-  const taken = withinBytes(rows)
+  const taken = withinBytes(rows, BATCH_BYTES)
   const last = taken.at(-1)
   const ids = taken.map((row) => row.second)
   if (last && (taken.length < rows.length || rows.length === most))
@@ -105,16 +106,6 @@ async function endOfWalk(tx: Db, { table, order, of_project }: Walked, first: nu
     ),
   )
   return end?.last
-}
-
-/** As many as have so many bytes together, and one at least. */
-function withinBytes(rows: readonly Step[]): readonly Step[] {
-  let bytes = 0
-  const past = rows.findIndex((row, at) => {
-    bytes += Number(row.bytes)
-    return at > 0 && bytes > BATCH_BYTES
-  })
-  return past < 0 ? rows : rows.slice(0, past)
 }
 
 /** `column IN (…)`, of ids that a batch has. */

@@ -1,0 +1,39 @@
+// How each engine finds the links of a chain of responses.
+import { expect, test } from 'vitest'
+import { ENGINE, withDb } from '../../test/support/databases.ts'
+import { projectIn } from '../../test/support/projects.ts'
+import { seals, storedTurns } from '../../test/support/stored-responses.ts'
+import { type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
+import type { Sql } from '../storage/db.ts'
+import { responseStore } from './response-store.ts'
+
+withDb((db) => {
+  const turn = storedTurns(db)
+
+  /** How the store reads the links of a chain, line by line. */
+  async function planOfLinks(explain: string): Promise<string[]> {
+    const mine = await projectIn(db())
+    const id = await turn(mine, { previous: await turn(mine) })
+    const asked: Sql[] = []
+    const rows: Tampering['rows'] = (statement, run) => run(asked[asked.push(statement) - 1] as Sql)
+    await responseStore(tamperedDb(db(), { rows }), seals).history(mine, id, () => true)
+    const [{ text, values }] = asked as [Sql]
+    const [first = '', ...rest] = text
+    const plan = await db().rows<Record<string, unknown>>({ text: [`${explain} ${first}`, ...rest], values })
+    return plan.map((row) => String(row.detail ?? row['QUERY PLAN']))
+  }
+
+  // In the rows, most of what is asked stands behind the contents.
+  test.runIf(ENGINE === 'sqlite')('§7.2 the links of a chain are read out of an index alone', async () => {
+    const plan = await planOfLinks('EXPLAIN QUERY PLAN')
+    const links = plan.filter((line) => /^(SEARCH|SCAN) (stored_response|r) /.test(line))
+    expect(links.length).toBeGreaterThanOrEqual(2)
+    for (const line of links) expect(line).toContain('COVERING INDEX stored_response_links (')
+  })
+
+  test.runIf(ENGINE === 'postgres')('§7.2 the links of a chain are asked for by their ids as they are', async () => {
+    const plan = (await planOfLinks('EXPLAIN')).join('\n')
+    expect(plan).toMatch(/\b(r\.)?id = |= r\.id\)/)
+    expect(plan).not.toContain('id)::text')
+  })
+})
