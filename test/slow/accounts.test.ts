@@ -69,7 +69,7 @@ describe('F18 whether time tells who has an account', () => {
     { pairs: 1_600, within: 0.05 },
   ]
   const OBVIOUS = 0.2 // no chance in the world
-  const light = lightArgon2(4_096) // whatever else differs is not drowned in the time that a hash takes
+  const light = lightArgon2(1_024) // whatever else differs is not drowned in the time that a hash takes
 
   /** Some people who confirmed their address; making each by hand would take the time of as many hashes. */
   async function people(service: TestService, hashing: PasswordHashing, count: number): Promise<string[]> {

@@ -15,6 +15,7 @@ import { CHAT, chatBody, openWorkerScene, type WorkerPlace, type WorkerScene } f
 
 const LANES = 12
 const KILLS = 2
+const LANE_PAUSE_MS = 50 // a new worker starts sooner where the others leave it some of the processor
 
 async function open(place: WorkerPlace = {}): Promise<WorkerScene> {
   const scene = await openWorkerScene(place)
@@ -254,7 +255,7 @@ async function killUnderLoad(plant?: Plant) {
     pause_ms = 0
     while (operations.length < at + 100) await sleep(20)
     process.kill(scene.workers()[0] as number, 'SIGKILL')
-    pause_ms = 50 // a new worker starts sooner where the other one leaves it some of the processor
+    pause_ms = LANE_PAUSE_MS
     await expect.poll(() => scene.log().match(/has taken the place/g), { timeout: 60_000 }).toHaveLength(kill)
   }
   over = true
@@ -283,6 +284,7 @@ async function rollUnderLoad(plant?: Plant) {
       while (!over) {
         const failed = (error: Error) => void failures.push(error.message)
         await one.send(chat({ stream: n % 3 === 0 }, authorization)).then(judge, failed)
+        await sleep(LANE_PAUSE_MS)
       }
     }),
   )

@@ -33,4 +33,5 @@ export const SMALLER: Readonly<Record<string, string>> = {
   HOUSE_PAGES_EVERY: '3',
   SIM_RUNS: '20',
   TEST_PLANTED: 'no',
+  TEST_SHARE: '0.4', // see sizes.ts
 }

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { ownRedisServer } from '../support/redis-server.ts'
-import type { AttackName } from './attacks/all-attacks.ts'
 import { forked } from './forked.ts'
 import type { AttackerTold, Order, Outcome } from './hostile-attacker.ts'
 import type { Booked, VictimCall } from './hostile-checker.ts'
@@ -19,7 +18,6 @@ export const INPUT_MICROS = 10
 export const OUTPUT_MICROS = 1_000
 
 const REPLICAS = 3
-const SESSIONS = 200_000 // R70: as many as a project may have
 const SETTLED_WITHIN_MS = 6_000
 const ROLLED_WITHIN_MS = 15_000
 const ANSWERS_WITHIN_MS = 30_000
@@ -116,22 +114,6 @@ async function untilMade(ask: (question: unknown) => Promise<unknown>): Promise<
     if (open === 0 || performance.now() > deadline_ms) return produced
     await sleep(100)
   }
-}
-
-/** What would take an attacker hours to store, and is allowed: sessions up to the quota, copies of one of its own. */
-export async function seed(scene: Scene, name: AttackName, { id, key }: Project): Promise<void> {
-  if (name !== 'hoard') return
-  const headers = { authorization: `Bearer ${key}` }
-  await scene.client.send({ method: 'POST', path: '/v2/sessions', headers, body: '{}' })
-  const [row] = await scene.rows<object>(`SELECT * FROM agent_session WHERE project_id = '${id}'`)
-  const columns = Object.keys(row ?? {})
-  const copied = columns.map((column) =>
-    column === 'id' ? `'ses_${id}' || i` : column === 'sequence' ? 'sequence + i' : column,
-  )
-  await scene.write(`
-    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${SESSIONS - 1})
-    INSERT INTO agent_session (${columns.join(', ')})
-    SELECT ${copied.join(', ')} FROM n, agent_session WHERE project_id = '${id}'`)
 }
 
 /** All generations of these projects since then, as soon as the expected ones are among them. */

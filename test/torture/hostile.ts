@@ -14,6 +14,7 @@ import {
   type ServerFigures,
   type Trial,
 } from './hostile-checker.ts'
+import { seedFor } from './hostile-seeds.ts'
 import {
   bookedFor,
   INPUT_MICROS,
@@ -22,7 +23,6 @@ import {
   openStage,
   type Project,
   type Stage,
-  seed as seedFor,
   unrolled,
 } from './hostile-stage.ts'
 import { longestTurnMs, peakMemoryMb, processorTime, resetPeakMemory } from './machine-figures.ts'
