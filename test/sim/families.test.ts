@@ -13,10 +13,11 @@ import type { Db, OpenDb } from '../../src/storage/db.ts'
 import { NOON } from '../support/clock.ts'
 import { ENGINE, withDb } from '../support/databases.ts'
 import { childOf, familyBooks, parentIn, spenderOf } from '../support/families.ts'
+import { sized } from '../support/sizes.ts'
 import { mutateSql, type Tampering, tamperedDb } from '../support/tampered-db.ts'
 
 const seed = Number(process.env.SIM_SEED ?? randomInt(2 ** 31 - 1))
-const runs = Number(process.env.SIM_RUNS ?? (ENGINE === 'sqlite' ? 40 : 6))
+const runs = Number(process.env.SIM_RUNS ?? sized(ENGINE === 'sqlite' ? 40 : 6, 5))
 
 const deeds = fc.oneof(
   fc.record({ kind: fc.constant('hold' as const), who: fc.nat(9), micros: fc.integer({ min: 0, max: 400 }) }),

@@ -11,11 +11,12 @@ import { ENGINE } from '../support/databases.ts'
 import { comesTrue } from '../support/inference-cases.ts'
 import { type Heard, hintsHeader, moneyIn } from '../support/inference-client.ts'
 import { type Ledger, type Scene, type Stage, setKeyLimit, startScene, withScene } from '../support/inference-scene.ts'
+import { sized } from '../support/sizes.ts'
 import { mutateSql, textOf } from '../support/tampered-db.ts'
 import type { Behaviour, Recorded } from '../support/upstream.ts'
 
 const seed = Number(process.env.SIM_SEED ?? randomInt(2 ** 31 - 1))
-const runs = Number(process.env.SIM_RUNS ?? (ENGINE === 'sqlite' ? 12 : 6))
+const runs = Number(process.env.SIM_RUNS ?? sized(ENGINE === 'sqlite' ? 12 : 6, 5))
 const KEYS = ['a', 'b', 'c'] // few, so that they meet
 const WAIVER = 60 // R71: one stream that a deadline cuts short, and no second
 const config = { deadlines: { waiver_micros: WAIVER, waiver_pct: 0 } }

@@ -11,11 +11,12 @@ import { browserOn, newAddress, PASSWORD, settle, watched, withoutEdge } from '.
 import { lightArgon2 } from '../support/light-argon2.ts'
 import { planted } from '../support/planted.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { sized } from '../support/sizes.ts'
 
 const WRONG = 'not the password at all'
 const LOOPBACK = [parseCidr('127.0.0.0/8')].flatMap((one) => one ?? [])
 
-const FLOOD = Number(process.env.FLOOD_REQUESTS ?? 10_000)
+const FLOOD = Number(process.env.FLOOD_REQUESTS ?? sized(10_000))
 
 describe('F11 a flood of requests', () => {
   const FLOODS: [string, (n: number) => { address: string; headers: Record<string, string> }][] = [

@@ -6,11 +6,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { artifactForm, FORM_TYPE } from '../support/forms.ts'
+import { sized } from '../support/sizes.ts'
 import { openScene, type Scene } from '../torture/scene.ts'
 import type { ServerProcess } from '../torture/server-process.ts'
 
-const UPLOADS = Number(process.env.ARTIFACT_RACE ?? 200)
-const KILLS = Number(process.env.ARTIFACT_KILLS ?? 4)
+const UPLOADS = Number(process.env.ARTIFACT_RACE ?? sized(200))
+const KILLS = Number(process.env.ARTIFACT_KILLS ?? sized(4, 2))
 const AT_ONCE = 50
 const LANES = 8
 const KEPT = 6 // the oldest of more is deleted: there are deletions to break off, however slow the machine is

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import type { Heard } from '../support/inference-client.ts'
 import { CHAT, PRICES, type Stage, startScene } from '../support/inference-scene.ts'
 import { planted } from '../support/planted.ts'
+import { sized } from '../support/sizes.ts'
 import { type HostileAnswer, hostileAnswers, ROUTES } from '../torture/hostile-answers.ts'
 import { startRawUpstream } from '../torture/raw-upstream.ts'
 import { foundBy, isClean, table } from '../torture/report.ts'
@@ -14,10 +15,10 @@ import { UPSTREAM_CHECKS, type UpstreamPlant, upstreams } from '../torture/upstr
 const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31 - 1))
 // Each run draws others; `npm run torture -- upstreams` reads a million. Counts that are believed and careless readers
 // show within 3,000 of any seed that was tried; a long walk within 3,000 of the one below, of others not in 100,000.
-const ANSWERS = Number(process.env.FUZZ_ANSWERS ?? 30_000)
-const OVER_SOCKETS = Number(process.env.FUZZ_OVER_SOCKETS ?? 400)
+const ANSWERS = Number(process.env.FUZZ_ANSWERS ?? sized(30_000))
+const OVER_SOCKETS = Number(process.env.FUZZ_OVER_SOCKETS ?? sized(400))
 
-test('F18, R77 thirty thousand hostile answers through the code that reads them', { timeout: 600_000 }, async () => {
+test('F18, R77 thousands of hostile answers through the code that reads them', { timeout: 600_000 }, async () => {
   const report = await upstreams({ answers: ANSWERS, seed })
   process.stdout.write(`${table(report)}\n`)
   expect(isClean(report), table(report)).toBe(true)
@@ -56,7 +57,7 @@ const RIGHT_COST = 11
 const EMBEDDING_COST = 3
 
 /** Over real sockets, through the whole service: after each hostile answer, the next call is right and costs what it does. */
-test('F18 four hundred hostile answers over sockets, and a right one after each', { timeout: 600_000 }, async () => {
+test('F18 hundreds of hostile answers over sockets, and a right one after each', { timeout: 600_000 }, async () => {
   let next: HostileAnswer | undefined
   const upstream = await startRawUpstream((path) => {
     const hostile = next

@@ -3,11 +3,12 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { sized } from '../support/sizes.ts'
 import { ENGINES, type Engine, openScene, type Scene } from '../torture/scene.ts'
 import type { ServerProcess } from '../torture/server-process.ts'
 
-const THINGS = Number(process.env.PURGE_THINGS ?? 20_000)
-const KILLS = Number(process.env.PURGE_KILLS ?? 4)
+const THINGS = Number(process.env.PURGE_THINGS ?? sized(20_000))
+const KILLS = Number(process.env.PURGE_KILLS ?? sized(4, 2))
 const LOOK_MS = 5
 const WITHIN_MS = 120_000
 

@@ -1,6 +1,7 @@
 // Torture of notifications, in the size that every test run can afford; `npm run torture -- events` has the full one.
 import { expect, test } from 'vitest'
 import { planted } from '../support/planted.ts'
+import { sized } from '../support/sizes.ts'
 import { EVENT_CHECKS, events } from '../torture/events.ts'
 import { expectClean, seed } from '../torture/gates.ts'
 import { foundBy, table } from '../torture/report.ts'
@@ -11,7 +12,7 @@ const RUNS = 4
 test.each(ENGINES)(
   '§notifications through kills and a bad receiver each event is told, in order (%s)',
   async (engine) => {
-    expectClean(await events({ events: 600, kills: 2, clusters: 20, engine, seed }))
+    expectClean(await events({ events: sized(600), kills: sized(2, 2), clusters: 20, engine, seed }))
   },
 )
 

@@ -2,6 +2,7 @@
 // has the full ones. Each gate is also shown to catch the bug it is there for.
 import { expect, test } from 'vitest'
 import { planted } from '../support/planted.ts'
+import { sized } from '../support/sizes.ts'
 import { disconnect } from '../torture/disconnect.ts'
 import { expectClean, seed } from '../torture/gates.ts'
 import { kill9 } from '../torture/kill9.ts'
@@ -10,7 +11,7 @@ import { found, table } from '../torture/report.ts'
 import { ENGINES } from '../torture/scene.ts'
 
 test.each(ENGINES)('R21 kill -9 under traffic loses, repeats and alters nothing (%s)', async (engine) => {
-  expectClean(await kill9({ cycles: 4, in_flight: 32, engine, seed }))
+  expectClean(await kill9({ cycles: sized(4, 2), in_flight: 32, engine, seed }))
 })
 
 planted('R21 kill9 catches an effect that is not atomic with its kept answer', async () => {
@@ -18,12 +19,12 @@ planted('R21 kill9 catches an effect that is not atomic with its kept answer', a
   expect(found(report, 'doubled').length, table(report)).toBeGreaterThan(0)
 })
 
-test('§11.5 of 16 identical requests at once exactly one executes, 60 times', async () => {
-  expectClean(await race({ triples: 60, at_once: 16, engine: 'sqlite', seed }))
+test('§11.5 of 16 identical requests at once exactly one executes, again and again', async () => {
+  expectClean(await race({ triples: sized(60), at_once: 16, engine: 'sqlite', seed }))
 })
 
 test('§11.5 the same, spread over three servers', async () => {
-  expectClean(await race({ triples: 60, at_once: 16, engine: 'postgres', replicas: 3, seed }))
+  expectClean(await race({ triples: sized(60), at_once: 16, engine: 'postgres', replicas: 3, seed }))
 })
 
 planted('§11.5 race catches a claim that only looks before it acts', async () => {
@@ -35,7 +36,7 @@ planted('§11.5 race catches a claim that only looks before it acts', async () =
 })
 
 test('T-20 clients that leave at any moment get one effect and are never locked out', async () => {
-  expectClean(await disconnect({ requests: 150, engine: 'sqlite', seed }))
+  expectClean(await disconnect({ requests: sized(150), engine: 'sqlite', seed }))
 })
 
 planted.each([

@@ -1,5 +1,5 @@
-// The fuzzer as a process of its own, so that its memory is its own: node --expose-gc --import tsx
-// test/support/fuzz-main.ts SEED INPUTS. Prints its figures as one line of JSON.
+// The fuzzer as a process of its own, so that its memory is its own, with SEED INPUTS as its arguments and --expose-gc.
+// Prints its figures as one line of JSON.
 import { fuzz } from './fuzz.ts'
 import { buildTestService } from './service.ts'
 

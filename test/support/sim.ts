@@ -3,11 +3,12 @@
 import { randomInt } from 'node:crypto'
 import fc from 'fast-check'
 import { ENGINE } from './databases.ts'
+import { sized } from './sizes.ts'
 
 const COMMANDS_MAX = 40
 const seed = Number(process.env.SIM_SEED ?? randomInt(2 ** 31 - 1))
 // Twice as many as the planted bug takes that is the hardest to notice. Every run has other ones.
-const runs = Number(process.env.SIM_RUNS ?? (ENGINE === 'sqlite' ? 80 : 20))
+const runs = Number(process.env.SIM_RUNS ?? sized(ENGINE === 'sqlite' ? 80 : 20, 10))
 
 export type Command<Model extends object, Real> = fc.AsyncCommand<Model, Real>
 
