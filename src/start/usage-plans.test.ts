@@ -92,6 +92,19 @@ test('§8.2.3 sums of every key over months are read out of an index alone, in t
   expect(of_days).toEqual([expect.stringContaining('USING COVERING INDEX usage_rollup_sums_by_key (project_id=?)')])
 })
 
+test('§8.2.3 of a page of keys, the dearest are found so, and each of them is then read by itself', async () => {
+  const { plans } = await watched(async (db, project_id) => {
+    for (const key_id of ['key_2', 'key_3'])
+      await usageStore(db).insert(usageEvent(project_id, { key_id, created_at: rfc3339(NOON - DAY_MS) }))
+    await usageStore(db).grouped(project_id, usageQuestion({ ...range, group_by: 'key_id', limit: '1' }))
+  })
+  const of_days = plans.filter((plan) => plan.includes('usage_rollup_sums_by_key'))
+  expect(of_days).toEqual([
+    expect.stringContaining('USING COVERING INDEX usage_rollup_sums_by_key (project_id=?)'),
+    expect.stringContaining('USING COVERING INDEX usage_rollup_sums_by_key (project_id=? AND key_id=?'),
+  ])
+})
+
 test('§8.2 rolling up, letting go and a limit by the month find their rows by an index', async () => {
   const { scans, looked_at } = await watched(async (db, project_id, key_id) => {
     for (const { run } of usageTasks({ db, clock: heldClock(), retention_days: 1 })) await run()

@@ -65,6 +65,18 @@ withDb((db) => {
     return JSON.stringify(shownGroups(data)) !== JSON.stringify(expectedGroups(events, question))
   }
 
+  /** A page of keys is the beginning of all of them. */
+  async function expectDearestFirst(project_id: string, queries: readonly object[]): Promise<void> {
+    const keysOf = async (query: object, limit: number) => {
+      const question = usageQuestion({ ...given(query), group_by: 'key_id', limit: String(limit) })
+      return (await usageStore(db()).grouped(project_id, question)).data
+    }
+    for (const query of [{}, ...queries]) {
+      const all = await keysOf(query, 10_000)
+      for (const limit of [1, 2]) expect(await keysOf(query, limit)).toEqual(all.slice(0, limit))
+    }
+  }
+
   test('R43 whatever is asked, before, while and after events are rolled up, the figures are those of the events', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -80,8 +92,10 @@ withDb((db) => {
           await rollSome(db(), batch)
           for (const event of events.slice(20)) await store.insert(event) // late ones, into hours that are rolled up
           for (const query of queries) expect(await wrong(project_id, events, query)).toBe(false)
+          await expectDearestFirst(project_id, queries)
           await rollEverything(db(), batch)
           for (const query of queries) expect(await wrong(project_id, events, query)).toBe(false)
+          await expectDearestFirst(project_id, queries)
         },
       ),
       { numRuns: 25, seed: 20_261_115 },

@@ -6,6 +6,7 @@ import { BATCH_ROWS, mapped } from '../storage/batches.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import type { AlikeEvents } from './alike-events.ts'
 import { isApart, readingApart, replaysTakenOff, wholeOf, withApart } from './apart-sums-store.ts'
+import { readingDearest } from './dearest-keys-store.ts'
 import { type GroupRow, type Groups, groupNames, groupSums } from './group-sums.ts'
 import type { TracedEvent, TraceFacts } from './trace.ts'
 import type { UsageEvent } from './usage-event.ts'
@@ -151,9 +152,16 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
       const all = is_apart ? withApart(parts, READING.event, { project_id, filter, group_tag }) : parts
       return told(joined(all, less))
     }
-    const reading = is_apart ? readingApart(READING) : group_by.join() === 'key_id' ? READING_BY_KEY : READING
-    const rows = await answered<GroupRow>(db, reading, rolledUp(project_id, whole, group_by), toldAll)
+    const asked = rolledUp(project_id, whole, group_by)
+    const reading = is_apart ? readingApart(READING) : await readingWhole(asked, group_by, whole === filter, limit)
+    const rows = await answered<GroupRow>(db, reading, asked, toldAll)
     return rows.map(groupFrom)
+  }
+
+  /** `is_all`: nothing is taken off afterwards, which would change who is the dearest. */
+  async function readingWhole(asked: Asked, group_by: readonly Group[], is_all: boolean, limit: number) {
+    if (group_by.join() !== 'key_id') return READING
+    return is_all ? readingDearest(db, asked, limit) : READING_BY_KEY
   }
 
   /** Out of events alone, in parts: there may be millions of them, and none is ever changed. */
