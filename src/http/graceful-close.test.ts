@@ -68,6 +68,32 @@ test('§operations a stream that ends after the stop began takes its kept-alive 
   expect(await bytes).toBeGreaterThan('first and last'.length)
 })
 
+test('F22 a request that follows a stream at once is answered, though the stop began meanwhile', async () => {
+  let begun: (response: ServerResponse) => void = () => {}
+  const stream = new Promise<ServerResponse>((resolve) => {
+    begun = resolve
+  })
+  const { server, port } = await listening(({ url }, response) => {
+    if (url === '/next') return void response.setHeader('connection', 'close').end('as well')
+    response.write('first')
+    begun(response)
+  })
+  const client = rawClient(port, 'GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+  let heard = ''
+  const { socket, bytes } = client
+  socket.on('data', (part) => {
+    heard += part
+    if (String(part).endsWith('0\r\n\r\n') && !heard.includes('as well'))
+      socket.write('GET /next HTTP/1.1\r\nhost: a\r\n\r\n')
+  })
+  socket.resume()
+  const response = await stream
+  const stopped = closed(server)
+  response.end(' and last')
+  await Promise.all([bytes, stopped])
+  expect(heard).toContain('as well')
+})
+
 test('§operations idle connections are closed at once; a request that has begun to arrive is answered', async () => {
   const { server, port } = await listening((_request, response) => void response.end('ok'))
   const sockets: Socket[] = []

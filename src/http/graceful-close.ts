@@ -1,8 +1,11 @@
-// Which connections are between two requests, so that a stop closes those at once and every other one right after its
-// answer. Node alone cuts off an answer that is written but not yet sent to a slow client, and waits for a client that
-// keeps its connection after a stream until that has been idle for over a minute.
+// Which connections are between two requests, so that a stop closes those at once and every other one soon after its
+// answer: a stream that began before the stop told its client that the connection is kept, so the next request may be on
+// its way, and is answered too. Node alone cuts off an answer that is written but not yet sent to a slow client, and
+// waits for a client that keeps its connection after a stream until that has been idle for over a minute.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+
+const REST_MS = 500 // after an answer that ended while the server stops
 
 interface Connection {
   answering: number
@@ -16,7 +19,7 @@ export function closeGracefully(server: Server): void {
   let closing = false
 
   const partWithIdle = (socket: Socket, { answering, read_bytes }: Connection) => {
-    if (closing && answering === 0 && socket.bytesRead === read_bytes) socket.destroySoon()
+    if (answering === 0 && socket.bytesRead === read_bytes) socket.destroySoon()
   }
 
   server.on('connection', (socket: Socket) => {
@@ -30,7 +33,7 @@ export function closeGracefully(server: Server): void {
     response.once('close', () => {
       connection.answering--
       connection.read_bytes = socket.bytesRead
-      partWithIdle(socket, connection)
+      if (closing) setTimeout(() => partWithIdle(socket, connection), REST_MS)
     })
   })
   server.closeIdleConnections = () => {

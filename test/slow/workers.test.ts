@@ -89,6 +89,7 @@ describe.sequential('two workers', () => {
     const [victim] = scene.workers()
     process.kill(victim as number, 'SIGKILL')
     await expect.poll(() => scene.workers().filter((pid) => pid !== victim)).toHaveLength(2)
+    await expect.poll(() => livingIn(scene)).toBe(3) // with the dead one, whose row stays for a while
     expect(await countedBy(scene)).toEqual(Array(LANES).fill(before + 2 * LANES))
   })
 
@@ -144,8 +145,7 @@ describe.sequential('two workers', () => {
     const spentNow = async () =>
       Number((await scene.rows<{ micros: string }>('SELECT sum(spent_micros) AS micros FROM project'))[0]?.micros)
     const before = await spentNow()
-    const living = async () => Number((await scene.rows<{ n: string }>('SELECT count(*) AS n FROM live_process'))[0]?.n)
-    const killed = (await living()) - scene.workers().length // what was killed is found dead later
+    const killed = (await livingIn(scene)) - scene.workers().length // what was killed is found dead later
     const asked = scene.upstream.requests.length
     scene.upstream.behave({ usage: { input: 10, output: 50 } })
     const authorization = await limitedKey(scene)
@@ -166,7 +166,7 @@ describe.sequential('two workers', () => {
     }
     expect(await stopped).toBe(0)
     expect(await leftBehind(scene)).toEqual({ holds: 0, held: 0 })
-    expect([(await spentNow()) - before, await living()]).toEqual([LANES * 60, killed])
+    expect([(await spentNow()) - before, await livingIn(scene)]).toEqual([LANES * 60, killed])
   })
 
   test('§operations a worker that cannot start ends the whole, with its message and no second try', async () => {
@@ -216,6 +216,10 @@ describe.sequential('two workers', () => {
     expect(await server.stop()).toBe(0)
   })
 })
+
+/** Those that have said they live, and have not left. */
+const livingIn = async ({ rows }: WorkerScene) =>
+  Number((await rows<{ n: string }>('SELECT count(*) AS n FROM live_process'))[0]?.n)
 
 /** What each of several connections is told of how many chats were answered. */
 async function countedBy(scene: WorkerScene): Promise<number[]> {
