@@ -1,6 +1,6 @@
 // Which connections are between two requests, so that a stop closes those at once and every other one soon after its
-// answer: a stream that began before the stop told its client that the connection is kept, so the next request may be on
-// its way, and is answered too. Node alone cuts off an answer that is written but not yet sent to a slow client, and
+// answer: a stream that began before the stop told its client that the connection is kept, so another request may be
+// on its way, and is answered too. Node alone cuts off an answer that is written but not yet sent to a slow client, and
 // waits for a client that keeps its connection after a stream until that has been idle for over a minute.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
