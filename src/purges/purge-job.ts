@@ -184,15 +184,24 @@ export const kindsWith = (kinds: readonly string[], { matched, erased }: Progres
     return { kind, matched: all ?? null, erased: gone, remaining: all === undefined ? null : Math.max(0, all - gone) }
   })
 
+type Kinds = Pick<StoredPurge, 'kinds' | 'is_listed'>
+
 /** After a batch: the next of its kind, the next kind, or counting again. */
-export function afterBatch(before: Progress, kinds: readonly string[], batch: Batch): Progress {
-  const kind = kinds[before.at] as string
+export function afterBatch(before: Progress, job: Kinds, batch: Batch): Progress {
+  const kind = job.kinds[before.at] as string
   const erased = { ...before.erased, [kind]: (before.erased[kind] ?? 0) + batch.erased }
   const progress = { ...before, erased, failures: 0, ...(batch.more && { more: true }) }
-  if (batch.next !== null) return { ...progress, cursor: batch.next }
-  const at = progress.at + 1
-  if (at < kinds.length) return { ...progress, at, cursor: null }
-  return { ...progress, at: 0, cursor: null, phase: 'check', passes: progress.passes + 1 }
+  return batch.next === null ? erasingFrom(progress.at + 1, progress, job) : { ...progress, cursor: batch.next }
+}
+
+/**
+ * From this kind on; behind the last, it counts again. A job that names things passes over kinds of which nothing
+ * matched: to erase nothing, it would walk through all that the project has. What came late is found by counting again.
+ */
+export function erasingFrom(first: number, progress: Progress, { kinds, is_listed }: Kinds): Progress {
+  const at = kinds.findIndex((kind, n) => n >= first && !(is_listed && progress.matched[kind] === 0))
+  if (at >= 0) return { ...progress, phase: 'erase', at, cursor: null }
+  return { ...progress, phase: 'check', at: 0, cursor: null, passes: progress.passes + 1 }
 }
 
 interface Batch {
@@ -204,15 +213,17 @@ interface Batch {
 export type Verdict = { kind: 'done' } | { kind: 'again'; progress: Progress } | { kind: 'failed'; error: string }
 
 /** After counting again. What came late is erased by another pass; what does not end is told. */
-export function afterCheck(progress: Progress, left: Readonly<Record<string, number>>): Verdict {
+export function afterCheck({ progress, ...job }: Checked, left: Readonly<Record<string, number>>): Verdict {
   const still = Object.entries(left).filter(([, count]) => count > 0)
   if (still.length === 0) return { kind: 'done' }
   const matched = { ...progress.matched }
   for (const [kind, count] of still) matched[kind] = Math.max(matched[kind] ?? 0, (progress.erased[kind] ?? 0) + count)
   if (progress.passes >= CHECKED_MAX)
     return { kind: 'failed', error: `After ${progress.passes} passes there is still: ${list(still)}.` }
-  return { kind: 'again', progress: { ...progress, matched, phase: 'erase', at: 0, cursor: null } }
+  return { kind: 'again', progress: erasingFrom(0, { ...progress, matched }, job) }
 }
+
+type Checked = Kinds & Pick<StoredPurge, 'progress'>
 
 const list = (left: readonly (readonly [string, number])[]) =>
   left.map(([kind, count]) => `${count} ${kind}`).join(', ')

@@ -4,7 +4,7 @@
 import { type Clock, DAY_MS, rfc3339 } from '../core/clock.ts'
 import type { Db, OpenDb } from '../storage/db.ts'
 import type { Eraser } from '../storage/erasing.ts'
-import { afterBatch, afterCheck, FAILURES_MAX, type Progress, type StoredPurge } from './purge-job.ts'
+import { afterBatch, afterCheck, erasingFrom, FAILURES_MAX, type Progress, type StoredPurge } from './purge-job.ts'
 import { NOT_COVERED, type PurgeReceipt, type Sign, STORAGE, type Storage, signed } from './purge-receipt.ts'
 import { purgeStore, scopeOf } from './purge-store.ts'
 
@@ -57,7 +57,7 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
     const matched = await counted(found)
     await write(fenced, found, async (tx, { job, progress }) => {
       const status = job.status === 'planned' ? 'planned' : 'running'
-      await purgeStore(tx).advance(job.project_id, job.id, { ...progress, phase: 'erase', matched }, status)
+      await purgeStore(tx).advance(job.project_id, job.id, erasingFrom(0, { ...progress, matched }, found), status)
     })
   }
 
@@ -70,7 +70,7 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
       const { ids, next, more } = await eraser.erase(tx, scope, progress.cursor, BATCH)
       const store = purgeStore(tx)
       await store.noteErased(job.project_id, job.id, eraser.kind, ids)
-      const after = afterBatch(progress, kinds, { erased: ids.length, next, more })
+      const after = afterBatch(progress, found, { erased: ids.length, next, more })
       await store.advance(job.project_id, job.id, after, 'running')
     })
     await eraser?.eraseOutside?.(scope)
@@ -78,7 +78,7 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
 
   async function check(fenced: Db, found: StoredPurge, through: StoredPurge[]): Promise<void> {
     for (const eraser of erasersOf(found.kinds)) await eraser.eraseOutside?.(scopeOf(found))
-    const verdict = afterCheck(found.progress, await counted(found))
+    const verdict = afterCheck(found, await counted(found))
     if (verdict.kind === 'done') return void through.push(found)
     await write(fenced, found, async (tx, { job }) => {
       const store = purgeStore(tx)
