@@ -173,11 +173,7 @@ test('R83 SIGHUP reads the file again, tells the difference, and a bad file chan
   const file = join(folder, 'switchyard.yaml')
   writeFileSync(file, 'limits: { key: { requests_per_minute: 1000 } }')
   const { url, said, signal, stop } = await serve({ SWITCHYARD_BOOTSTRAP_KEY: CHOSEN })
-  const limit = async () => {
-    const answer = await fetch(`${url}/v2/gateway`, bearer(CHOSEN))
-    return ((await answer.json()) as { limits: { key: { requests_per_minute: number } } }).limits.key
-      .requests_per_minute
-  }
+  const limit = () => limitAt(url)
   expect(await limit()).toBe(1_000)
   writeFileSync(file, 'limits: { key: { requests_per_minute: 2000 } }')
   signal('SIGHUP')
@@ -188,6 +184,36 @@ test('R83 SIGHUP reads the file again, tells the difference, and a bad file chan
   await expect.poll(() => said.stdout).toContain('the settings stay as they were')
   await expect.poll(() => said.stdout).toContain('switchyard.yaml:1: ')
   await expect.poll(limit).toBe(2_000)
+  expect(await stop()).toMatchObject({ code: 0, stderr: '' })
+})
+
+async function limitAt(url: string): Promise<number> {
+  const answer = await fetch(`${url}/v2/gateway`, bearer(CHOSEN))
+  const { limits } = (await answer.json()) as { limits: { key: { requests_per_minute: number } } }
+  return limits.key.requests_per_minute
+}
+
+test('R83 SIGHUP takes what the next start would: a file that was written since, and secrets in files as they are by now', async (context) => {
+  const { expect } = context
+  const { serve, folder } = newWorkplace(context)
+  const place = (name: string) => join(folder, name)
+  const started = { SWITCHYARD_BOOTSTRAP_KEY: CHOSEN, OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' }
+  const { url, said, signal, stop } = await serve({ ...started, UP_KEY_FILE: place('up-key') })
+  signal('SIGHUP')
+  await expect.poll(() => said.stdout).toContain('there is no switchyard.yaml to read again')
+  writeFileSync(place('up-key'), 'first\n')
+  const own = { id: 'own', base_url: 'http://127.0.0.1:9/v1', api_key: `\${UP_KEY}` }
+  writeFileSync(
+    place('switchyard.yaml'),
+    JSON.stringify({ providers: [own], limits: { key: { requests_per_minute: 7 } } }),
+  )
+  signal('SIGHUP')
+  await expect.poll(() => limitAt(url)).toBe(7)
+  expect(said.stdout).toContain("provider 'own' is new")
+  expect(said.stdout).toContain("provider 'openai' is gone")
+  writeFileSync(place('up-key'), 'second\n')
+  signal('SIGHUP')
+  await expect.poll(() => said.stdout).toContain("provider 'own': api_key changed")
   expect(await stop()).toMatchObject({ code: 0, stderr: '' })
 })
 

@@ -12,7 +12,7 @@ import { housekeepingTasks, startHousekeeping } from './housekeeping.ts'
 import { bySmtp, type Deliver, toFiles } from './mail/delivery.ts'
 import { type FirstFounded, foundFirstProject, ownerAccess } from './start/bootstrap.ts'
 import { portToListenOn } from './start/can-listen.ts'
-import type { Config } from './start/config.ts'
+import { type Config, configFileNow } from './start/config.ts'
 import { type GatewaySettings, gatewaySettings, isLocalOnly, signUpMode } from './start/gateway-settings.ts'
 import { type HousekeepingLeases, housekeepingLeases } from './start/housekeeping-lease.ts'
 import { openContents } from './start/open-contents.ts'
@@ -210,15 +210,16 @@ function claimFolder(dir: string, warn: (text: string) => void): () => void {
 }
 
 function reload(config: Config, settings: GatewaySettings, service: Service, logger: Logger): void {
-  if (!config.config_file) return void logger.warn('there is no switchyard.yaml to read again')
+  const config_file = configFileNow(config)
+  if (!config_file) return void logger.warn('there is no switchyard.yaml to read again')
   try {
-    const next = gatewaySettings(config)
+    const next = gatewaySettings({ ...config, config_file })
     const needs_restart = awaitingRestart(settings, next)
     const changes = service.replaceSettings(next)
-    logger.info({ changes }, `${config.config_file} was read again`)
+    logger.info({ changes }, `${config_file} was read again`)
     if (needs_restart.length > 0) logger.warn({ needs_restart }, 'some of what changed needs a restart')
   } catch (err) {
-    logger.error({ err }, `${config.config_file} was not taken: the settings stay as they were`)
+    logger.error({ err }, `${config_file} was not taken: the settings stay as they were`)
   }
 }
 

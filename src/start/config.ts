@@ -252,6 +252,10 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   }
 }
 
+/** Where the file is by now: one that was written after the start counts, as it will at the next one. */
+export const configFileNow = ({ config_file, variables }: Config): string | undefined =>
+  config_file ?? read(variables, 'SWITCHYARD_CONFIG')
+
 /** Programs spell it either way; small letters go first, as in curl. */
 const withSmall = (env: NodeJS.ProcessEnv, name: string) => ({ [name]: env[name.toLowerCase()] || env[name] })
 
