@@ -1,5 +1,6 @@
 // R83: what of the settings changes at once, and of what the log says that it needs a restart.
 import { expect, test } from 'vitest'
+import { bookPrice, withPrices } from '../models/price-book.ts'
 import { traceSampling } from '../telemetry/trace-sampling.ts'
 import type { TracingSettings } from '../telemetry/tracing-settings.ts'
 import { type GatewaySettings, noGateway } from './gateway-settings.ts'
@@ -36,6 +37,27 @@ test.each([
   expect(JSON.stringify([awaitingRestart(before, after), settingsChanges(before, after)])).not.toContain('secret-')
   replaceSettings(before, after)
   expect(awaitingRestart(before, after)).toEqual(named) // it is still so, and said again
+})
+
+test('R83 a changed price and a second step that is required from now on are told, and nothing where nothing changed', () => {
+  const before = noGateway()
+  const dearer = bookPrice('gpt-4o-mini', { input: 9, cached: 9, write: 9, output: 9 })
+  const row = { id: 'gpt-4o-mini', provider: 'openai', max_output_tokens: 16_384, source: 's', as_of: '2026-11-01' }
+  const prices = withPrices([
+    { ...row, price: dearer },
+    { ...row, id: 'own-model', price: dearer },
+  ])
+  const after = {
+    ...before,
+    gateway: { ...before.gateway, prices },
+    sign_in: { ...before.sign_in, second_factor_required: true },
+  }
+  expect(settingsChanges(before, after)).toEqual([
+    "model of the price book 'gpt-4o-mini': price changed",
+    "model of the price book 'own-model' is new",
+    'sign_in.second_factor: "optional" → "required"',
+  ])
+  expect(settingsChanges(after, { ...after, gateway: { ...after.gateway, prices: new Map(prices) } })).toEqual([])
 })
 
 test('R83 so is that traces are turned on or off, and where contents lie', () => {

@@ -2,6 +2,7 @@
 // replaced in place, in one turn of the event loop: whoever reads them next reads the new ones, and calls under way end
 // with the old.
 
+import type { PriceBook } from '../models/price-book.ts'
 import type { TracingSettings } from '../telemetry/tracing-settings.ts'
 import type { GatewaySettings } from './gateway-settings.ts'
 
@@ -41,10 +42,11 @@ const TRACING_NAMES: Readonly<Record<string, string>> = { url: 'endpoint' }
 
 /** What is different, for the log. Secrets are named, never shown. */
 export function settingsChanges(before: GatewaySettings, after: GatewaySettings): string[] {
-  const { providers: old, ...gateway } = before.gateway
-  const { providers: now, ...nextGateway } = after.gateway
+  const { providers: old, prices, ...gateway } = before.gateway
+  const { providers: now, prices: nextPrices, ...nextGateway } = after.gateway
   return [
     ...entryChanges('provider', old, now),
+    ...(prices === nextPrices ? [] : entryChanges('model of the price book', listed(prices), listed(nextPrices))),
     ...entryChanges('issuer', before.sign_in.issuers, after.sign_in.issuers),
     ...changesIn('', { ...gateway, ...restOf(before) }, { ...nextGateway, ...restOf(after) }),
   ]
@@ -58,8 +60,14 @@ const restOf = ({ policy, limits, quotas, shares, streams, artifacts, tracing, s
   streams,
   artifacts: { max_mib: artifacts.max_mib },
   ...(tracing && { tracing: reloaded(tracing) }),
-  sign_in: { session: sign_in.session },
+  sign_in: { session: sign_in.session, second_factor: sign_in.second_factor_required ? 'required' : 'optional' },
 })
+
+/** What calls are charged by; where a price was read is of no matter here. */
+const listed = (prices: PriceBook) =>
+  [...prices.values()]
+    .map(({ id, price, max_output_tokens }) => ({ id, price, max_output_tokens }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
 
 interface Entry {
   id: string
