@@ -46,6 +46,20 @@ withScene((scene) => {
     expect([sumOf(all, ATTEMPTS, { model }), sumOf(all, TOTAL, { model })]).toEqual([2, 1])
   })
 
+  test('§operations of keyed POSTs alone it is counted that they met their first try: another 409 is none', async () => {
+    const { patch, get, post } = await scene().operator()
+    const [filed] = (await get('/v2/operator/providers')).body.data
+    const conflicts = async () =>
+      sumOf(await scrapeOf(scene()), 'switchyard_idempotency_total', { outcome: 'conflict' })
+    const before = await conflicts()
+    const refused = [
+      await patch(`/v2/operator/providers/${filed.id}`, { version: 1, region: 'eu' }),
+      await post(`/v2/operator/providers/${filed.id}/drain`),
+    ]
+    expect(refused.map(({ status, body }) => [status, body.error.code])).toEqual(Array(2).fill([409, 'conflict']))
+    expect((await conflicts()) - before).toBe(0)
+  })
+
   test('§operations a call is counted once, by how it ended: failed, refused, broken off, left', async () => {
     const stage = await scene().stage({ key: LIMIT })
     const { model } = stage
