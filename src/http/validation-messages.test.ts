@@ -1,4 +1,6 @@
 // R2: a message names the field and what it must be. The findings are real ones, from the service's own validator.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 import { orNull } from '../core/shapes.ts'
@@ -69,4 +71,20 @@ test('R2 what stands in a query twice is to be given once', async () => {
 
 test('R2 where nothing was found, something is said all the same', () => {
   expect(describeInvalid([])).toBe('The request is not valid.')
+})
+
+test('R2 whatever pattern a shape asks for is told in words', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) =>
+    /(?<!\.test)\.ts$/.test(path),
+  )
+  const patterns = files.flatMap((path) =>
+    [...readFileSync(join('src', path), 'utf8').matchAll(/pattern: '(.+?)'[ ,]/g)].map(([, text = '']) =>
+      text.replaceAll('\\\\', '\\'),
+    ),
+  )
+  expect(patterns).toContain('^\\d{4}-\\d\\d-\\d\\d$')
+  const told = patterns.map((pattern) =>
+    describeInvalid([{ keyword: 'pattern', instancePath: '/a', params: { pattern }, message: 'is a riddle' }]),
+  )
+  expect(told.filter((text) => text.includes('riddle'))).toEqual([])
 })

@@ -73,6 +73,15 @@ const PATTERNS: Readonly<Record<string, string>> = {
   '^ses_[0-9A-Za-z]{1,64}$': 'must be the id of a session: ses_…',
   '^[a-z0-9][a-z0-9._-]{0,63}$': `must be made of small ${NAME}`,
   '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$': `must be made of ${NAME}`,
+  '^[a-z0-9][a-z0-9_-]{0,31}$':
+    'must be made of small letters, digits, "_" and "-", at most 32, with a letter or digit first',
+  '^prj_[0-9A-Za-z]{1,60}$': 'must be the id of a project: prj_…',
+  '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$': 'must be the name of a bucket: 3 to 63 small letters, digits, "." and "-"',
+  '^[a-zA-Z0-9/_.-]{0,256}$': 'must be made of letters, digits, "/", "_", "." and "-", at most 256',
+  '^[!-+\\--~]{1,128}$': 'must be made of visible ASCII characters, at most 128, without blanks and commas',
+  '^[!#-\\[\\]-~]{1,128}$':
+    'must be made of visible ASCII characters, at most 128, without blanks, quotes and backslashes',
+  '^\\d{4}-\\d\\d-\\d\\d$': 'must be a day such as 2026-11-01',
 }
 
 /** /tiers/0/name → tiers[0].name, as it would be written in code. */
