@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { Check, Clean, Default, Errors } from 'typebox/value'
+import { Check, Clean, Default } from 'typebox/value'
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import { checkSignIn, type SignInSettings, SignInShape, signInSettings } from '../accounts/sign-in-settings.ts'
 import { type Patience, USUAL_PATIENCE } from '../answers/stream-patience.ts'
@@ -12,7 +12,7 @@ import { type Shares, SharesShape } from '../capacity/slot-share.ts'
 import { S3Shape } from '../contents/s3-settings.ts'
 import { parseCidr } from '../core/ip-address.ts'
 import { describeInvalid } from '../http/validation-messages.ts'
-import { wrongIn } from '../limits/model-rates.ts'
+import { OperatorModelRates, wrongIn } from '../limits/model-rates.ts'
 import { type Limits, LimitsShape } from '../limits/policy.ts'
 import { type Quotas, QuotasShape } from '../limits/quota.ts'
 import { type OperatorAlias, OperatorAliasShape, operatorAlias } from '../models/operator-alias.ts'
@@ -27,6 +27,7 @@ import { DAYS } from '../recordings/recording.ts'
 import { type TracingFile, TracingShape } from '../telemetry/tracing-settings.ts'
 import { SettingError, secretOf } from './config.ts'
 import { readPricesFile } from './prices-file.ts'
+import { type Finding, findingsOf } from './shape-findings.ts'
 
 const closed = { additionalProperties: false, default: {} }
 const Micros = Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 })
@@ -111,9 +112,12 @@ type Env = Readonly<Record<string, string | undefined>>
 
 /** With the price file that it names, which models of the price book are looked up in. */
 export function readConfigFile(path: string, env: Env): FileSettings {
-  const text = textOf(path)
-  return parseConfig(text, path, env, pricesNamedIn(text, path))
+  const readPrices: ReadPrices = (named) => withPrices(readPricesFile(resolve(dirname(path), named)))
+  return parseConfig(textOf(path), path, env, readPrices)
 }
+
+/** By the name that the file has for it. Throws a SettingError. */
+type ReadPrices = (named: string) => PriceBook
 
 function textOf(path: string): string {
   try {
@@ -123,16 +127,10 @@ function textOf(path: string): string {
   }
 }
 
-function pricesNamedIn(text: string, path: string): PriceBook {
-  const document = parseDocument(text)
-  const { prices_file } = (document.errors.length > 0 ? {} : (document.toJS() ?? {})) as { prices_file?: unknown }
-  return typeof prices_file === 'string' ? withPrices(readPricesFile(resolve(dirname(path), prices_file))) : BUILT_IN
-}
-
 /** What stands without a file: every default, and no provider. */
 export const noConfigFile = (): FileSettings => parseConfig('{}', 'the defaults', {})
 
-export function parseConfig(text: string, path: string, env: Env, prices = BUILT_IN): FileSettings {
+export function parseConfig(text: string, path: string, env: Env, readPrices?: ReadPrices): FileSettings {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const problems: Problem[] = []
@@ -143,7 +141,7 @@ export function parseConfig(text: string, path: string, env: Env, prices = BUILT
   const unset = new Set<string>() // of a field whose variable is missing, nothing more is known
   const wrong = (pointer: string, message: string) =>
     unset.has(pointer) || tell(lines.linePos(offsetOf(document, pointer)).line, `${message}.`)
-  const values = substituted(document.toJS() ?? {}, '', (pointer, name) => {
+  const values = substituted(valuesOf(document, (message) => tell(1, message)) ?? {}, '', (pointer, name) => {
     const value = secretOf(env, name)
     if (value !== undefined) return value
     wrong(pointer, `the variable ${name} is not set`)
@@ -151,11 +149,38 @@ export function parseConfig(text: string, path: string, env: Env, prices = BUILT
     return ''
   })
   const filled = Default(FileShape, values) as FileShape
-  for (const finding of findingsOf(filled)) wrong(finding.instancePath, describeInvalid([finding]).slice(0, -1))
+  const prices = pricesNamedIn(filled, readPrices, wrong)
+  for (const finding of worthTelling(findingsOf(FileShape, filled))) wrong(finding.instancePath, inWords(finding))
   const settings = settingsOf(filled, wrong, { env, prices })
   refuseWith(problems, path)
   return settings as FileSettings
 }
+
+/** What it refers to may not be there, which is found only now. */
+function valuesOf(document: Document, tell: (message: string) => void): unknown {
+  try {
+    return document.toJS()
+  } catch (error) {
+    return void tell(`${(error as Error).message}.`)
+  }
+}
+
+/** What is wrong in a price file is told with what is wrong in the file that names it. */
+function pricesNamedIn({ prices_file }: FileShape, read: ReadPrices | undefined, wrong: Wrong): PriceBook {
+  if (!read || typeof prices_file !== 'string' || prices_file === '') return BUILT_IN
+  try {
+    return read(prices_file)
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error
+    for (const line of error.message.split('\n')) wrong('/prices_file', line.replace(/\.$/, ''))
+    return BUILT_IN
+  }
+}
+
+const inWords = (finding: Finding) =>
+  finding.instancePath === '' && finding.keyword === 'type'
+    ? "the file must be an object: fields such as 'providers'"
+    : describeInvalid([finding]).slice(0, -1)
 
 interface Problem {
   line: number
@@ -184,14 +209,10 @@ function offsetOf(document: Document, pointer: string): number {
 }
 
 /** A name that nobody knows is most often the misspelling of one that is missing: then only the first is told. */
-function findingsOf(filled: unknown): Finding[] {
-  if (Check(FileShape, filled)) return []
-  const findings = [...Errors(FileShape, filled)].filter(({ keyword }) => keyword !== 'additionalProperties')
+function worthTelling(findings: readonly Finding[]): Finding[] {
   const misspelled = new Set(findings.filter(({ keyword }) => keyword === 'boolean').map(parentOf))
   return findings.filter((one) => one.keyword !== 'required' || !misspelled.has(one.instancePath))
 }
-
-type Finding = ReturnType<typeof Errors>[number]
 
 const parentOf = ({ instancePath }: Finding) => instancePath.slice(0, instancePath.lastIndexOf('/'))
 
@@ -214,8 +235,8 @@ function settingsOf(file: FileShape, wrong: Wrong, around: Required<Surroundings
   const { limits, fees, deadlines, retention, streams, networks } = file
   const providers = Array.isArray(file.providers) ? file.providers : []
   for (const [index, provider] of providers.entries())
-    if (providers.findIndex((one) => one?.id === provider?.id) !== index)
-      wrong(`/providers/${index}/id`, `'${provider?.id}' is there twice`)
+    if (provider?.id !== undefined && providers.findIndex((one) => one?.id === provider.id) !== index)
+      wrong(`/providers/${index}/id`, `'providers[${index}].id': '${provider.id}' is there twice`)
   const settings = providers.flatMap((provider, index) => {
     const known = Clean(ProviderShape, structuredClone(provider)) // a misspelled field hides no other mistake
     if (!Check(ProviderShape, known)) return []
@@ -224,15 +245,16 @@ function settingsOf(file: FileShape, wrong: Wrong, around: Required<Surroundings
     return providerSettings(known, at, around)
   })
   for (const [index, network] of (Array.isArray(networks?.allow) ? networks.allow : []).entries())
-    if (!parseCidr(String(network)))
+    if (typeof network === 'string' && !parseCidr(network))
       wrong(`/networks/allow/${index}`, `'networks.allow[${index}]' must be like 10.0.0.0/8 or fd00::/8`)
-  const rates = Array.isArray(limits?.models) ? wrongIn(limits.models) : undefined
-  if (rates !== undefined) wrong('/limits/models', `limits: ${rates}`)
-  const { endpoint } = file.artifacts?.s3 ?? {}
-  if (typeof endpoint === 'string' && !/^https?:$/.test(URL.canParse(endpoint) ? new URL(endpoint).protocol : ''))
+  const rates = Check(OperatorModelRates, limits?.models) ? wrongIn(limits.models) : undefined
+  if (rates !== undefined) wrong('/limits/models', `limits: ${rates.slice(0, -1)}`)
+  for (const project_id of Object.keys(Object(file.shares?.projects)))
+    if (!/^prj_\w+$/.test(project_id))
+      wrong(`/shares/projects/${project_id}`, `'shares.projects': '${project_id}' must be the id of a project: prj_…`)
+  if (isNoAddress(file.artifacts?.s3?.endpoint))
     wrong('/artifacts/s3/endpoint', "'artifacts.s3.endpoint' must be an http or https address")
-  const { endpoint: collector } = file.tracing ?? {}
-  if (typeof collector === 'string' && !/^https?:$/.test(URL.canParse(collector) ? new URL(collector).protocol : ''))
+  if (isNoAddress(file.tracing?.endpoint))
     wrong('/tracing/endpoint', "'tracing.endpoint' must be an http or https address")
   if (Check(SignInShape, file.sign_in)) checkSignIn(file.sign_in, (at, message) => wrong(`/sign_in${at}`, message))
   if (!Check(FileShape, file)) return undefined
@@ -254,6 +276,9 @@ function settingsOf(file: FileShape, wrong: Wrong, around: Required<Surroundings
     allow_cidrs: networks.allow,
   }
 }
+
+const isNoAddress = (text: unknown) =>
+  typeof text === 'string' && !/^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : '')
 
 function aliasesOf({ aliases }: FileShape, providers: readonly ProviderSettings[], wrong: Wrong): OperatorAlias[] {
   return aliases.map((alias, index) => {

@@ -2,13 +2,14 @@
 // names it (`prices_file`), and compared with the book by `switchyard prices check`.
 import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
-import { Check, Errors } from 'typebox/value'
+import { Check } from 'typebox/value'
 import { parse, stringify } from 'yaml'
 import { describeInvalid } from '../http/validation-messages.ts'
 import { BOOKED_GROUPS, type BookedModel, BUILT_IN, bookPrice } from '../models/price-book.ts'
 import type { PriceExtras, PriceGroup } from '../models/price-rows.ts'
 import { unitDollarsOf, unitFields, unitFieldsOf } from '../models/unit-price-shape.ts'
 import { SettingError } from './setting-text.ts'
+import { findingsOf } from './shape-findings.ts'
 
 const closed = { additionalProperties: false }
 const Usd = Type.Number({ minimum: 0 })
@@ -51,7 +52,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new SettingError(`${path}: the price file cannot be read: ${(error as Error).message}`)
+    throw new SettingError(`${path}: the price file cannot be read: ${(error as Error).message}.`)
   }
 }
 
@@ -59,7 +60,7 @@ function read(path: string): string {
 export function parsePrices(text: string, path: string): BookedModel[] {
   const file = parsed(text, path)
   if (!Check(PricesFile, file)) {
-    const findings = [...Errors(PricesFile, file)].filter(({ keyword }) => keyword !== 'additionalProperties')
+    const findings = findingsOf(PricesFile, file)
     throw new SettingError([...new Set(findings.map((one) => `${path}: ${describeInvalid([one])}`))].join('\n'))
   }
   const models = file.models.map((model, at) => bookedFrom(model, file, `${path}: models[${at}]`))
