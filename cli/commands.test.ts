@@ -125,6 +125,7 @@ test('§8.2 usage as a table, added up, as JSON and as CSV', async () => {
   expect((await as(key, `usage --key ${id} --group-by model,day --from 2020-01-01`)).stdout).toMatch(
     /^DAY +MODEL +REQUESTS +INPUT +OUTPUT +CHARGED\n\d{4}-\d\d-\d\d +gpt-4o-mini +2 +\d+ +\d+ +\$0\.00\n$/,
   )
+  expect((await as(key, `usage --key ${id} --group-by bundle_id`)).stdout).toMatch(/^BUNDLE +REQUESTS .*\n *- +2 /)
   expect(JSON.parse((await as(key, `usage --key ${id} --json`)).stdout).data).toHaveLength(2)
   const csv = (await as(key, `usage --key ${id} --csv`)).stdout.trimEnd().split('\n')
   expect([csv[0], csv.length]).toEqual([expect.stringContaining('trace_id'), 3])

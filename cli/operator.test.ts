@@ -103,6 +103,9 @@ test('R79 quotas and subscriptions of a project, and usage of all', async () => 
   const { data } = await json('usage --project quay')
   expect(data).toMatchObject([{ project_name: 'quay', events: 1, charged_micros: 0 }])
   expect((await run('usage --group-by model')).stdout).toMatch(/^prj_\w+ +quay +gpt-4o-mini +1 /m)
+  expect((await run('usage --group-by tag:team')).stdout).toMatch(
+    /^PROJECT +NAME +TAG +REQUESTS .*\nprj_\w+ +quay +- +1 /,
+  )
 })
 
 test('R79 what cannot be done is told in one line', async () => {

@@ -115,7 +115,7 @@ async function deliveries(id: string, { status, limit, json }: Printing & { stat
   const { body, text } = await service().get<{ data: Delivery[] }>(`${PATH}/${id}/deliveries?${query}`)
   if (json) return print(text)
   const rows = body.data.map((one) => [
-    ...[one.id, one.type, one.subject, one.status, String(one.attempts), one.created_at],
+    ...[one.id, one.type, one.subject, one.status, String(one.attempts), when(one.created_at)],
     one.error ?? (one.answer_status === null ? '' : String(one.answer_status)),
   ])
   print(table(['DELIVERY', 'TYPE', 'SUBJECT', 'STATUS', 'ATTEMPTS', 'AT', 'ANSWER'], rows))

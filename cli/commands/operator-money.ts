@@ -5,7 +5,7 @@ import type { ProjectUsage } from '../../src/usage/operator-usage.ts'
 import { idOf, type Printing, print, wholeNumber, withExample } from '../command-line.ts'
 import { configuration, operatePlane } from '../on-demand.ts'
 import { table, when } from '../table.ts'
-import { amountsOf, GROUPS, groupsIn, HEADINGS, timeIn } from './usage.ts'
+import { amountsOf, GROUPS, groupsIn, groupsShown, HEADINGS, timeIn } from './usage.ts'
 
 const PROJECT = ['<project>', 'its id or its name'] as const
 
@@ -125,7 +125,11 @@ export function addUsageOfAll(operator: Command): void {
     .option('--model <name>', 'only generations that resolved to this model')
     .option('--provider <id>', 'only this provider')
     .option('--profile <name>', 'only this execution profile')
-    .option('--group-by <fields>', `also by one or more of ${GROUPS.join(', ')}, with commas between them`, groupsIn)
+    .option(
+      '--group-by <fields>',
+      `also by one or more of ${GROUPS.join(', ')}, tag:<name>, with commas between them`,
+      groupsIn,
+    )
     .addOption(new Option('--json', 'print JSON: a list in data'))
     .action(showUsage)
   withExample(
@@ -145,7 +149,7 @@ async function showUsage({ json, project, groupBy, ...filters }: Asked): Promise
 }
 
 function usageTable(groupBy: string | undefined, data: readonly ProjectUsage[]): string {
-  const groups = GROUPS.filter((group) => groupBy?.split(',').includes(group))
+  const groups = groupsShown(groupBy ?? '')
   return table(
     ['PROJECT', 'NAME', ...groups.map((group) => HEADINGS[group]), 'REQUESTS', 'INPUT', 'OUTPUT', 'CHARGED'],
     data.map((row) => [

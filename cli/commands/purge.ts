@@ -153,7 +153,7 @@ async function list({ json }: Printing): Promise<void> {
   const { body, text } = await service().get<{ data: PurgeJob[] }>('/v2/purge-jobs')
   if (json) return print(text)
   const rows = body.data.map(({ id, status, as_of, kinds }) => [
-    ...[id, status, as_of, String(kinds.reduce((sum, { erased }) => sum + erased, 0))],
+    ...[id, status, when(as_of), String(kinds.reduce((sum, { erased }) => sum + erased, 0))],
   ])
   print(table(['JOB', 'STATUS', 'AS OF', 'ERASED'], rows))
 }

@@ -6,14 +6,21 @@ import { idOf, type Printing, print, service, wholeNumber, withExample, withJson
 import { dollars, table, when } from '../table.ts'
 import { addQuarantine } from './quarantine.ts'
 
-export const GROUPS = [
-  'day',
-  'model',
-  'key_id',
-  'provider',
-  'profile',
-  'cluster_id',
-] as const satisfies readonly Group[]
+export type Shown = Group | 'tag'
+
+export const HEADINGS: Record<Shown, string> = {
+  day: 'DAY',
+  model: 'MODEL',
+  key_id: 'KEY',
+  provider: 'PROVIDER',
+  profile: 'PROFILE',
+  cluster_id: 'CLUSTER',
+  bundle_id: 'BUNDLE',
+  tag: 'TAG',
+}
+
+/** By what usage is added up, beside tags. */
+export const GROUPS = (Object.keys(HEADINGS) as Shown[]).filter((group): group is Group => group !== 'tag')
 const SHOWN = 50 // more than this is read by programs, which ask for JSON or CSV
 
 interface Asked extends Printing {
@@ -101,23 +108,10 @@ async function show(asked: Asked): Promise<void> {
 }
 
 /** The values of a tag stand last. */
-function groupsShown(text: string): Shown[] {
+export function groupsShown(text: string): Shown[] {
   const asked = text.split(',')
   const tag = asked.some((one) => one.startsWith('tag:')) ? (['tag'] as const) : []
   return [...GROUPS.filter((group) => asked.includes(group)), ...tag]
-}
-
-type Shown = Group | 'tag'
-
-export const HEADINGS: Record<Shown, string> = {
-  day: 'DAY',
-  model: 'MODEL',
-  key_id: 'KEY',
-  provider: 'PROVIDER',
-  profile: 'PROFILE',
-  cluster_id: 'CLUSTER',
-  bundle_id: 'BUNDLE',
-  tag: 'TAG',
 }
 
 const grouped = (groups: readonly Shown[], rows: readonly UsageGroup[]) =>
