@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
+import { heldTimers } from '../test/support/held-timers.ts'
 import { clientFrom } from './service-client.ts'
 
 type Step = (response: ServerResponse, request: IncomingMessage) => void
@@ -55,6 +56,39 @@ test('§11 two POSTs have two keys; GET and DELETE have none', async () => {
 test('§11 a 409 is waited out: it is our own first try that is still running', async () => {
   const { client } = await playing(breakOff, answer(409, envelope('idempotency_conflict')), ok)
   expect((await client.post('/x', {})).body).toEqual({ ok: true })
+})
+
+test('§8.2 a list that takes long is waited for while parts of it come; silence is not', async () => {
+  const timers = heldTimers()
+  let response: ServerResponse | undefined
+  const write: Step = (answered) => {
+    response = answered
+    answered.write('a,')
+  }
+  const { client, seen } = await playing(
+    write,
+    () => {},
+    () => {},
+    () => {},
+  )
+  const table = client.getText('/v2/usage', 'text/csv')
+  await timers.untilSet(15_000, 3) // as it is sent, with the head, with the first part
+  for (const [part, set] of [
+    ['b,', 4],
+    ['ü,', 5],
+  ] as const) {
+    timers.pass(14_000)
+    response?.write(part)
+    await timers.untilSet(15_000, set)
+  }
+  timers.pass(14_000)
+  response?.end('c')
+  expect(await table).toBe('a,b,ü,c')
+  expect(seen).toHaveLength(1)
+
+  const silent = client.get('/x')
+  await expect(timers.passUntil(silent)).rejects.toEqual(exits(3, /it did not answer in time/))
+  expect(seen).toHaveLength(4)
 })
 
 test('§8.1 three tries, then it gives up with the code for a service that is away', async () => {

@@ -87,6 +87,7 @@ interface Request {
   path: string
   /** A form says itself what it is. */
   payload: string | FormData | undefined
+  /** How long nothing may come: a long list takes its time, and each part of it is a sign of life. */
   within_ms: number
   accept: string | undefined
   idempotency_key: string
@@ -99,6 +100,7 @@ type Outcome =
 
 async function attempt({ base, key }: Target, request: Request): Promise<Outcome> {
   const { method, path, payload, within_ms, accept, idempotency_key } = request
+  const silence = silenceOf(within_ms)
   try {
     const response = await fetch(base + path, {
       method,
@@ -110,14 +112,42 @@ async function attempt({ base, key }: Target, request: Request): Promise<Outcome
       },
       ...(payload !== undefined && { body: payload }),
       redirect: 'manual', // a key is for the service it was given for
-      signal: AbortSignal.timeout(within_ms),
+      signal: silence.signal,
     })
-    const text = await response.text()
+    const text = await textIn(response, silence.heard)
     return response.ok ? { kind: 'answered', text } : refused(base, response, text)
   } catch (error) {
     const failure = new Failure(EXIT.unreachable, `${base} cannot be reached: ${reasonOf(error)}.`)
     return { kind: 'failed', failure, wait_s: 0 }
+  } finally {
+    silence.end()
   }
+}
+
+/** Its signal says so once nothing was heard for so long. */
+function silenceOf(within_ms: number) {
+  const controller = new AbortController()
+  const over = () => controller.abort(new DOMException('nothing came', 'TimeoutError'))
+  let timer = setTimeout(over, within_ms)
+  return {
+    signal: controller.signal,
+    heard(): void {
+      clearTimeout(timer)
+      timer = setTimeout(over, within_ms)
+    },
+    end: () => clearTimeout(timer),
+  }
+}
+
+async function textIn({ body }: Response, onPart: () => void): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  onPart()
+  for await (const part of body ?? []) {
+    text += decoder.decode(part, { stream: true })
+    onPart()
+  }
+  return text + decoder.decode()
 }
 
 function refused(base: string, { status, headers }: Response, text: string): Outcome {
