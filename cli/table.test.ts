@@ -22,6 +22,11 @@ test('§2 an empty list still has its headings', () => {
   expect(table(['ID', 'NAME'], [])).toBe('ID  NAME\n')
 })
 
+test('R70 a list of any length is a table', () => {
+  const text = table(['ID', 'N'], [...Array(200_000).fill(['key', '1']), ['a longer one', '1']])
+  expect([text.split('\n').length, text.slice(0, 16)]).toEqual([200_003, 'ID            N\n'])
+})
+
 test('§2 escape sequences and line ends in a name are shown, not obeyed', () => {
   expect(card({ Name: 'a\u001b[31mb\nc\u202ed' })).toBe('Name  a\\u{1b}[31mb\\u{a}c\\u{202e}d\n')
 })

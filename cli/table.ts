@@ -5,7 +5,10 @@ const NUMBER = /^(-?\$?[\d.]+|-)$/
 /** Columns as wide as they need to be; those that hold only numbers are aligned to the right. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map(visible))
-  const widths = headings.map((heading, at) => Math.max(...[heading, ...column(cells, at)].map(width)))
+  // Not by Math.max over all: a call takes some hundred thousand arguments, and a project may have more keys.
+  const widths = headings.map((heading, at) =>
+    column(cells, at).reduce((widest, cell) => Math.max(widest, width(cell)), width(heading)),
+  )
   const numeric = headings.map((_, at) => column(cells, at).every((cell) => NUMBER.test(cell)))
   const line = (row: readonly string[]) =>
     row
