@@ -51,10 +51,10 @@ export function attemptStore(db: Db) {
         DELETE FROM attempt_slot WHERE bucket = ${bucket} AND slot = ${slot} AND owner = ${owner}`)
     },
 
-    /** Forgets what has lapsed; true while there may be more of it. */
+    /** Forgets what has lapsed and is not taken again meanwhile; true while there may be more of it. */
     async sweep(now: number): Promise<boolean> {
       const gone = await db.rows(sql`
-        DELETE FROM attempt_slot WHERE (bucket, slot) IN (
+        DELETE FROM attempt_slot WHERE expires_at <= ${now} AND (bucket, slot) IN (
           SELECT bucket, slot FROM attempt_slot WHERE expires_at <= ${now} LIMIT ${SWEEP_MAX})
         RETURNING slot`)
       return gone.length === SWEEP_MAX

@@ -209,14 +209,17 @@ export function idempotencyStore(db: Db, seals: Sealing, { process, running, quo
         WHERE digest = ${digest} AND project_id = ${project_id} AND state = 'kept'`)
     },
 
-    /** Forgets what nobody can ask for any more; true while there may be more of it. */
+    /**
+     * Forgets what nobody can ask for any more; true while there may be more of it. Whoever reserved one meanwhile
+     * keeps it: the condition is asked again of the row that is deleted.
+     */
     async sweep(now: number): Promise<boolean> {
       const large = await db.rows<{ digest: string }>(sql`
         SELECT digest FROM idempotency WHERE expires_at <= ${now} AND parts_id IS NOT NULL LIMIT ${LARGE_SWEEP_MAX}`)
       for (const { digest } of large) await forgetLarge(digest, now)
       const gone = await db.rows<{ bytes: number }>(sql`
         DELETE FROM idempotency
-        WHERE digest IN (
+        WHERE expires_at <= ${now} AND parts_id IS NULL AND digest IN (
           SELECT digest FROM (
             SELECT digest, SUM(bytes) OVER (ORDER BY expires_at, digest) - bytes AS bytes_before FROM (
               SELECT digest, expires_at, COALESCE(LENGTH(sealed), 0) AS bytes FROM idempotency

@@ -46,7 +46,7 @@ export function deliveryStore(db: Db) {
 
   async function trim(channel_id: string, until: number): Promise<number> {
     const gone = await db.rows(sql`
-      DELETE FROM notification_delivery WHERE id IN (
+      DELETE FROM notification_delivery WHERE status <> 'waiting' AND id IN (
         SELECT id FROM notification_delivery
         WHERE channel_id = ${channel_id} AND status <> 'waiting' AND sequence <= ${until} LIMIT ${SWEEP_MAX})
       RETURNING id`)
@@ -97,15 +97,15 @@ export function deliveryStore(db: Db) {
       return this.find(project_id, channel_id, delivery_id)
     },
 
-    /** R70: what is old. True while there may be more. */
+    /** R70: what is old, and not to be sent again meanwhile. True while there may be more. */
     async sweep(now: number): Promise<boolean> {
       const old = await db.rows(sql`
-        DELETE FROM notification_delivery WHERE id IN (
+        DELETE FROM notification_delivery WHERE status <> 'waiting' AND id IN (
           SELECT id FROM notification_delivery WHERE status <> 'waiting' AND created_ms <= ${now - LOG_KEPT_MS}
           LIMIT ${SWEEP_MAX})
         RETURNING id`)
       const marks = await db.rows(sql`
-        DELETE FROM notification_mark WHERE (project_id, mark) IN (
+        DELETE FROM notification_mark WHERE at_ms <= ${now - MARKS_KEPT_MS} AND (project_id, mark) IN (
           SELECT project_id, mark FROM notification_mark WHERE at_ms <= ${now - MARKS_KEPT_MS} LIMIT ${SWEEP_MAX})
         RETURNING mark`)
       return Math.max(old.length, marks.length) >= SWEEP_MAX
