@@ -10,6 +10,7 @@ import { sealing } from '../core/sealing.ts'
 import { holder, idempotencyStore } from '../idempotency/idempotency-store.ts'
 import { hashKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
+import { backgroundStore } from '../responses/background-store.ts'
 import type { Config } from '../start/config.ts'
 import { openStore } from '../start/open-store.ts'
 import { lockFolder } from '../storage/data-folder.ts'
@@ -31,6 +32,19 @@ async function keepResponses(config: Config, count: number): Promise<void> {
       await inside.keepAtOnce({ digest: `d${n}`, project_id: 'prj_1', key: 'k' }, response, NOON)
   })
   expect(await store.find({ digest: 'd0', project_id: 'prj_1', key: 'k' }, NOON)).toMatchObject({ kind: 'kept' })
+  await db.close()
+}
+
+/** Of which some events are there; what it asks for is sealed with the present secret, too. */
+async function promiseResponse(config: Config): Promise<void> {
+  const { project } = await createProject(config, ADA)
+  const { db, secret } = await openStore(config, systemClock)
+  const store = backgroundStore(db, sealing(secret))
+  const named = { id: 'resp_1', project_id: project.id }
+  const asked = { key_id: 'key_1', made_by: null, made_under: null, response: {}, work: undefined }
+  await store.insert({ ...named, ...asked }, NOON)
+  await store.claim('me', NOON)
+  await store.addEvents(named, 'me', [{ number: 0, text: 'data: {}', type: 't', response: undefined }])
   await db.close()
 }
 
@@ -72,9 +86,12 @@ describe(ENGINE, () => {
     await keepResponses(config, 1_001)
     const changed = { ...config, secret: OTHER_SECRET }
     await expect(openStore(changed, systemClock)).rejects.toMatchObject({ name: 'SettingError' })
+    await promiseResponse(config)
     expect(await adoptSecret(changed)).toEqual({ adopted: true, dropped: 1_001 })
     const { db } = await openStore(changed, systemClock)
     expect(await db.rows(sql`SELECT digest FROM idempotency`)).toEqual([])
+    expect(await backgroundStore(db, sealing(OTHER_SECRET)).claim('me', systemClock.now())).toBeUndefined()
+    expect(await db.rows(sql`SELECT response_id FROM background_events`)).toEqual([])
     await db.close()
     await expect(openStore(config, systemClock)).rejects.toThrow('sealed with another secret')
   })

@@ -101,6 +101,8 @@ async function adopt(db: Db, fingerprint: string): Promise<Adoption> {
     UPDATE session_event SET sealed = NULL, parts_id = NULL, parts_bytes = NULL
     WHERE sealed IS NOT NULL OR parts_id IS NOT NULL`)
   await db.rows(sql`DELETE FROM stored_response`)
+  await db.rows(sql`DELETE FROM background_events`)
+  await db.rows(sql`DELETE FROM background_response`) // nobody can read any more what they ask for
   await db.rows(sql`DELETE FROM large_body_part`) // of all of these
   await dropArtifacts(db)
   await dropRecordings(db)
