@@ -90,8 +90,11 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
     if (state === 'lost' && !one.is_stopped) one.is_lost = true
     if (state === 'runs' || one.is_lost) return
     one.is_stopped = true
-    if (state === 'revoked') await end(one, { status: 'failed', response: failedWith(row.response, REVOKED) })
-    stop(one)
+    try {
+      if (state === 'revoked') await end(one, { status: 'failed', response: failedWith(row.response, REVOKED) })
+    } finally {
+      stop(one) // where that could not be written: whoever runs it once its lease is over, is refused, and writes it
+    }
   }
 
   async function follow(one: Run, stream: AsyncIterable<Buffer | string>): Promise<void> {

@@ -1,9 +1,9 @@
 // §4.11: background responses that end while they run: deleted, cancelled, or taken over by another process. Nothing of
 // what was deleted stays or comes back, and what another has taken over is charged once.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { sql } from '../../src/storage/db.ts'
+import { sql, unavailable } from '../../src/storage/db.ts'
 import { anotherProcess, type Scene, USUAL_COST, withScene } from '../support/inference-scene.ts'
-import { deferred } from '../support/tampered-db.ts'
+import { deferred, textOf } from '../support/tampered-db.ts'
 
 const RESPONSES = '/v1/responses'
 
@@ -88,6 +88,28 @@ withScene((scene) => {
     await scene().housekeep('sweep background responses')
     expect([(await stage.get(`${RESPONSES}/${id}`)).status, await leftOf(id)]).toEqual([404, NOTHING])
     await second.app.close()
+  })
+
+  test('R74 a revoked key stops it, also where the store does not take that word: it is written once its lease is over', async () => {
+    const stage = await scene().stage()
+    const { db, clock, tampering } = scene()
+    const { id } = await inTheMiddle(stage)
+    await db.rows(sql`UPDATE api_key SET status = 'revoked', hash = NULL WHERE id = ${stage.key_id}`)
+    const refused = deferred()
+    tampering.rows = (statement, run) => {
+      if (!/SET status = \?, owner = NULL/.test(textOf(statement))) return run(statement)
+      tampering.rows = undefined
+      refused.resolve()
+      return Promise.reject(unavailable(new Error('away')))
+    }
+    vi.advanceTimersByTime(1_000) // it looks after its lease
+    await refused.promise
+    await done()
+    expect(await leftOf(id)).toMatchObject({ status: 'in_progress', stored: 0 })
+    clock.advance(61_000)
+    await scene().housekeep('run background responses')
+    await done()
+    expect([await leftOf(id), stage.one.requests.length]).toEqual([{ events: 0, status: 'failed', stored: 0 }, 1])
   })
 
   test('§4.11 R22 a run that another has taken over is not stopped, so that it is charged once', async () => {
