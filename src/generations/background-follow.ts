@@ -46,6 +46,16 @@ async function stream(store: BackgroundStore, followed: Followed, reply: Fastify
     'cache-control': 'no-cache, no-store',
     'x-accel-buffering': 'no',
   })
+  try {
+    await tellAll(store, followed, raw)
+    raw.end()
+  } catch (error) {
+    raw.destroy() // nobody else would end it: who reads comes again, from where it was
+    throw error
+  }
+}
+
+async function tellAll(store: BackgroundStore, followed: Followed, raw: FastifyReply['raw']): Promise<void> {
   let last = followed.after
   let look_ms = LOOK_MS
   for (let silent_ms = 0; !raw.destroyed; ) {
@@ -53,6 +63,7 @@ async function stream(store: BackgroundStore, followed: Followed, reply: Fastify
     const status = await store.statusOf(followed)
     const events = await store.eventsAfter(followed, last)
     for (const [number, text] of events) {
+      if (raw.destroyed) return // nothing more drains
       last = number
       if (!raw.write(text)) await drained(raw)
     }
@@ -69,7 +80,6 @@ async function stream(store: BackgroundStore, followed: Followed, reply: Fastify
     silent_ms = 0
     raw.write(': waiting\n\n')
   }
-  raw.end()
 }
 
 /** Shorter where the client leaves. */
