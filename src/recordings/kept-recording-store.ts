@@ -215,8 +215,12 @@ export function keptRecordings(needs: RecordingNeeds) {
       await recordingStore(on).forgetDrops(until_ms)
     },
 
-    /** For purge jobs: packs that something was taken out of, and contents that are due. */
+    /**
+     * For purge jobs: packs that something was taken out of, and contents that are due. Whoever is writing now has the
+     * lock, and is waited for: the job counts what they wrote. Whoever writes later finds the job.
+     */
     async eraseCut(project_id: string): Promise<void> {
+      await db.transaction((tx) => quota.lock(tx, project_id), { lasting: 'committed' })
       for (let tries = 0; tries < CUT_TRIES; tries++) {
         const packs = await recordingStore(db).cutPacks(project_id)
         for (const pack of packs) await cut(pack)

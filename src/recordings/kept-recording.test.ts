@@ -2,10 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { ENGINE } from '../../test/support/databases.ts'
 import { settingsFrom } from '../../test/support/inference-scene.ts'
 import { nextLook } from '../../test/support/next-look.ts'
 import { startService, type TestProject, type TestService, withService } from '../../test/support/service.ts'
-import { countStatements, cutOffNextCommit, type Tampering, textOf } from '../../test/support/tampered-db.ts'
+import { countStatements, cutOffNextCommit, deferred, type Tampering, textOf } from '../../test/support/tampered-db.ts'
+import { doneOrWaiting } from '../../test/support/waiting-locks.ts'
 import type { Contents } from '../contents/content.ts'
 import { MINUTE_MS } from '../core/clock.ts'
 import { newTraceId } from '../core/ids.ts'
@@ -199,9 +201,9 @@ withService(
     })
 
     /** So many calls in one pack; which of them is to be purged is up to the caller. */
-    async function recorded(home: TestProject, count: number) {
+    function ended(home: TestProject, count: number) {
       const { recordings, clock } = service()
-      const sent = Array.from({ length: count }, () => {
+      return Array.from({ length: count }, () => {
         const trace_id = newTraceId(clock.now())
         const who = { project_id: home.project.id, key_id: home.key_id, made_by: home.key_id, made_under: null }
         const request = randomBytes(500)
@@ -211,7 +213,11 @@ withService(
         recordings.tapes.end(tape)
         return { trace_id, request }
       })
-      await recordings.tapes.drained()
+    }
+
+    async function recorded(home: TestProject, count: number) {
+      const sent = ended(home, count)
+      await service().recordings.tapes.drained()
       return sent
     }
 
@@ -242,6 +248,34 @@ withService(
       expect(await read(gone)).toBeUndefined()
       expect(kept?.request.equals((await read(kept))?.request ?? Buffer.of())).toBe(true)
     })
+
+    // The embedded store writes one after the other.
+    test.runIf(ENGINE === 'postgres')(
+      '§8.1 what is being written while a job that names it counts is erased',
+      async () => {
+        const home = await service().newProject()
+        const { recordings, clock, db } = service()
+        const [found, go] = [deferred(), deferred()]
+        tampering.rows = async (statement, run) => {
+          const rows = await run(statement)
+          if (!/^SELECT as_of_ms FROM purge_job/.test(textOf(statement))) return rows
+          tampering.rows = undefined
+          found.resolve()
+          await go.promise
+          return rows
+        }
+        const [one] = ended(home, 1)
+        const writing = recordings.tapes.drained()
+        await found.promise
+        clock.advance(1)
+        await home.post('/v2/purge-jobs', { filter: { trace_ids: [one?.trace_id] }, mode: 'erase' })
+        const job = service().housekeep('run purge jobs')
+        await doneOrWaiting(job, db, 'project_quota')
+        go.resolve()
+        await Promise.all([writing, job])
+        expect(await recordings.read(home.project.id, one?.trace_id ?? '')).toBeUndefined()
+      },
+    )
 
     test('§8.2 a pack that could not be read is asked for again', async () => {
       const home = await service().newProject()
