@@ -9,7 +9,7 @@ import { makerOf } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { JSON_TYPE } from '../http/answers.ts'
-import { conflict, erased, type KeptResponse } from '../idempotency/idempotency.ts'
+import { type Asked, conflict, erased, type KeptResponse } from '../idempotency/idempotency.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
 import { mayNameModel, unknownModel } from '../keys/key-terms.ts'
 import { assertRoom, BODY_MAX_BYTES, queuedResponse } from '../responses/background-response.ts'
@@ -35,17 +35,15 @@ type Work = Omit<BackgroundRow, 'status' | 'attempts'>
 export async function createBackground(path: Path, needs: CreateNeeds, request: FastifyRequest): Promise<KeptResponse> {
   const { db, clock, seals, idempotencyOn } = needs
   const { keyed, caller } = request
-  const work = await workOf(path, request, clock.now())
+  const { work, asked } = await workOf(path, request, clock.now())
   const body = Buffer.from(JSON.stringify(work.response))
-  const answer: KeptResponse = { status: 200, headers: { 'content-type': JSON_TYPE }, body }
+  const answer: KeptResponse = { status: 200, headers: { 'content-type': JSON_TYPE }, body, asked }
   return db.transaction(async (tx) => {
     const kept = keyed && idempotencyOn(tx)
     if (keyed && kept) {
       if (!(await tx.tryLock(keyed.digest))) throw conflict()
-      const found = await kept.find(keyed, clock.now())
-      if (found.kind === 'held') throw conflict()
-      if (found.kind === 'erased') throw erased()
-      if (found.kind === 'kept') return found.response
+      const { kind } = await kept.find(keyed, clock.now())
+      if (kind !== 'free') throw kind === 'erased' ? erased() : conflict()
     }
     const store = backgroundStore(tx, seals)
     assertRoom(await store.takenBy(caller.project_id, clock.now()))
@@ -55,7 +53,7 @@ export async function createBackground(path: Path, needs: CreateNeeds, request: 
   })
 }
 
-async function workOf(path: Path, request: FastifyRequest, now: number): Promise<Work> {
+async function workOf(path: Path, request: FastifyRequest, now: number): Promise<{ work: Work; asked: Asked }> {
   const { caller, headers, keyed } = request
   const { bytes, json } = request.body as JsonBody & { json: Json }
   if (bytes.length > BODY_MAX_BYTES)
@@ -64,11 +62,11 @@ async function workOf(path: Path, request: FastifyRequest, now: number): Promise
   const asked = readResponseRequest({ ...json, background: false }, 'v1')
   if (asked.stream && keyed)
     throw wrong('stream', "not be true with 'background' and an idempotency key: read its events with GET")
-  await assertNameable(path, request, asked.model)
+  const is_alias = await isNameableAlias(path, request, asked.model)
   await path.responses.mayStore(caller.project_id, now)
   const ids = { response_id: newId('resp'), created_at_s: Math.floor(now / 1_000) }
   const carried = Object.entries(headers).filter(([name, value]) => CARRIED.test(name) && typeof value === 'string')
-  return {
+  const work: Work = {
     id: ids.response_id,
     project_id: caller.project_id,
     key_id: caller.key_id,
@@ -79,10 +77,13 @@ async function workOf(path: Path, request: FastifyRequest, now: number): Promise
       body: spliceFields({ bytes, json }, { background: false, stream: true }).toString('utf8'),
     },
   }
+  return { work, asked: { key_id: caller.key_id, model: asked.model, is_alias } }
 }
 
-/** What cannot be run at all is told now, and not when somebody looks. */
-async function assertNameable(path: Path, { caller }: FastifyRequest, model: string): Promise<void> {
+/** Whether it is an alias. What cannot be run at all is told now, and not when somebody looks. */
+async function isNameableAlias(path: Path, { caller }: FastifyRequest, model: string): Promise<boolean> {
   const { aliases } = await path.snapshots.of(caller)
-  if (!mayNameModel(caller.allowed_models, model, aliases.has(model))) throw unknownModel(model, caller)
+  const is_alias = aliases.has(model)
+  if (!mayNameModel(caller.allowed_models, model, is_alias)) throw unknownModel(model, caller)
+  return is_alias
 }

@@ -63,6 +63,20 @@ withScene((scene) => {
       },
     )
 
+    test('R62, §11.9 nor is what a response in the background was promised as, which repeats what was asked', async () => {
+      const stage = await scene().stage()
+      const [forbidden, free] = [await make(stage, { allowed_models: [stage.both] }), await make(stage, {})]
+      const body = { model: stage.model, input: 'hi', instructions: 'between us', background: true }
+      const ask = (key: string) =>
+        stage.ask('/v1/responses', { body, headers: { ...as(key), 'agent-idempotency-key': 'promised' } })
+      const first = await ask(free.key)
+      const refused = await ask(forbidden.key)
+      expect(envelope(refused)).toEqual([404, 'invalid_request_error', 'model_not_found'])
+      const again = await ask(stage.key)
+      expect([again.headers['agent-idempotent-replay'], again.json]).toEqual(['true', first.json])
+      await scene().inference.jobs.idle()
+    })
+
     test('R62 an alias’ kept answer passes to another key by the alias’ own name only', async () => {
       const stage = await scene().stage()
       await alias(stage, 'both-kept')
