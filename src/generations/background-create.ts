@@ -37,7 +37,7 @@ export async function createBackground(path: Path, needs: CreateNeeds, request: 
   const { keyed, caller } = request
   const { work, asked } = await workOf(path, request, clock.now())
   const body = Buffer.from(JSON.stringify(work.response))
-  const answer: KeptResponse = { status: 200, headers: { 'content-type': JSON_TYPE }, body, asked }
+  const answer: KeptResponse = { status: 200, headers: { 'content-type': JSON_TYPE }, body, asked, promised: work.id }
   return db.transaction(async (tx) => {
     const kept = keyed && idempotencyOn(tx)
     if (keyed && kept) {

@@ -99,7 +99,7 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
 
   async function follow(one: Run, stream: AsyncIterable<Buffer | string>): Promise<void> {
     const told = new ToldEvents()
-    const writing = eventsWriter((events) => store.addEvents(one.row, one.owner, events))
+    const writing = eventsWriter((events) => store.addEvents(one.row, one.owner, events, one.trace_id))
     let last: ToldEvent | undefined
     try {
       for await (const part of stream) {

@@ -21,7 +21,7 @@ import {
   type KeyedRequest,
   RESERVATION_MS,
   RETENTION_MS,
-  traceOf,
+  subjectOf,
 } from './idempotency.ts'
 
 const SWEEP_MAX = 1_000 // rows in one go: bounds how long a sweep holds the store, as do their bytes
@@ -104,16 +104,16 @@ export function idempotencyStore(db: Db, seals: Sealing, { process, running, quo
     return taken !== undefined
   }
 
-  async function insertKept(request: KeyedRequest, sealed: Buffer, now: number): Promise<boolean> {
+  async function insertKept(request: KeyedRequest, { sealed, subject }: Sealed, now: number): Promise<boolean> {
     const { digest, project_id, key_id = null } = request
     const kept = await db.rows(sql`
-      INSERT INTO idempotency (digest, project_id, key_id, state, owner, process, expires_at, sealed, bytes)
+      INSERT INTO idempotency (digest, project_id, key_id, state, owner, process, expires_at, sealed, bytes, trace_id)
       VALUES (${digest}, ${project_id}, ${key_id}, 'kept', ${randomUUID()}, ${process}, ${now + RETENTION_MS},
-              ${sealed}, ${sealed.length})
+              ${sealed}, ${sealed.length}, ${subject})
       ON CONFLICT (digest) DO UPDATE
         SET project_id = excluded.project_id, key_id = excluded.key_id, state = excluded.state,
             owner = excluded.owner, process = excluded.process, expires_at = excluded.expires_at,
-            sealed = excluded.sealed, bytes = excluded.bytes, trace_id = NULL
+            sealed = excluded.sealed, bytes = excluded.bytes, trace_id = excluded.trace_id
         WHERE idempotency.expires_at <= ${now} AND idempotency.parts_id IS NULL
       RETURNING digest`)
     return kept.length === 1
@@ -174,7 +174,7 @@ export function idempotencyStore(db: Db, seals: Sealing, { process, running, quo
       const kept = await db.rows(sql`
         UPDATE idempotency
         SET state = 'kept', sealed = ${sealed}, bytes = ${bytes}, expires_at = ${now + RETENTION_MS},
-            trace_id = ${traceOf(response)}, parts_id = ${parts_id}, parts_bytes = ${large ? parts_bytes : null}
+            trace_id = ${subjectOf(response)}, parts_id = ${parts_id}, parts_bytes = ${large ? parts_bytes : null}
         WHERE digest = ${digest} AND owner = ${owner} AND state = 'held'
         RETURNING digest`)
       if (kept.length === 0) return false
@@ -186,9 +186,10 @@ export function idempotencyStore(db: Db, seals: Sealing, { process, running, quo
     /** Keeps the answer of a request whose whole effect is in the same transaction: no reservation came before. */
     async keepAtOnce(request: KeyedRequest, response: KeptResponse, now: number): Promise<boolean> {
       const sealed = seal(encodeResponse(response), request.key, request.digest)
-      if (!(await insertKept(request, sealed, now))) {
+      const kept: Sealed = { sealed, subject: subjectOf(response) }
+      if (!(await insertKept(request, kept, now))) {
         await forgetLarge(request.digest, now)
-        if (!(await insertKept(request, sealed, now))) return false
+        if (!(await insertKept(request, kept, now))) return false
       }
       quota?.added(request.project_id, sealed.length)
       return true
@@ -230,6 +231,12 @@ export function idempotencyStore(db: Db, seals: Sealing, { process, running, quo
       return gone.length === SWEEP_MAX || bytes >= DELETED_AT_ONCE_BYTES || large.length === LARGE_SWEEP_MAX
     },
   }
+}
+
+interface Sealed {
+  sealed: Buffer
+  /** What it is of (`trace_id`). */
+  subject: string | null
 }
 
 interface Row extends LargeBodyColumns {

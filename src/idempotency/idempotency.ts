@@ -67,6 +67,8 @@ export interface KeptResponse {
   body: Buffer
   /** Not repeated: whom it may be repeated to is decided by it. */
   asked?: Asked | undefined
+  /** Not repeated: the response that it promises, which is made later. */
+  promised?: string | undefined
 }
 
 export const mayKeep = (status: number) => status >= 200 && status < 300 // §11.6
@@ -84,8 +86,9 @@ export function decodeResponse(bytes: Buffer): KeptResponse {
   return { status, headers, body: bytes.subarray(end + 1), ...(asked && { asked }) }
 }
 
-/** What a kept answer is of, where it is of a generation. */
-export const traceOf = ({ headers }: KeptResponse): string | null => headers['agent-trace-id'] ?? null
+/** What a kept answer is of: a generation, by its trace, or one that is promised, by the id of its response. */
+export const subjectOf = ({ headers, promised }: KeptResponse): string | null =>
+  headers['agent-trace-id'] ?? promised ?? null
 
 /** A purge job erased it. Executing anew could charge twice, so it is neither executed nor answered. */
 export const erased = () =>

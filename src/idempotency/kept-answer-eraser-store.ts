@@ -6,13 +6,16 @@ import { countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } f
 import { removeLooseParts, removeParts } from '../storage/large-bodies.ts'
 import { RETENTION_MS } from './idempotency.ts'
 
-/** A kept answer says when it ends, and so when it was kept. One of before keys and traces were noted has neither. */
+/**
+ * A kept answer says when it ends, and so when it was kept. One of before keys and traces were noted has neither. That
+ * of a promise names the response in the place of a trace.
+ */
 const where = (scope: PurgeScope) =>
   joined(
     sql` WHERE project_id = ${scope.project_id} AND state = 'kept' AND sealed IS NOT NULL`,
     matching.madeAtMs(scope, `expires_at - ${RETENTION_MS}`),
     matching.madeBy(scope, 'key_id'),
-    matching.named(scope, { trace: 'trace_id' }),
+    matching.named(scope, { trace: 'trace_id', response: 'trace_id' }),
   )
 
 const walked = (scope: PurgeScope) => ({

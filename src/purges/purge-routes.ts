@@ -6,7 +6,7 @@ import { listOf } from '../core/shapes.ts'
 import { found, type Routes } from '../http/routes.ts'
 import { sendList } from '../http/whole-list.ts'
 import type { Db } from '../storage/db.ts'
-import type { Eraser } from '../storage/erasing.ts'
+import type { Eraser, PurgeScope } from '../storage/erasing.ts'
 import { NewPurgeJob, newPurgeJob, PurgeJob } from './purge-job.ts'
 import { isSigned, PurgeReceipt, ReceiptVerdict, type Sign } from './purge-receipt.ts'
 import { purgeJobsPresent, purgeStore, scopeOf } from './purge-store.ts'
@@ -23,6 +23,11 @@ interface Needs {
 
 export const purgeRoutes: Routes<Needs> = async (app, { clock, erasers, sign }) => {
   const known_kinds = erasers.map(({ kind }) => kind)
+
+  /** Twice: a session leads to traces, and a trace to the response that it was the run of. */
+  async function relate(tx: Db, scope: PurgeScope): Promise<void> {
+    for (const eraser of [...erasers, ...erasers]) await eraser.relate?.(tx, scope)
+  }
 
   app.post(
     '/v2/purge-jobs',
@@ -45,7 +50,7 @@ export const purgeRoutes: Routes<Needs> = async (app, { clock, erasers, sign }) 
       const { stored, named } = newPurgeJob(body, { project_id, project_name, known_kinds }, clock.now())
       if (!(await store.insert(stored, clock.now()))) throw await underWay(db, project_id)
       await store.name(project_id, stored.job.id, named)
-      if (stored.is_listed) for (const eraser of erasers) await eraser.relate?.(db, scopeOf(stored))
+      if (stored.is_listed) await relate(db, scopeOf(stored))
       return stored.job
     },
   )

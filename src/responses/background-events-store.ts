@@ -35,7 +35,13 @@ export function backgroundEvents(db: Db, { seal, open }: Sealing) {
       while (await db.transaction(forgetSome)) await nextTurn()
     },
 
-    async add({ project_id, id }: Named, owner: string, events: readonly ToldEvent[]): Promise<void> {
+    /** `trace_id` is that of the run that tells them. */
+    async add(
+      { project_id, id }: Named,
+      owner: string,
+      events: readonly ToldEvent[],
+      trace_id?: string,
+    ): Promise<void> {
       const [first] = events
       const last = events.at(-1)
       if (!first || !last) return
@@ -43,7 +49,8 @@ export function backgroundEvents(db: Db, { seal, open }: Sealing) {
       const bytes = seal(Buffer.from(told), project_id, place(id, first.number))
       await db.transaction(async (tx) => {
         const [held] = await tx.rows(sql`
-          UPDATE background_response SET event_bytes = event_bytes + ${bytes.length}
+          UPDATE background_response
+          SET event_bytes = event_bytes + ${bytes.length}, trace_id = COALESCE(${trace_id ?? null}, trace_id)
           WHERE project_id = ${project_id} AND id = ${id} AND owner = ${owner} AND status = 'in_progress'
           RETURNING id`)
         if (!held) return

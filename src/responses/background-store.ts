@@ -154,7 +154,7 @@ export function backgroundStore(db: Db, seals: Sealing) {
       const done = await db.rows(sql`
         UPDATE background_response
         SET status = ${status}, owner = NULL, finished_ms = ${now}, told_bytes = ${counted(told)},
-            sealed = ${told}
+            sealed = ${told}, trace_id = COALESCE(${trace_id ?? null}, trace_id)
         WHERE project_id = ${project_id} AND id = ${id} AND owner = ${owner} AND status = 'in_progress'
         RETURNING id`)
       return done.length === 1

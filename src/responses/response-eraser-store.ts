@@ -2,7 +2,16 @@
 // those ended that came to nothing, which repeats what was asked. Events go first, as they are found by the stored
 // response that a call left, whatever the job names.
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
-import { addTraces, countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
+import {
+  addResponses,
+  addTraces,
+  countOf,
+  type Eraser,
+  isOneOf,
+  matching,
+  nextBatch,
+  type PurgeScope,
+} from '../storage/erasing.ts'
 import { removeParts } from '../storage/large-bodies.ts'
 
 const where = (scope: PurgeScope) =>
@@ -42,7 +51,7 @@ const promised = (scope: PurgeScope, more: Sql = fixed('')) =>
     fixed(' OR (1 = 1'),
     matching.madeAtMs(scope, 'created_ms'),
     matching.madeBy(scope, 'made_by', 'made_under'),
-    matching.named(scope, { response: 'id' }),
+    matching.named(scope, { response: 'id', trace: 'trace_id' }),
     fixed('))'),
   )
 
@@ -104,13 +113,21 @@ export const responseEraser: Eraser = {
     return eraseStored(tx, scope, from === STORED ? null : from, most)
   },
 
-  relate: (tx, scope) =>
-    addTraces(
+  /** What was promised is known by its response alone, wherever it is kept; what was made of it, by its trace. */
+  async relate(tx, scope) {
+    const named = (columns: Parameters<typeof matching.named>[1]) =>
+      joined(sql` WHERE project_id = ${scope.project_id}`, matching.named(scope, columns))
+    const by_id = named({ response: 'id' })
+    await addTraces(
       scope,
       tx,
       joined(
-        sql`SELECT trace_id FROM stored_response WHERE project_id = ${scope.project_id}`,
-        matching.named(scope, { response: 'id' }),
+        sql`SELECT trace_id FROM stored_response`,
+        by_id,
+        sql` UNION SELECT trace_id FROM background_response`,
+        by_id,
       ),
-    ),
+    )
+    await addResponses(scope, tx, joined(sql`SELECT id FROM background_response`, named({ trace: 'trace_id' })))
+  },
 }

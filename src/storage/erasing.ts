@@ -36,7 +36,10 @@ export interface Eraser {
   count(db: Db, scope: PurgeScope): Promise<number>
   /** At most so many, in the transaction of the job's progress. `from` is the `next` of the batch before. */
   erase(tx: Db, scope: PurgeScope, from: string | null, most: number): Promise<ErasedBatch>
-  /** The traces of what the job names, found when it is made: whatever else knows the same calls matches by them. */
+  /**
+   * The traces of what the job names, and the responses of traces, found when it is made: whatever else knows the same
+   * calls matches by them.
+   */
   relate?(tx: Db, scope: PurgeScope): Promise<void>
   /** What lies outside the database, after its batch has committed. Called again until the count is 0. */
   eraseOutside?(scope: PurgeScope): Promise<void>
@@ -163,14 +166,26 @@ const anyOf = (conditions: readonly Sql[]) =>
     : joined(...conditions.flatMap((one, at) => (at === 0 ? [one] : [fixed(' OR '), one])))
 
 /** The traces that a statement selects become targets of the job. */
-export async function addTraces({ job_id, project_id }: PurgeScope, tx: Db, traces: Sql): Promise<void> {
+export const addTraces = (scope: PurgeScope, tx: Db, traces: Sql) =>
+  addTargets(scope, tx, { kind: 'trace', column: 'trace_id', from: traces })
+
+/** So do the ids of responses. */
+export const addResponses = (scope: PurgeScope, tx: Db, responses: Sql) =>
+  addTargets(scope, tx, { kind: 'response', column: 'id', from: responses })
+
+interface Related {
+  kind: Target
+  column: 'trace_id' | 'id'
+  from: Sql
+}
+
+async function addTargets({ job_id, project_id }: PurgeScope, tx: Db, { kind, column, from }: Related): Promise<void> {
   await tx.rows(
     joined(
-      sql`
-        INSERT INTO purge_target (job_id, project_id, kind, id)
-        SELECT ${job_id}, ${project_id}, 'trace', related.trace_id FROM (`,
-      traces,
-      sql`) AS related WHERE related.trace_id IS NOT NULL ON CONFLICT (job_id, kind, id) DO NOTHING`,
+      sql`INSERT INTO purge_target (job_id, project_id, kind, id) SELECT ${job_id}, ${project_id}, `,
+      fixed(`'${kind}', related.${column} FROM (`),
+      from,
+      fixed(`) AS related WHERE related.${column} IS NOT NULL ON CONFLICT (job_id, kind, id) DO NOTHING`),
     ),
   )
 }
