@@ -8,6 +8,7 @@ import { spliceFields } from '../core/json-splice.ts'
 import { makerOf } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
+import { tagsOf } from '../headers/call-tags.ts'
 import { JSON_TYPE } from '../http/answers.ts'
 import { type Asked, conflict, erased, type KeptResponse } from '../idempotency/idempotency.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
@@ -62,6 +63,7 @@ async function workOf(path: Path, request: FastifyRequest, now: number): Promise
   const asked = readResponseRequest({ ...json, background: false }, 'v1')
   if (asked.stream && keyed)
     throw wrong('stream', "not be true with 'background' and an idempotency key: read its events with GET")
+  tagsOf(headers['agent-tags'], json) // a budget may hang on them: what cannot be read is refused
   const is_alias = await isNameableAlias(path, request, asked.model)
   await path.responses.mayStore(caller.project_id, now)
   const ids = { response_id: newId('resp'), created_at_s: Math.floor(now / 1_000) }

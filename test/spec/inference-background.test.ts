@@ -68,6 +68,17 @@ withScene(
       expect(again).toEqual(live.slice(3))
     })
 
+    test('§4.18.1 tags that cannot be read are 400 at once: nobody is promised what would fail', async () => {
+      const stage = await scene().stage()
+      const refused = await ask(stage, {}, { 'agent-tags': 'team search' })
+      expect([refused.status, refused.json.error.message]).toEqual([400, expect.stringContaining("'Agent-Tags'")])
+      expect(await jobsIn(scene().db, stage.project.id)).toEqual([])
+      const { id } = (await ask(stage, {}, { 'agent-tags': 'team=search' })).json
+      await done()
+      expect((await stage.get(`${RESPONSES}/${id}`)).body.status).toBe('completed')
+      expect((await stage.get('/v2/usage?tag=team=search')).body.data).toHaveLength(1)
+    })
+
     test('§11 idempotent creation: one job, one charge, the same answer', async () => {
       const stage = await scene().stage()
       const keyed = { 'agent-idempotency-key': 'k' }
