@@ -25,7 +25,8 @@ function recordedWith(handler: RouteHandlerMethod, action: string, clock: Clock)
     return db.transaction(async (tx) => {
       request.db = tx
       const result = await handler.call(this, request, reply)
-      const done = entry(request, action, targetOf(result, request.params), clock.now())
+      const deed = request.route.config.audited_as?.(request.body) ?? action
+      const done = entry(request, deed, targetOf(result, request.params), clock.now())
       await auditStore(tx).insert(done)
       if (request.route.config.operator) await noteWhereConcerned(tx, done, concernedBy(result, request.params))
       return result

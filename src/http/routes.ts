@@ -36,6 +36,8 @@ declare module 'fastify' {
     forbidden?(caller: Caller, params: unknown): Refusal | undefined
     /** Put on record though no admin's scope is needed. */
     audited?: true
+    /** Where what is sent makes it the deed of another endpoint: on record as that one. */
+    audited_as?(body: unknown): string | undefined
   }
 }
 

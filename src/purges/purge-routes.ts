@@ -15,6 +15,10 @@ const Params = Type.Object({ purge_job_id: Type.String({ description: 'Begins `p
 const admin = { scope: 'admin', class: 'admin' } as const
 const tags = ['Purge jobs']
 
+/** A plan and an erasure must not look alike on record. */
+const erasure = (body: unknown) =>
+  (body as NewPurgeJob).mode === 'erase' ? 'POST /v2/purge-jobs/{purge_job_id}/erase' : undefined
+
 interface Needs {
   clock: Clock
   erasers: readonly Eraser[]
@@ -32,7 +36,7 @@ export const purgeRoutes: Routes<Needs> = async (app, { clock, erasers, sign }) 
   app.post(
     '/v2/purge-jobs',
     {
-      config: { ...admin, adds: { kind: 'purge_jobs', present: purgeJobsPresent } },
+      config: { ...admin, adds: { kind: 'purge_jobs', present: purgeJobsPresent }, audited_as: erasure },
       schema: {
         tags,
         summary: 'Plan a purge, or erase',

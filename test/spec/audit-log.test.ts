@@ -335,6 +335,20 @@ withService((service) => {
       expect(await actions('?actor=key_unknown')).toEqual([])
     })
 
+    test('§4.15 an erasure is on record as one, whether it was planned before or not', async () => {
+      const project = await service().newProject()
+      const filter = { trace_ids: ['trc_1'] }
+      const { id: planned } = (await project.post('/v2/purge-jobs', { filter })).body
+      const { id: at_once } = (await project.post('/v2/purge-jobs', { filter, mode: 'erase' })).body
+      const erase = 'POST /v2/purge-jobs/{purge_job_id}/erase'
+      const made = (await entriesOf(project)).map(({ action, target }) => [action, target])
+      expect(made).toEqual([
+        [erase, at_once],
+        ['POST /v2/purge-jobs', planned],
+      ])
+      expect(await entriesOf(project, `?action=${encodeURIComponent(erase)}`)).toHaveLength(1)
+    })
+
     test('§8.2 pages are the log, each entry once, also those of one moment', async () => {
       const project = await service().newProject()
       for (let n = 0; n < 5; n++) await project.post('/v2/project/cap', { limit_usd: n })
