@@ -8,6 +8,17 @@ interface Budget {
   limit_micros: number | undefined
 }
 
+interface Caps {
+  cap_micros?: number | undefined
+  operator_cap_micros?: number | undefined
+}
+
+/** R79: the operator's cap stands beside the project's own, and the lower binds. */
+export const bindingCap = ({ cap_micros = Infinity, operator_cap_micros = Infinity }: Caps) => {
+  const lower = Math.min(cap_micros, operator_cap_micros)
+  return lower === Infinity ? undefined : lower
+}
+
 export type BudgetLevel = 'open' | 'fine' | 'near' | 'reached'
 
 const NEAR = 0.8

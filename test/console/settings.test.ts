@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { entryOf } from '../../src/audit/audit.ts'
 import { auditStore } from '../../src/audit/audit-store.ts'
 import { systemClock } from '../../src/core/clock.ts'
+import { sql } from '../../src/storage/db.ts'
 import { startUpstream, type TestUpstream } from '../support/upstream.ts'
 import { faults, tracesOf, withConsole } from './checks.ts'
 import { seedOperator, seedOwner } from './seed.ts'
@@ -21,6 +22,18 @@ withConsole((scene) => {
     const visit = await scene().visit(path, { cookie: seeded.cookie })
     return { ...seeded, visit, page: visit.page }
   }
+
+  test('R79 a cap that the operator set is what the project is measured by, where it is the lower', async () => {
+    const { page, visit, project_id } = await owner('/settings')
+    await page.getByText('spent, no limit').waitFor()
+    await scene().db().rows(sql`UPDATE project SET operator_cap_micros = 10000000 WHERE id = ${project_id}`)
+    await page.reload()
+    await page.getByText('caps this project at $10.00').waitFor()
+    await page.getByText('of $10.00').waitFor()
+    await page.getByRole('link', { name: 'Keys' }).click()
+    await page.locator('.spending').getByText('of $10.00').waitFor()
+    await visit.close()
+  })
 
   test('R6 R8 the project is renamed, capped and bound to regions, and each is seen at once', async () => {
     const { page, visit } = await owner('/settings')

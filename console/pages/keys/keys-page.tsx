@@ -4,7 +4,7 @@ import { theProject } from '../../api/account-calls.ts'
 import { listKeys } from '../../api/key-calls.ts'
 import { count } from '../../parts/amounts.ts'
 import { Badge } from '../../parts/badge.tsx'
-import { BudgetBar } from '../../parts/budget-bar.tsx'
+import { BudgetBar, bindingCap } from '../../parts/budget-bar.tsx'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
@@ -179,7 +179,7 @@ function ProjectSpending({ keys }: { keys: Loaded<readonly KeyRow[]> }) {
         <BudgetBar
           spent_micros={project.state.value.spent_micros}
           held_micros={project.state.value.held_micros}
-          limit_micros={project.state.value.cap_micros}
+          limit_micros={bindingCap(project.state.value)}
         />
       )}
     </div>

@@ -10,7 +10,7 @@ import {
   setRegions,
 } from '../../api/settings-calls.ts'
 import { money } from '../../parts/amounts.ts'
-import { BudgetBar } from '../../parts/budget-bar.tsx'
+import { BudgetBar, bindingCap } from '../../parts/budget-bar.tsx'
 import { Card } from '../../parts/card.tsx'
 import { CheckField } from '../../parts/check-field.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
@@ -86,7 +86,7 @@ function NameCard({ project, onChanged }: CardProps) {
 }
 
 function CapCard({ project, onChanged }: CardProps) {
-  const { cap_micros, overage_enabled, spent_micros, held_micros } = project
+  const { cap_micros, operator_cap_micros, overage_enabled, spent_micros, held_micros } = project
   const [overage, setOverage] = useState(overage_enabled)
   const [text, setText] = useState(cap_micros === undefined ? '' : String(cap_micros / MICROS))
   const may_manage = useMay('admin')
@@ -99,7 +99,10 @@ function CapCard({ project, onChanged }: CardProps) {
   })
   return (
     <Card title="Spending cap">
-      <BudgetBar spent_micros={spent_micros} held_micros={held_micros} limit_micros={cap_micros} />
+      <BudgetBar spent_micros={spent_micros} held_micros={held_micros} limit_micros={bindingCap(project)} />
+      {operator_cap_micros !== undefined && (
+        <p>Whoever runs the service caps this project at {money(operator_cap_micros)}. The lower cap binds.</p>
+      )}
       {may_manage && (
         <Form
           action={text.trim() === '' && cap_micros !== undefined ? 'Lift cap' : 'Set cap'}
