@@ -86,15 +86,20 @@ export function ownerLinkLines(link: MintedLink, public_url: string): string[] {
 
 /** A first generation, ready to be pasted. */
 export function tryIt(address: string, key: string, gateway: Gateway): string[] {
-  const placeholder = isConfigured(gateway) ? '' : ' (no provider is configured yet: a placeholder answers)'
   return [
-    `Try it${placeholder}:`,
+    `Try it${hintOn(gateway)}:`,
     '',
     `  curl -s ${address}/v1/chat/completions \\`,
     `    -H "Authorization: Bearer ${key}" \\`,
     '    -H "Content-Type: application/json" \\',
     `    -d '{"model": "${modelOf(gateway)}", "messages": [{"role": "user", "content": "Say hello."}]}'`,
   ]
+}
+
+function hintOn(gateway: Gateway): string {
+  if (!isConfigured(gateway)) return ' (no provider is configured yet: a placeholder answers)'
+  const is_known = gateway.providers.some(({ models }) => models.length > 0)
+  return is_known ? '' : ` (${USUAL_MODEL} stands for a model that your upstream has: GET /v1/models lists them)`
 }
 
 const USUAL_MODEL = 'gpt-4o-mini'
