@@ -49,6 +49,16 @@ test('§operations every counter and gauge of ours is on the dashboard', () => {
   expect(own.filter((name) => !shown.includes(name))).toEqual([])
 })
 
+test('§operations every endpoint that alerts and the dashboard send somebody to is there', () => {
+  const { paths } = JSON.parse(read('docs/openapi.json'))
+  const known = Object.keys(paths).map((path) => path.replace(/\/\{\w+\}$/, ''))
+  const named = [read('deploy/prometheus/alerts.yaml'), read(DASHBOARD)].flatMap((text) =>
+    [...text.matchAll(/\bGET (\/v\d\/[a-z/-]+)/g)].map(([, path = '']) => path),
+  )
+  expect(named.length).toBeGreaterThan(5)
+  expect(named.filter((path) => !known.includes(path))).toEqual([])
+})
+
 test('§operations every setting that a container is given is one', () => {
   const given = [
     ...Object.keys(compose.services['switchyard-1'].environment),
