@@ -174,7 +174,7 @@ export async function buildService(parts: Parts) {
   const { path, snapshots } = inference
   const served = servedPlaces(gateway)
   const replays = replaying({
-    ...{ db, clock, logger, seals, gateway, inference, idempotencyOn, recordings, quota: kept.replays },
+    ...{ db, clock, logger, seals, gateway, inference, idempotencyOn, recordings, kept },
   })
 
   const app = buildFastify(logger, { trusted_proxies: settings.trusted_proxies, clock, arrival: parts.arrival })

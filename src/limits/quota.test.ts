@@ -24,6 +24,7 @@ const quotas = {
   recordings: 100,
   recordings_mib: 100,
   replay_runs: 1_000,
+  replay_outputs_mib: 100,
   purge_jobs: 1_000,
   notification_channels: 20,
   tag_budgets: 1_000,

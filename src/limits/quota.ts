@@ -29,6 +29,7 @@ export const QuotasShape = Type.Object(
     recordings_mib: Most(4_096, 'The same in MiB, compressed.'),
     purge_jobs: Most(1_000, 'Purge jobs, those that have ended included.'),
     replay_runs: Most(1_000, 'Replay runs, those that have ended included.'),
+    replay_outputs_mib: Most(1_024, 'What replayed calls were answered, in MiB. Beyond it, answers are not kept.'),
     notification_channels: Most(20, 'Notification channels.'),
     tag_budgets: Most(1_000, 'Budgets of tags.'),
     mails_per_day: Most(

@@ -107,6 +107,7 @@ async function adopt(db: Db, fingerprint: string): Promise<Adoption> {
   await dropArtifacts(db)
   await dropRecordings(db)
   await db.rows(sql`DELETE FROM replay_output`)
+  await db.rows(sql`UPDATE project_quota SET present = 0 WHERE kind = 'replay_outputs_mib'`)
   // Where they lead, and what they sign with, nobody knows any more: they must be made anew.
   await db.rows(sql`UPDATE notification_channel SET status = 'disabled', sealed_previous = NULL, previous_until = NULL`)
   await db.rows(sql`UPDATE project SET routing_epoch = routing_epoch + 1`)

@@ -101,7 +101,8 @@ export const replayItemRoutes: Routes<{ seals: Sealing }> = async (app, { seals 
         tags,
         summary: 'Retrieve what an item was answered',
         description:
-          'The bytes of the answer, a refusal among them. 404 where it has none, or a purge job has erased it.',
+          'The bytes of the answer, a refusal among them. 404 where it has none, there was no room for it ' +
+          '(`replay_outputs_mib`), or a purge job has erased it.',
         params: ItemParams,
         response: { 200: { content: OUTPUT } },
       },

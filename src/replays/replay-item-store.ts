@@ -193,17 +193,27 @@ interface Later {
 
 const INGREDIENT = 'replay output'
 
+/** R70: in the transaction of what is added or goes, so that it is exact. */
+export interface OutputQuota {
+  /** False where there is no room. */
+  take(tx: Db, project_id: string, bytes: number): Promise<boolean>
+  giveBack(tx: Db, project_id: string, bytes: number): Promise<void>
+}
+
 /** Contents: they go with their run, or by a purge job. */
 export const replayOutputStore = (db: Db, seals: Sealing) => ({
-  async insert(of: OutputOf, answer: Uint8Array, now: number): Promise<void> {
+  /** In a transaction; nothing is kept where there is no room. */
+  async insert(of: OutputOf, answer: Uint8Array, quota: OutputQuota, now: number): Promise<void> {
     const id = itemKey(of.run_id, of.trace_id, of.arm)
     const sealed = seals.seal(answer, INGREDIENT, id)
-    await db.rows(sql`
+    if (!(await quota.take(db, of.project_id, sealed.length))) return
+    const inserted = await db.rows(sql`
       INSERT INTO replay_output (id, run_id, project_id, trace_id, key_id, made_under, created_ms, sequence, sealed,
                                  bytes)
       VALUES (${id}, ${of.run_id}, ${of.project_id}, ${of.trace_id}, ${of.key_id}, ${of.made_under}, ${now},
               ${nextSequence(now)}, ${sealed}, ${sealed.length})
-      ON CONFLICT (id) DO NOTHING`)
+      ON CONFLICT (id) DO NOTHING RETURNING id`)
+    if (inserted.length === 0) await quota.giveBack(db, of.project_id, sealed.length)
   },
 
   async find({ project_id, run_id, trace_id, arm }: ItemName): Promise<Buffer | undefined> {

@@ -1,6 +1,7 @@
 // What replay runs were answered, for purge jobs. The items stay: they have figures, and nothing that anybody said.
-import { joined, sql } from '../storage/db.ts'
+import { fixed, joined, sql } from '../storage/db.ts'
 import { countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
+import type { OutputQuota } from './replay-item-store.ts'
 
 const where = (scope: PurgeScope) =>
   joined(
@@ -10,7 +11,7 @@ const where = (scope: PurgeScope) =>
     matching.named(scope, { trace: 'trace_id' }),
   )
 
-export const replayOutputEraser: Eraser = {
+export const replayOutputEraser = (quota: Pick<OutputQuota, 'giveBack'>): Eraser => ({
   kind: 'replay_outputs',
 
   count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM replay_output`, where(scope))),
@@ -25,10 +26,20 @@ export const replayOutputEraser: Eraser = {
       where: where(scope),
     }
     const batch = await nextBatch(tx, walked, from, most)
-    if (batch.ids.length > 0)
-      await tx.rows(
-        joined(sql`DELETE FROM replay_output WHERE project_id = ${scope.project_id} AND `, isOneOf('id', batch.ids)),
-      )
+    if (batch.ids.length === 0) return batch
+    const { project_id } = scope
+    const gone = await tx.rows<{ bytes: number }>(
+      joined(
+        sql`DELETE FROM replay_output WHERE project_id = ${project_id} AND `,
+        isOneOf('id', batch.ids),
+        fixed(' RETURNING bytes'),
+      ),
+    )
+    await quota.giveBack(
+      tx,
+      project_id,
+      gone.reduce((sum, { bytes }) => sum + bytes, 0),
+    )
     return batch
   },
-}
+})

@@ -10,7 +10,7 @@ import { replayFinished } from '../notifications/happening.ts'
 import type { Db } from '../storage/db.ts'
 import { tell } from '../storage/telling.ts'
 import { afterCall, itemKey, type Next, type Result, type StoredItem } from './replay-item.ts'
-import { replayItemStore, replayOutputStore } from './replay-item-store.ts'
+import { type OutputQuota, replayItemStore, replayOutputStore } from './replay-item-store.ts'
 import { KEY_ENDED, mayBegin, type StoredRun } from './replay-run.ts'
 import { replayStore } from './replay-store.ts'
 import {
@@ -46,6 +46,7 @@ export interface RunnerNeeds {
   forgetKeptOn(tx: Db): (call: { project_id: string; endpoint: string; key: string }) => Promise<void>
   /** R70: the place of a run that is forgotten. */
   giveBackOn(tx: Db): (project_id: string) => Promise<void>
+  outputs: OutputQuota
   onFailure(error: unknown, replay_run_id: string): void
 }
 
@@ -129,7 +130,7 @@ export function replayRunner(needs: RunnerNeeds) {
     async sweep(fenced: Db): Promise<void> {
       for (const run of await replayStore(db).pausedTooLong()) await end(needs, fenced, run, 'failed')
       for (const { project_id, id } of await replayStore(db).old(clock.now())) {
-        while (await replayStore(fenced).forgetSome(project_id, id)); // cut off, the next sweep goes on with it
+        while (await forgetSome(needs, fenced, { project_id, id })); // cut off, the next sweep goes on with it
         await fenced.transaction(async (tx) => {
           await replayStore(tx).forget(project_id, id)
           await needs.giveBackOn(tx)(project_id)
@@ -254,13 +255,21 @@ async function writeDown(
 }
 
 function keepOutput(
-  { seals, clock }: RunnerNeeds,
+  { seals, clock, outputs }: RunnerNeeds,
   { caller }: Asking,
   { tx, name, body }: { tx: Db; name: ItemName; body: Uint8Array },
 ): Promise<void> {
   const of = { ...name, key_id: caller.key_id, made_under: caller.parent_id ?? null }
-  return replayOutputStore(tx, seals).insert(of, body, clock.now())
+  return replayOutputStore(tx, seals).insert(of, body, outputs, clock.now())
 }
+
+/** True while there may be more. */
+const forgetSome = ({ outputs }: RunnerNeeds, fenced: Db, { project_id, id }: Pick<StoredRun, 'project_id' | 'id'>) =>
+  fenced.transaction(async (tx) => {
+    const { more, bytes } = await replayStore(tx).forgetSome(project_id, id)
+    if (bytes > 0) await outputs.giveBack(tx, project_id, bytes)
+    return more
+  })
 
 async function resultOf(
   { calls }: RunnerNeeds,

@@ -38,7 +38,7 @@ withDb((db) => {
     const steps: number[][] = []
     let more = true
     while (more) {
-      more = await replayStore(db()).forgetSome(project_id, run_id)
+      ;({ more } = await replayStore(db()).forgetSome(project_id, run_id))
       steps.push(await left(run_id))
     }
     expect(steps).toEqual([

@@ -130,9 +130,12 @@ export function replayStore(db: Db) {
           WHERE r.expires_ms <= ${now} AND r.status NOT IN ('queued', 'running', 'paused') LIMIT ${FORGOTTEN_AT_ONCE}`),
       ),
 
-    /** Some of what belongs to it: an embedded store overwrites what it deletes. True while there may be more. */
-    async forgetSome(project_id: string, id: string): Promise<boolean> {
-      const outputs = await db.rows(sql`
+    /**
+     * Some of what belongs to it: an embedded store overwrites what it deletes. Whether there may be more, and how many
+     * bytes of outputs went.
+     */
+    async forgetSome(project_id: string, id: string): Promise<{ more: boolean; bytes: number }> {
+      const outputs = await db.rows<{ bytes: number }>(sql`
         DELETE FROM replay_output
         WHERE project_id = ${project_id} AND run_id = ${id} AND id IN (
           SELECT id FROM (
@@ -140,15 +143,15 @@ export function replayStore(db: Db) {
               SELECT id, LENGTH(sealed) AS bytes FROM replay_output
               WHERE project_id = ${project_id} AND run_id = ${id} ORDER BY id LIMIT ${FORGOTTEN_ROWS}) AS next_ones
           ) AS summed WHERE bytes_before < ${FORGOTTEN_BYTES})
-        RETURNING id`)
-      if (outputs.length > 0) return true
+        RETURNING bytes`)
+      if (outputs.length > 0) return { more: true, bytes: outputs.reduce((sum, { bytes }) => sum + bytes, 0) }
       const items = await db.rows(sql`
         DELETE FROM replay_item
         WHERE run_id = ${id} AND project_id = ${project_id} AND position IN (
           SELECT position FROM replay_item
           WHERE run_id = ${id} AND project_id = ${project_id} ORDER BY position LIMIT ${FORGOTTEN_ROWS})
         RETURNING position`)
-      return items.length === FORGOTTEN_ROWS
+      return { more: items.length === FORGOTTEN_ROWS, bytes: 0 }
     },
 
     /** Itself, once nothing belongs to it any more. */

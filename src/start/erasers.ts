@@ -7,6 +7,7 @@ import { keptAnswerEraser } from '../idempotency/kept-answer-eraser-store.ts'
 import type { KeptRecordings } from '../recordings/kept-recording-store.ts'
 import { recordingEraser } from '../recordings/recording-eraser-store.ts'
 import { refusedCallEraser } from '../refusals/refused-call-eraser-store.ts'
+import type { OutputQuota } from '../replays/replay-item-store.ts'
 import { replayOutputEraser } from '../replays/replay-output-eraser-store.ts'
 import { responseEraser } from '../responses/response-eraser-store.ts'
 import { prefixEraser } from '../reuse/prefix-eraser-store.ts'
@@ -18,10 +19,11 @@ interface Needs {
   artifacts: KeptArtifacts
   bundles: Pick<BundleQuota, 'giveBack'>
   recordings: KeptRecordings
+  replay_outputs: Pick<OutputQuota, 'giveBack'>
 }
 
 /** Bundles before the artifacts that they are made of. */
-export const erasers = ({ artifacts, bundles, recordings }: Needs): readonly Eraser[] => [
+export const erasers = ({ artifacts, bundles, recordings, replay_outputs }: Needs): readonly Eraser[] => [
   responseEraser,
   keptAnswerEraser,
   sessionEventEraser,
@@ -29,7 +31,7 @@ export const erasers = ({ artifacts, bundles, recordings }: Needs): readonly Era
   bundleEraser(bundles),
   artifactEraser({ artifacts, giveBackBundle: bundles.giveBack }),
   recordingEraser(recordings),
-  replayOutputEraser,
+  replayOutputEraser(replay_outputs),
   refusedCallEraser,
   traceEraser,
   prefixEraser,

@@ -35,5 +35,6 @@ export function keptContents({ db, clock, logger, seals, places, quotas, gateway
     onDrop: (reason, count) => metrics.recordingsDropped.inc({ reason }, count),
     onFailure: (err) => logger.error({ err }, 'recordings could not be written'),
   })
-  return { contents, artifacts, recordings, erasers: erasers({ artifacts, bundles: quotas.bundles, recordings }) }
+  const { bundles, replay_outputs } = quotas
+  return { contents, artifacts, recordings, erasers: erasers({ artifacts, bundles, recordings, replay_outputs }) }
 }

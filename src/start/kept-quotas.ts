@@ -1,5 +1,5 @@
 // R78: what may be kept and sent for a project, put together: answers for idempotency keys, stored responses, mails,
-// artifacts, recordings.
+// artifacts, recordings, outputs of replays.
 import type { ArtifactQuota } from '../artifacts/kept-artifact-store.ts'
 import type { BundleQuota } from '../bundles/bundle-routes.ts'
 import { keptFor } from '../idempotency/idempotency-store.ts'
@@ -7,6 +7,7 @@ import { keptQuota } from '../limits/kept-quota.ts'
 import { beyondQuota, type QuotaKind, type Quotas } from '../limits/quota.ts'
 import { quotaStore } from '../limits/quota-store.ts'
 import type { RecordingQuota } from '../recordings/kept-recording-store.ts'
+import type { OutputQuota } from '../replays/replay-item-store.ts'
 import type { ReplayQuota } from '../replays/replay-routes.ts'
 import { storedFor } from '../responses/response-store.ts'
 import type { Db } from '../storage/db.ts'
@@ -30,6 +31,7 @@ export function keptQuotas(db: Db, quotas: Quotas) {
     artifacts: artifactQuota(quotas),
     bundles: quotaOfOne(quotas, 'bundles'),
     replays: quotaOfOne(quotas, 'replay_runs'),
+    replay_outputs: outputQuota(quotas),
     recordings: recordingQuota(quotas),
     async mailsPerDay(on: Db, project_id: string): Promise<number> {
       return (await quotaStore(on).own(project_id)).mails_per_day ?? quotas.mails_per_day
@@ -93,6 +95,16 @@ function recordingQuota(quotas: Quotas): RecordingQuota {
       await store.takeAmount(project_id, ITEMS, { amount: 0, max: quotas[ITEMS], unit: 1 })
       await store.giveBack(project_id, ITEMS, 0)
     },
+  }
+}
+
+/** Nor for these: what does not fit is compared and not kept. */
+function outputQuota(quotas: Quotas): OutputQuota {
+  const KIND = 'replay_outputs_mib'
+  return {
+    take: (tx, project_id, bytes) =>
+      quotaStore(tx).takeAmount(project_id, KIND, { amount: bytes, max: quotas[KIND], unit: MIB }),
+    giveBack: (tx, project_id, bytes) => quotaStore(tx).giveBack(project_id, KIND, bytes),
   }
 }
 

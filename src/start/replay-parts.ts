@@ -21,6 +21,7 @@ import type { AliasTarget } from '../models/alias.ts'
 import { aliasStore } from '../models/alias-store.ts'
 import { evidenceOf } from '../replays/replay-evidence.ts'
 import { comparisonOf, replayItemRoutes } from '../replays/replay-item-routes.ts'
+import type { OutputQuota } from '../replays/replay-item-store.ts'
 import { type ReplayNeeds, type ReplayQuota, replayRoutes } from '../replays/replay-routes.ts'
 import { RUN_TTL_MS } from '../replays/replay-run.ts'
 import { type RunnerNeeds, replayRunner } from '../replays/replay-run-store.ts'
@@ -40,12 +41,13 @@ export interface ReplayParts {
   inference: Pick<InferencePath, 'path' | 'only' | 'isQuiet'>
   idempotencyOn(db: Db): IdempotencyStore
   recordings: RecordedCalls
-  quota: ReplayQuota
+  kept: { replays: ReplayQuota; replay_outputs: OutputQuota }
 }
 
 export function replaying({ db, clock, logger, seals, gateway, inference, idempotencyOn, ...parts }: ReplayParts) {
   const { path, only, isQuiet } = inference
-  const { recordings, quota } = parts
+  const { recordings, kept } = parts
+  const { replays: quota, replay_outputs: outputs } = kept
   const calls = replayedCalls({ db, clock, logger, seals, gateway, path, only, idempotencyOn })
   const shared = { clock, calls, recordings, usage: usageStore(db), endKeyOn: endRunKey, isQuiet }
   const runner = replayRunner({
@@ -57,6 +59,7 @@ export function replaying({ db, clock, logger, seals, gateway, inference, idempo
       callerOf: keyStore(db).findHolderById,
     },
     giveBackOn: (tx) => (project_id) => quota.giveBack(tx, project_id),
+    outputs,
     onFailure: (err, replay_run_id) => logger.error({ err, replay_run_id }, 'a step of a replay run failed'),
   })
   const routes: Routes = async (app) => {

@@ -24,7 +24,7 @@ withService((service) => {
       clock.advance(5 * SECOND_MS)
       return (await db.scrub?.()) ?? 'overwritten'
     }
-    const erasers = erasersOf({ artifacts, recordings, bundles: keptQuotas(db, noGateway().quotas).bundles })
+    const erasers = erasersOf({ ...keptQuotas(db, noGateway().quotas), artifacts, recordings })
     const sign = (text: string) => hash('sha256', text, 'hex')
     const onFailure = (error: unknown) => {
       throw error

@@ -147,7 +147,7 @@ async function assertRight(
 
 withService((service) => {
   const erasers = ({ artifacts, recordings, db }: TestService = service()) =>
-    erasersOf({ artifacts, recordings, bundles: keptQuotas(db, noGateway().quotas).bundles })
+    erasersOf({ ...keptQuotas(db, noGateway().quotas), artifacts, recordings })
 
   const check = (work: (plot: Plot, drawn: Drawn) => Promise<void>, numRuns = RUNS) =>
     fc.assert(fc.asyncProperty(plots, filters, work), { numRuns })
