@@ -7,7 +7,7 @@ import { turnsDuring } from '../../test/support/turns.ts'
 import { rollEverything } from '../../test/support/usage-answers.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { DAY_MS, HOUR_MS, rfc3339 } from '../core/clock.ts'
-import type { Db } from '../storage/db.ts'
+import { type Db, sql } from '../storage/db.ts'
 import { outcomeStore } from './outcome-store.ts'
 import { outcomeQuestion } from './usage-outcomes.ts'
 import { usageStore } from './usage-store.ts'
@@ -67,6 +67,26 @@ withDb((db) => {
     const none = { group_by: 'cluster_id', name: '' }
     expect(await ask(project_id, none)).toMatchObject([{ name: '', requests: 100, failed: 21 }])
     expect(await ask(await projectIn(db()), { group_by: 'model', name: 'flaky' })).toEqual([])
+  })
+
+  test('§8.2.3 calls of replay runs are left out, or alone; rolled up or not', async () => {
+    const project_id = await used()
+    const replay = `key_of_${project_id}`
+    await db().rows(sql`INSERT INTO replay_key (key_id, project_id) VALUES (${replay}, ${project_id})`)
+    const again = { resolved_model: 'flaky', status: 'failed', created_at: rfc3339(NOON), key_id: replay } as const
+    for (let n = 0; n < 5; n++) await usageStore(db()).insert(usageEvent(project_id, again))
+    const look = async () => {
+      const flaky = async (replays?: 'exclude' | 'only') =>
+        (await ask(project_id, { group_by: 'model', name: 'flaky', ...(replays && { replays }) })).find(
+          ({ name }) => name === 'flaky',
+        )
+      expect(await flaky()).toMatchObject({ requests: 35, failed: 20 })
+      expect(await flaky('exclude')).toMatchObject({ requests: 30, failed: 15 })
+      expect(await flaky('only')).toMatchObject({ requests: 5, failed: 5 })
+    }
+    await look()
+    await rollEverything(db())
+    await look()
   })
 
   test('R77 of many keys and days, each key is told whole, and others have turns of the event loop meanwhile', async () => {

@@ -4,8 +4,9 @@ import { nextTurn } from '../core/turns.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import { bucketSql } from './latency-histogram.ts'
 import { type OutcomePart, type OutcomeQuestion, outcomeSums, type UsageOutcome } from './usage-outcomes.ts'
+import { filteredBy } from './usage-query.ts'
 import { cubeWith, type Dimension, noSpread } from './usage-rollup.ts'
-import { answered, eventsWhere, filteredBy, needsEvents, type Reading, within } from './usage-sums-store.ts'
+import { answered, eventsWhere, needsEvents, type Reading, within } from './usage-sums-store.ts'
 
 /** What an event calls a dimension. */
 const OF_EVENT: Record<Dimension, string> = {

@@ -5,6 +5,7 @@ import { orNull, storable } from '../core/shapes.ts'
 import { instant, wholeNumber } from '../core/text-values.ts'
 import { isTagName, tagIn, tagText } from '../headers/call-tags.ts'
 import { amounts, ENDINGS, type UsageEvent } from './usage-event.ts'
+import { DIMENSIONS, type Dimension } from './usage-rollup.ts'
 
 export const LIMIT_MAX = 10_000
 const LATEST_MS = Number.MAX_SAFE_INTEGER
@@ -29,15 +30,15 @@ export const filters = {
   tag: only('what has this tag, such as `team=search`'),
   status: Type.Optional(Type.Enum([...ENDINGS], { description: 'Only generations that ended so.' })),
   trace_id: only('this generation'),
+  replays: Type.Optional(
+    Type.Enum([...REPLAYS], { description: 'Without the calls of replay runs, or only those. Left out: all calls.' }),
+  ),
 }
 
 export const UsageQuery = Type.Object({
   from: only('from this RFC 3339 time on'),
   to: only('before this RFC 3339 time'),
   ...filters,
-  replays: Type.Optional(
-    Type.Enum([...REPLAYS], { description: 'Without the calls of replay runs, or only those. Left out: all calls.' }),
-  ),
   group_by: Type.Optional(
     Type.String({
       description: `Add up by one or more of ${GROUPS.join(', ')}, and by the values of one tag: \`day,tag:team\`.`,
@@ -165,6 +166,10 @@ export function usageFilter(query: Filtering, from_ms: number, to_ms: number): U
     replays: query.replays ?? null,
   }
 }
+
+/** What roll-ups are by, among what is filtered by: replay runs have keys of their own. */
+export const filteredBy = (filter: UsageFilter): Dimension[] =>
+  DIMENSIONS.filter((name) => filter[name] !== null || (name === 'key_id' && filter.replays !== null))
 
 /** A cursor names an event of the project: whatever else it is, it is no place in this list. */
 export function placed<Place>(cursor: 'after' | 'before', place: Place | undefined): Place {

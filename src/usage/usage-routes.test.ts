@@ -168,6 +168,19 @@ withService((service) => {
     expect([step.charged_micros, step.ttft_p95_ms > 200]).toEqual([600, true])
   })
 
+  test('§8.2.3 200: the timeline and outcomes have the filters of usage, replays among them', async () => {
+    const home = await service().newProject()
+    await used(home, {})
+    const range = 'from=2026-11-15T00:00:00Z&to=2026-11-16T00:00:00Z'
+    const requests = async (path: string, replays: string) =>
+      (await home.get(`${USAGE}/${path}&${range}&replays=${replays}`)).body.data.reduce(
+        (sum: number, one: { requests: number }) => sum + one.requests,
+        0,
+      )
+    for (const path of ['timeline?step=hour', 'outcomes?group_by=profile&name=managed_provider'])
+      expect([await requests(path, 'exclude'), await requests(path, 'only')]).toEqual([1, 0])
+  })
+
   test.each([
     ['', 'from'],
     ['from=2026-11-15T00:00:00Z', 'to'],
@@ -176,6 +189,8 @@ withService((service) => {
     ['from=2026-11-01T00:00:00Z&to=2026-11-15T00:00:00Z&step=minute', 'step'],
     ['from=0001-01-01T00:00:00Z&to=9999-01-01T00:00:00Z&step=day', 'step'],
     ['from=2026-11-01T00:00:00Z&to=2026-11-15T00:00:00Z&key_id=a&model=b', 'step'],
+    ['from=2026-11-01T00:00:00Z&to=2026-11-15T00:00:00Z&replays=only&model=b', 'step'],
+    ['from=2026-11-15T00:00:00Z&to=2026-11-16T00:00:00Z&replays=no', 'replays'],
     ['from=2026-11-15T00:00:00Z&to=2026-11-16T00:00:00Z&model=%00', 'model'],
     ['from=2026-11-15T00:00:00Z&to=2026-11-16T00:00:00Z&modle=a', 'modle'],
     ['from=2026-11-01T00:00:00Z&to=2026-11-16T00:00:00Z&status=failed', 'status'],

@@ -12,6 +12,7 @@ import type { TracedEvent, TraceFacts } from './trace.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { type From, usageList } from './usage-list-store.ts'
 import {
+  filteredBy,
   type Group,
   LIMIT_MAX,
   matches,
@@ -26,7 +27,6 @@ import {
   type Asked,
   answered,
   eventsWhere,
-  filteredBy,
   needsEvents,
   READING,
   READING_BY_KEY,

@@ -4,18 +4,7 @@
 import { DAY_MS } from '../core/clock.ts'
 import { aside, type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import type { UsageFilter } from './usage-query.ts'
-import {
-  AMOUNTS,
-  type Cube,
-  type Cuts,
-  cubeName,
-  cubeWith,
-  cut,
-  DIMENSIONS,
-  type Dimension,
-  type Grain,
-  type Span,
-} from './usage-rollup.ts'
+import { AMOUNTS, type Cube, type Cuts, cubeName, cubeWith, cut, type Grain, type Span } from './usage-rollup.ts'
 import { hasTag } from './usage-tag-store.ts'
 
 /** How one line of the whole is read: out of a roll-up, and out of an event `e`. The columns must be alike. */
@@ -58,10 +47,6 @@ export const READING_BY_KEY: Reading = {
   event: READING.event,
   rollups_by: fixed(' GROUP BY key_id'),
 }
-
-/** What roll-ups are by, among what is filtered by. */
-export const filteredBy = (filter: UsageFilter): Dimension[] =>
-  DIMENSIONS.filter((name) => filter[name] !== null || (name === 'key_id' && filter.replays !== null))
 
 /** Only events know sessions, bundles, tags, endings and trace ids. */
 export const needsEvents = ({ session_id, bundle_id, tag, status, trace_id }: UsageFilter) =>

@@ -7,6 +7,7 @@ import { turnsDuring } from '../../test/support/turns.ts'
 import { rollEverything, rollSome } from '../../test/support/usage-answers.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, rfc3339 } from '../core/clock.ts'
+import { sql } from '../storage/db.ts'
 import { bucketOf, bucketSql } from './latency-histogram.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { usageStore } from './usage-store.ts'
@@ -130,6 +131,35 @@ withDb((db) => {
     expect(Math.abs((waiting.duration_p95_ms ?? 0) - whole)).toBeLessThanOrEqual(whole * 0.032)
     await rollEverything(db())
     expect(await overall(NOON + DAYS * DAY_MS)).toEqual(waiting)
+  })
+
+  test('§8.2.3 calls of replay runs are left out, or alone, out of events and out of roll-ups', async () => {
+    const { project_id, events } = await used()
+    const replay = `key_of_${project_id}`
+    await db().rows(sql`INSERT INTO replay_key (key_id, project_id) VALUES (${replay}, ${project_id})`)
+    for (const event of busy(project_id).slice(0, 50)) await usageStore(db()).insert({ ...event, key_id: replay })
+    const range = { from: rfc3339(NOON), to: rfc3339(NOON + DAYS * DAY_MS) }
+    const look = async () => {
+      for (const more of [
+        { step: 'hour' },
+        { step: 'day' },
+        { step: 'day', model: 'm1' },
+        { step: 'hour', model: 'm1' },
+      ])
+        for (const [replays, of] of [
+          ['exclude', events],
+          ['only', events.slice(0, 50)],
+        ] as const) {
+          const steps = await ask(project_id, { ...range, ...more, replays })
+          const right = of.filter(({ resolved_model }) => (more.model ?? resolved_model) === resolved_model)
+          expect(steps.reduce((sum, { requests }) => sum + requests, 0)).toBe(right.length)
+        }
+    }
+    await look()
+    await rollSome(db(), 40)
+    await look()
+    await rollEverything(db())
+    await look()
   })
 
   test('§8.2.3 filters apply, out of events and out of roll-ups', async () => {

@@ -2,8 +2,9 @@
 import { inTurns } from '../core/turns.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import { bucketSql } from './latency-histogram.ts'
+import { filteredBy } from './usage-query.ts'
 import { AMOUNTS, type Amounts, cubeWith, noSpread } from './usage-rollup.ts'
-import { answered, eventsWhere, filteredBy, type Reading, within } from './usage-sums-store.ts'
+import { answered, eventsWhere, type Reading, within } from './usage-sums-store.ts'
 import { fillSteps, type Percentiles, type StepPart, type Timeline, type TimelineQuestion } from './usage-timeline.ts'
 
 /** A step that every time lies in, and that begins at 0. */

@@ -6,9 +6,9 @@ import { listOf, orNull, time } from '../core/shapes.ts'
 import { instant } from '../core/text-values.ts'
 import { type Histogram, percentiles } from './latency-histogram.ts'
 import { amounts } from './usage-event.ts'
-import { filters, type UsageFilter, usageFilter } from './usage-query.ts'
+import { filteredBy, filters, type UsageFilter, usageFilter } from './usage-query.ts'
 import type { Spread } from './usage-rollup.ts'
-import { type Amounts, addAmounts, cubeWith, DIMENSIONS, mergeSpread, noAmounts, noSpread } from './usage-rollup.ts'
+import { type Amounts, addAmounts, cubeWith, mergeSpread, noAmounts, noSpread } from './usage-rollup.ts'
 
 const STEPS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }
 const STEP_NAMES = Object.keys(STEPS) as Step[]
@@ -79,7 +79,7 @@ export function timelineQuestion(query: Static<typeof TimelineQuery>): TimelineQ
 
 function sourceOf(filter: UsageFilter, step: Step): 'events' | 'rollups' {
   const range_ms = filter.to_ms - filter.from_ms
-  const cube = cubeWith(DIMENSIONS.filter((name) => filter[name] !== null))
+  const cube = cubeWith(filteredBy(filter))
   const byIndex = (filter.session_id ?? filter.bundle_id ?? filter.trace_id) !== null
   if (step === 'minute' || byIndex || range_ms <= EXACT_WITHIN_MS) return 'events'
   if (cube.grains.includes(step) && filter.status === null) return 'rollups'
