@@ -14,7 +14,7 @@ const where = (scope: PurgeScope) =>
   joined(
     sql` WHERE project_id = ${scope.project_id} AND state = 'kept' AND sealed IS NOT NULL`,
     matching.madeAtMs(scope, `expires_at - ${RETENTION_MS}`),
-    matching.madeBy(scope, 'key_id'),
+    matching.madeWith(scope, 'key_id'),
     matching.named(scope, { trace: 'trace_id', response: 'trace_id' }),
   )
 

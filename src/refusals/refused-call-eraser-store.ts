@@ -6,7 +6,7 @@ const where = (scope: PurgeScope) =>
   joined(
     sql` WHERE project_id = ${scope.project_id}`,
     matching.madeAtMs(scope, 'at_ms'),
-    matching.madeBy(scope, 'key_id'),
+    matching.madeWith(scope, 'key_id'),
     matching.named(scope, { trace: 'trace_id' }),
   )
 

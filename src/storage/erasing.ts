@@ -138,6 +138,17 @@ export const matching = {
   madeBy: ({ key_id }: PurgeScope, ...columns: readonly string[]): Sql =>
     key_id === null ? fixed('') : joined(fixed(' AND ('), anyOf(columns.map((column) => equals(column, key_id))), END),
 
+  /** By a column that has keys and says nothing of their parents: those are known as long as the child is listed. */
+  madeWith: ({ key_id, project_id }: PurgeScope, column: string): Sql =>
+    key_id === null
+      ? fixed('')
+      : joined(
+          fixed(' AND ('),
+          equals(column, key_id),
+          fixed(` OR COALESCE(${column}, '') IN (SELECT child.id FROM api_key child WHERE child.project_id = `),
+          sql`${project_id} AND child.parent_id = ${key_id}))`,
+        ),
+
   /** By one of these columns, each of which has ids of its target. Everything, where the job names nothing. */
   named: (scope: PurgeScope, columns: Readonly<Partial<Record<Target, string>>>): Sql =>
     scope.is_listed

@@ -10,7 +10,7 @@ const where = (scope: PurgeScope) =>
     sql` WHERE project_id = ${scope.project_id}
       AND (session_id IS NOT NULL OR trace IS NOT NULL OR tags IS NOT NULL OR attempts LIKE '%"message":%')`,
     matching.madeAtMs(scope, 'created_ms'),
-    matching.madeBy(scope, 'key_id'),
+    matching.madeWith(scope, 'key_id'),
     matching.named(scope, { trace: 'trace_id' }),
   )
 

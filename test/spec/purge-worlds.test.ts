@@ -169,6 +169,23 @@ withService((service) => {
     })
   })
 
+  test('§4.15 by a key, what a child of it made goes too, of every kind', async () => {
+    const none = { session_ids: [], response_ids: [], trace_ids: [], artifact_ids: [], bundle_ids: [] }
+    const by = 2 // a child of the first
+    const plot: Plot = {
+      sessions: [{ minutes: 3, maker: by }],
+      calls: FULL.calls.map((call) => ({ ...call, maker: by })),
+      refused: [{ minutes: 3, maker: by }],
+      artifacts: [{ minutes: 3, makers: [by] }],
+      bundles: [{ minutes: 3, maker: by, artifacts: [0] }],
+    }
+    const scene = await sceneOf(service(), plot, { lists: none, key: 0, range: null, kinds: null })
+    const { id } = (await begin(scene)).body
+    await service().housekeep('run purge jobs')
+    const { erased } = (await scene.project.get(`/v2/purge-jobs/${id}/receipt`)).body
+    for (const { kind, count } of erased) expect([kind, count > 0]).toEqual([kind, true])
+  })
+
   test('§8.1 a session of one key stays where a turn of another key is on its line', async () => {
     const none = { session_ids: [], response_ids: [], trace_ids: [], artifact_ids: [], bundle_ids: [] }
     const call = { minutes: 3, session: 0, stored: true, kept: true, worded: true, recorded: true }

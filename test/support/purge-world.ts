@@ -61,6 +61,7 @@ export async function build(db: OpenDb, project_id: string, plot: Plot): Promise
   const traces: string[] = []
   const responses: string[] = []
   await db.transaction(async (tx) => {
+    for (const maker of makers) await child(tx, project_id, maker)
     for (const { minutes, maker } of plot.sessions)
       sessions.push(await session(tx, project_id, makerOf(maker), minutes))
     for (const call of plot.calls) {
@@ -79,6 +80,16 @@ export async function build(db: OpenDb, project_id: string, plot: Plot): Promise
     }
   })
   return { project_id, makers, sessions, traces, responses, artifacts, bundles }
+}
+
+/** Whose child a key is, is told by the key alone, where only a key was noted. */
+async function child(tx: Db, project_id: string, { made_by, made_under }: Maker): Promise<void> {
+  if (made_under === null) return
+  await tx.rows(sql`
+    INSERT INTO api_key (id, project_id, name, masked, origin, scopes, status, created_at, sequence, spent_micros,
+                         parent_id)
+    VALUES (${made_by}, ${project_id}, 'run', 'svc_live_…', 'minted', 'inference', 'revoked', ${rfc3339(NOON)},
+            ${nextSequence(NOON)}, 0, ${made_under})`)
 }
 
 async function session(tx: Db, project_id: string, { made_by, made_under }: Maker, minutes: number): Promise<string> {
@@ -246,6 +257,7 @@ export function expected(before: Contents, world: World, filter: PurgeFilter, ki
   const own = (table: Table) => before[table].filter((row) => row.project_id === project_id)
   const inTime = (ms: number) => ms >= from && ms < until
   const byKey = (...who: unknown[]) => filter.key_id === undefined || who.includes(filter.key_id)
+  const underOf = (key: unknown) => world.makers.find(({ made_by }) => made_by === key)?.made_under
   const named = (is: boolean) => !isListed || is
 
   const traces = new Set(filter.trace_ids)
@@ -262,7 +274,8 @@ export function expected(before: Contents, world: World, filter: PurgeFilter, ki
   const matches: Record<string, (row: Row) => boolean> = {
     responses: (row) =>
       made(row) && byKey(row.made_by, row.made_under) && named(has(filter.response_ids, row.id) || traced(row)),
-    kept_answers: (row) => inTime(Number(row.expires_at) - DAY_MS) && byKey(row.key_id) && named(traced(row)),
+    kept_answers: (row) =>
+      inTime(Number(row.expires_at) - DAY_MS) && byKey(row.key_id, underOf(row.key_id)) && named(traced(row)),
     session_events: (row) =>
       made(row) &&
       byKey(row.made_by, row.made_under) &&
@@ -282,8 +295,8 @@ export function expected(before: Contents, world: World, filter: PurgeFilter, ki
     recordings: (row) =>
       inTime(Number(row.at_ms)) && byKey(row.key_id, row.made_by, row.made_under) && named(traced(row)),
     replay_outputs: (row) => inTime(Number(row.created_ms)) && byKey(row.key_id, row.made_under) && named(traced(row)),
-    refused_calls: (row) => inTime(Number(row.at_ms)) && byKey(row.key_id) && named(traced(row)),
-    traces: (row) => inTime(Number(row.created_ms)) && byKey(row.key_id) && named(traced(row)),
+    refused_calls: (row) => inTime(Number(row.at_ms)) && byKey(row.key_id, underOf(row.key_id)) && named(traced(row)),
+    traces: (row) => inTime(Number(row.created_ms)) && byKey(row.key_id, underOf(row.key_id)) && named(traced(row)),
   }
   const gone = (kind: string, table: Table, id: string) =>
     new Set(kinds.includes(kind) ? own(table).flatMap((row) => (matches[kind]?.(row) ? [String(row[id])] : [])) : [])
