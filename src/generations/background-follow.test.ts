@@ -43,7 +43,7 @@ withDb((db) => {
   }
 
   test('R78 a reader that leaves while it is far behind is none any more', async () => {
-    const { port, ended } = await followed(32, MIB)
+    const { port, ended } = await followed(14, MIB)
     const socket = connect(port, '127.0.0.1').pause()
     socket.write(REQUEST)
     await new Promise((resolve) => socket.once('readable', resolve))
