@@ -99,9 +99,12 @@ function withBlocks(body: Buffer, response: Json, blocks: NativeBlocks): Buffer 
 export const blocksOf = (outcome: Outcome, money: MoneyFacts): NativeBlocks =>
   nativeBlocks({ route: outcome, qos: outcome, money, attempts: outcome.attempts })
 
-/** Who left before any content, though after the headers (R82), has had nothing. */
-export const isOwed = ({ ending, ttft_ms }: Outcome) =>
-  ending === 'completed' || (ending === 'client_left' && ttft_ms !== null)
+/**
+ * Who left before any content, though after the headers (R82), has had nothing. A stream that is more than is read of
+ * one is as large as its client asked for, in choices and probabilities: what came of it is paid.
+ */
+export const isOwed = ({ ending, is_too_large, ttft_ms }: Outcome) =>
+  ending === 'completed' || ((ending === 'client_left' || is_too_large === true) && ttft_ms !== null)
 
 export const isStored = ({ conversation }: Call) => conversation?.request.store ?? false
 

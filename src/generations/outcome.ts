@@ -40,6 +40,8 @@ export interface Outcome extends RouteFacts, QosFacts {
   /** R71: as the trailers told it, where the stream ran past a deadline that its headers had promised to keep. */
   hints_at_end: readonly string[] | undefined
   ending: Ending
+  /** R77: it broke off because it came to more than is read of a stream. */
+  is_too_large?: boolean | undefined
   tokens: TokenCounts
   repeated_tokens_est: number
   /** On a cluster: by which calls that begin alike are told. */

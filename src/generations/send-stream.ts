@@ -54,6 +54,9 @@ export async function sendStream(generation: Generation, stream: OpenedStream): 
   await endWell(forwarding)
 }
 
+const isTooLarge = (error: unknown) =>
+  error instanceof UpstreamError && (error.failure === 'too_large' || error.failure === 'too_many_parts')
+
 const isNotTaken = (error: unknown) => error instanceof UpstreamError && error.failure === 'not_taken'
 
 /** A stream on its way to its client. */
@@ -169,7 +172,10 @@ async function keepSpool(generation: Generation, bill: Bill, spool: Spool): Prom
   }
 }
 
-/** R26, R47, R71: a client that left pays for what was produced; nobody pays for what we or the upstream broke off. */
+/**
+ * R26, R47, R71: a client that left pays for what was produced, and so does one whose stream is more than is read of
+ * any (R77); nobody pays for what we or the upstream broke off otherwise.
+ */
 async function endEarly(forwarding: Forwarding, reason: unknown): Promise<void> {
   const { generation, stream, outcome, late } = forwarding
   const { call, path, target, reuse, client, request } = generation
@@ -182,6 +188,7 @@ async function endEarly(forwarding: Forwarding, reason: unknown): Promise<void> 
     : undefined
   const trailers = forwarding.trailers()
   outcome.ending = ending
+  outcome.is_too_large = isTooLarge(reason)
   outcome.tokens = generation.ttft_ms === null ? NO_TOKENS : streamedTokens(call, frames)
   outcome.repeated_tokens_est = path.prompts.note(call, target, reuse?.chain)
   outcome.waived_micros = is_late ? late.waived_micros : 0
