@@ -10,7 +10,7 @@ import { readingDearest } from './dearest-keys-store.ts'
 import { type GroupRow, type Groups, groupNames, groupSums } from './group-sums.ts'
 import type { TracedEvent, TraceFacts } from './trace.ts'
 import type { UsageEvent } from './usage-event.ts'
-import { type From, usageList } from './usage-list-store.ts'
+import { type From, inOwnLane, usageList } from './usage-list-store.ts'
 import {
   filteredBy,
   type Group,
@@ -93,7 +93,7 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
     /** All of them, newest first, or all that are older than a place (R70). For a page, no more is looked for. */
     async *listAll(project_id: string, filter: UsageFilter, after?: EventPlace, limit = LIMIT_MAX) {
       if (filter.trace_id !== null) yield await named(project_id, filter, filter.trace_id)
-      else yield* mapped(usageList(db, project_id, filter).batches({ after }, batchOf(limit)), eventFrom)
+      else yield* mapped(listOf(project_id, filter).batches({ after }, batchOf(limit)), eventFrom)
     },
 
     /** The newest that fit, and at most so many. */
@@ -107,7 +107,7 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
       const { filter, limit = LIMIT_MAX } = asked
       if (filter.trace_id !== null) return { data: await named(project_id, filter, filter.trace_id), has_more: false }
       const found: UsageEvent[] = []
-      for await (const batch of mapped(usageList(db, project_id, filter).batches(from, batchOf(limit)), eventFrom)) {
+      for await (const batch of mapped(listOf(project_id, filter).batches(from, batchOf(limit)), eventFrom)) {
         found.push(...batch)
         if (found.length > limit) break
       }
@@ -140,6 +140,10 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
     },
   }
 
+  function listOf(project_id: string, filter: UsageFilter) {
+    return usageList(inOwnLane(db, project_id), project_id, filter)
+  }
+
   async function sums(project_id: string, filter: UsageFilter, groups: Groups, limit: number) {
     const { group_by, group_tag } = groups
     const told = (parts: Sql) => grouping(groups, parts, limit)
@@ -167,10 +171,11 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
   /** Out of events alone, in parts: there may be millions of them, and none is ever changed. */
   async function sumsOfEvents(project_id: string, filter: UsageFilter, groups: Groups, limit: number) {
     const named = joined(eventsWhere(project_id, filter), within(filter.from_ms, filter.to_ms))
-    const parts = filter.trace_id === null ? usageList(db, project_id, filter).windows() : [named]
+    const parts = filter.trace_id === null ? listOf(project_id, filter).windows() : [named]
     const all = groupSums(groups)
+    const { rows } = inOwnLane(db, project_id)
     for await (const fitting of parts)
-      all.add(await db.rows<GroupRow>(grouping(groups, eventsFitting(fitting, groups.group_tag), MOST)))
+      all.add(await rows<GroupRow>(grouping(groups, eventsFitting(fitting, groups.group_tag), MOST)))
     return all.newest(limit).map(groupFrom)
   }
 
