@@ -7,7 +7,7 @@ import { turnsDuring } from '../../test/support/turns.ts'
 import { rollEverything } from '../../test/support/usage-answers.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { DAY_MS, HOUR_MS, rfc3339 } from '../core/clock.ts'
-import { type Db, sql } from '../storage/db.ts'
+import { type Db, type Sql, sql } from '../storage/db.ts'
 import { outcomeStore } from './outcome-store.ts'
 import { outcomeQuestion } from './usage-outcomes.ts'
 import { usageStore } from './usage-store.ts'
@@ -39,6 +39,42 @@ withDb((db) => {
         )
     return project_id
   }
+
+  test('R78 what only events tell is added up in windows, and nothing is left out or told twice', async () => {
+    const project_id = await projectIn(db())
+    const EVENTS = 4_500
+    await db().transaction(async (tx) => {
+      for (let n = 0; n < EVENTS; n++)
+        await usageStore(tx).insert(
+          usageEvent(project_id, {
+            created_at: rfc3339(NOON + Math.floor(n / 3)),
+            key_id: n % 10 === 0 ? 'key_rare' : 'key_usual',
+            resolved_model: 'm',
+            status: n % 2 ? 'completed' : 'client_left',
+          }),
+        )
+    })
+    let asked = 0
+    const rows = <R>(statement: Sql) => {
+      asked++
+      return db().rows<R>(statement)
+    }
+    const told = async (query: Parameters<typeof outcomeQuestion>[0]) => {
+      const question = outcomeQuestion({ ...RANGE, status: 'client_left', ...query })
+      return (await outcomeStore({ ...db(), rows }).outcomes(project_id, question)).map((one) => [
+        ...[one.name, one.requests, one.by_status],
+      ])
+    }
+    expect(await told({ group_by: 'model', name: 'm' })).toEqual([['m', EVENTS / 2, { client_left: EVENTS / 2 }]])
+    expect(asked).toBeGreaterThanOrEqual(1 + 2 * 3) // who failed most; of three windows the end, and what is in it
+    const RARE = EVENTS / 10
+    const keys = { group_by: 'key_id', name: ['key_rare', 'key_usual', 'key_none'] }
+    expect((await told(keys)).toSorted()).toEqual([
+      ['key_rare', RARE, { client_left: RARE }],
+      ['key_usual', EVENTS / 2 - RARE, { client_left: EVENTS / 2 - RARE }],
+    ])
+    expect(await told({ ...keys, key_id: 'key_rare' })).toEqual([['key_rare', RARE, { client_left: RARE }]])
+  })
 
   test('§8.2.3 what failed most is first; who only left is told when asked for; rolled up or not', async () => {
     const project_id = await used()

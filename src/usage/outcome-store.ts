@@ -3,6 +3,7 @@
 import { nextTurn } from '../core/turns.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import { bucketSql } from './latency-histogram.ts'
+import { inOwnLane, usageList } from './usage-list-store.ts'
 import { type OutcomePart, type OutcomeQuestion, outcomeSums, type UsageOutcome } from './usage-outcomes.ts'
 import { filteredBy } from './usage-query.ts'
 import { cubeWith, type Dimension, noSpread } from './usage-rollup.ts'
@@ -32,28 +33,41 @@ export function outcomeStore(db: Db) {
     return rows.map(({ name }) => name)
   }
 
-  function rowsOf(project_id: string, question: OutcomeQuestion, names: readonly string[]): Promise<Row[]> {
-    const { filter, by } = question
-    const reading = readingBy(by, names)
+  /** Each group in one statement, while others roll up. */
+  async function* outOfRollups(project_id: string, { filter, by }: OutcomeQuestion, names: readonly string[]) {
     const cube = cubeWith([by, ...filteredBy(filter)])
-    return needsEvents(filter)
-      ? db.rows<Row>(grouped(allEvents(reading, project_id, question)))
-      : answered<Row>(db, reading, { project_id, filter, cube, grains: cube.grains }, grouped)
+    const at_once = by === 'key_id' ? KEYS_AT_ONCE : names.length
+    for (let at = 0; at < names.length; at += at_once) {
+      const reading = readingBy(by, names.slice(at, at + at_once))
+      yield await answered<Row>(db, reading, { project_id, filter, cube, grains: cube.grains }, grouped)
+    }
+  }
+
+  /** In parts that one statement may read: there may be millions of events. Those of a key are found by its index. */
+  async function* outOfEvents(project_id: string, { filter, by }: OutcomeQuestion, names: readonly string[]) {
+    const own = inOwnLane(db, project_id)
+    for (const some of by === 'key_id' ? names.map((name) => [name]) : [names]) {
+      const narrowed = by === 'key_id' ? { ...filter, key_id: some[0] ?? '' } : filter
+      if (filter.key_id !== null && filter.key_id !== narrowed.key_id) continue
+      const named = joined(eventsWhere(project_id, narrowed), within(filter.from_ms, filter.to_ms))
+      const parts = filter.trace_id === null ? usageList(own, project_id, narrowed).windows() : [named]
+      const reading = readingBy(by, some)
+      for await (const fitting of parts) yield await own.rows<Row>(grouped(eventsFitting(reading, fitting)))
+    }
   }
 
   return {
-    /** Each group in one statement, while others roll up. R77: what came of them is added in steps. */
+    /** R77: what came of them is added in steps. */
     async outcomes(project_id: string, question: OutcomeQuestion): Promise<UsageOutcome[]> {
       const names = [...new Set([...question.names, ...(await failedMost(project_id, question))])]
       const sums = outcomeSums()
-      const at_once = question.by === 'key_id' && !needsEvents(question.filter) ? KEYS_AT_ONCE : names.length
-      for (let at = 0; at < names.length; at += at_once) {
-        const rows = await rowsOf(project_id, question, names.slice(at, at + at_once))
+      if (names.length === 0) return sums.outcomes()
+      const read = needsEvents(question.filter) ? outOfEvents : outOfRollups
+      for await (const rows of read(project_id, question, names))
         for (const [row_at, row] of rows.entries()) {
           if (row_at % ROWS_A_STEP === 0) await nextTurn()
           sums.add(partFrom(row))
         }
-      }
       return sums.outcomes()
     },
   }
@@ -78,15 +92,8 @@ function readingBy(by: Dimension, names: readonly string[]): Reading {
   }
 }
 
-const allEvents = ({ event, only }: Reading, project_id: string, { filter }: OutcomeQuestion): Sql =>
-  joined(
-    sql`SELECT `,
-    event,
-    sql` FROM usage_event e WHERE `,
-    eventsWhere(project_id, filter),
-    only?.event ?? sql``,
-    within(filter.from_ms, filter.to_ms),
-  )
+const eventsFitting = ({ event, only }: Reading, fitting: Sql): Sql =>
+  joined(sql`SELECT `, event, sql` FROM usage_event e WHERE `, fitting, only?.event ?? sql``)
 
 /** A roll-up with its spread; or how many events of a group ended so; or how many of them are in a bucket. */
 interface Row {
