@@ -6,6 +6,7 @@ import { BUDGETS } from '../core/foreign.ts'
 import { traceIdOf } from '../core/ids.ts'
 import type { JsonBody } from '../core/json-bytes.ts'
 import { spliceFields } from '../core/json-splice.ts'
+import { lanes } from '../core/lanes.ts'
 import { type Maker, maySee } from '../core/maker.ts'
 import { type InItsWords, Refusal } from '../core/refusal.ts'
 import { Stop } from '../core/stop-signal.ts'
@@ -43,8 +44,17 @@ export async function countTokens(path: Path, request: FastifyRequest): Promise<
   return ask(path, request, target, { kind: 'messages', body: spliced, headers, query, counts_only: true })
 }
 
+/** R78: a few bytes may continue 32 MiB, and no rate of tokens bounds counting: so many of a project at a time. */
+const inLane = lanes({ at_once: 2, waiting_max: 50 })
+
 /** The same of a Responses request: what it continues lies here, so an upstream gets all of it at once. */
 export async function countResponseTokens(path: Path, request: FastifyRequest): Promise<InItsWords> {
+  const { json } = (request.body as JsonBody | undefined) ?? {}
+  const count = () => countWhole(path, request)
+  return isObject(json) && json.previous_response_id ? inLane(request.caller.project_id, count) : count()
+}
+
+async function countWhole(path: Path, request: FastifyRequest): Promise<InItsWords> {
   const { caller, body } = request
   const came = (body as JsonBody | undefined) ?? { bytes: Buffer.alloc(0), json: undefined }
   const { model } = fieldsOf(came.json)

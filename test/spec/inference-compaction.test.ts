@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { moneyIn } from '../support/inference-client.ts'
 import { MAX_OUTPUT, PRICES, withScene } from '../support/inference-scene.ts'
+import { deferred, textOf } from '../support/tampered-db.ts'
 
 const COUNT = '/v1/responses/input_tokens'
 const COMPACT = '/v1/responses/compact'
@@ -34,6 +35,35 @@ withScene(
       expect((await stage.openai().responses.inputTokens.count(counting)).input_tokens).toBe(9)
       const { body } = await stage.one.request(2)
       expect([body.previous_response_id, body.input.length]).toEqual([undefined, 3])
+    })
+
+    test('R78 of what requests continue two of a project are counted at a time; another project has its own', async () => {
+      const [many, other] = [await scene().stage(), await scene().stage()]
+      const continuing = async (stage: typeof many) => {
+        const { id } = await stage.openai().responses.create({ model: 'native', input: 'one' })
+        const body = { model: 'native', input: 'two', previous_response_id: id }
+        return () => stage.ask(COUNT, { body })
+      }
+      const [count, elsewhere] = [await continuing(many), await continuing(other)]
+      const { tampering } = scene()
+      let read = 0
+      tampering.rows = (statement, run) => {
+        if (/WITH RECURSIVE chain/.test(textOf(statement))) read++
+        return run(statement)
+      }
+      const go = deferred()
+      for (const { one } of [many, other])
+        one.behave({ wait: go.promise, body: { object: 'response.input_tokens', input_tokens: 9 } })
+      const asked = Array.from({ length: 8 }, count)
+      await many.one.request(many.one.requests.length + 1)
+      asked.push(elsewhere())
+      await expect.poll(() => read).toBe(3)
+      for (let n = 0; n < 3; n++) await fetch(`${scene().origin}/v1/models`) // what was asked has been looked at by then
+      expect(read).toBe(3)
+      go.resolve()
+      for (const { status, json } of await Promise.all(asked)) expect([status, json.input_tokens]).toEqual([200, 9])
+      tampering.rows = undefined
+      expect(read).toBe(9)
     })
 
     test('§4.11 over chat nobody can count truly: 404 by name, and nobody is asked', async () => {
