@@ -25,7 +25,7 @@ const quotas = {
   recordings_mib: 100,
   replay_runs: 1_000,
   replay_outputs_mib: 100,
-  purge_jobs: 1_000,
+  purge_jobs: MAX,
   notification_channels: 20,
   tag_budgets: 1_000,
   mails_per_day: 100,
@@ -38,10 +38,20 @@ const ADDS: [kind: keyof typeof quotas, add: Add][] = [
   ['keys', ({ post }, n) => post('/v2/api-keys', { name: `k${n}` })],
   ['clusters', ({ post }, n) => post('/v2/byoc/clusters', { name: `c${n}`, region: 'eu' })],
   ['credentials', ({ post }, n) => post('/v2/provider-credentials', { provider: 'openai', name: `p${n}`, secret })],
+  ['purge_jobs', ({ post }, n) => post('/v2/purge-jobs', { filter: { trace_ids: [`trc_${n}`] } })],
   ['hints', ({ post }) => post('/v2/agent-hints', { qos: { class: 'interactive' } })],
   ['sessions', ({ post }) => post('/v2/sessions', {})],
   ['invitations', ({ post }, n) => post('/v2/members/invitations', { email: `p${n}@example.com`, role: 'member' })],
 ]
+
+/** What the API lets somebody do about it; the others are deleted. */
+const REMEDIES: Partial<Record<keyof typeof quotas, RegExp>> = {
+  keys: /Revoke some, or/,
+  clusters: /Deregister some, or/,
+  credentials: /Revoke some, or/,
+  invitations: /Withdraw some, or/,
+  purge_jobs: /go after 7 days; wait, or/,
+}
 
 withService(
   (service) => {
@@ -58,7 +68,8 @@ withService(
           'quota_exceeded',
           'false',
         ])
-        expect(refused.body.error.message).toContain(`as many ${kind} as it may have (3)`)
+        expect(refused.body.error.message).toContain(`as many ${kind.replace('_', ' ')} as it may have (3)`)
+        expect(refused.body.error.message).toMatch(REMEDIES[kind] ?? /\. Delete some, or ask the operator for more\.$/)
         expect(refused.headers['retry-after']).toBeUndefined()
         expect((await add(await service().newProject(), 0)).status).toBe(200)
       },

@@ -48,6 +48,15 @@ export const RECOUNT_AFTER_MS = 60_000
 
 /** What is said of kinds whose name does not say it all: what they are, and what to do. */
 const SPOKEN: Partial<Record<QuotaKind, [what: string, remedy: string]>> = {
+  keys: ['keys', 'Revoke some'],
+  clusters: ['clusters', 'Deregister some'],
+  releases: ['releases', 'Delete an alias, with its releases'],
+  credentials: ['credentials', 'Revoke some'],
+  invitations: ['invitations', 'Withdraw some'],
+  purge_jobs: ['purge jobs', 'Plans that are not carried out go after 7 days; wait'],
+  replay_runs: ['replay runs', 'They go after 30 days; wait'],
+  notification_channels: ['notification channels', 'Delete some'],
+  tag_budgets: ['budgets of tags', 'Delete some'],
   kept_answers: ['kept answers', 'They go after 24 hours; send no idempotency key until then'],
   kept_answers_mib: ['MiB of kept answers', 'They go after 24 hours; send no idempotency key until then'],
   artifacts_mib: ['MiB of artifacts', 'Delete some'],
