@@ -243,6 +243,8 @@ test('§operations nginx holds no stream back, repeats nothing, and closes idle 
   const text = read(NGINX)
   for (const line of ['proxy_buffering off;', 'proxy_http_version 1.1;', 'proxy_set_header Connection "";'])
     expect(text).toContain(line)
+  // T-102: without its port, a page at any other than 80 or 443 is not of the host that the server is told.
+  expect(text).toContain('proxy_set_header Host $http_host;')
   expect(text).not.toContain('non_idempotent')
   expect(Number(/keepalive_timeout (\d+)s/.exec(text)?.[1])).toBeLessThan(72)
   expect(Number(/proxy_read_timeout (\d+)s/.exec(text)?.[1])).toBeGreaterThan(900)
