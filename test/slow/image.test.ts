@@ -85,6 +85,13 @@ test('§operations the image has the reference with its style, and answers a cha
   expect(said).not.toContain(KEY)
 })
 
+test('§operations the command line is on the PATH of the image, and finds the store of the server beside it', () => {
+  const path = `${join(image.root, 'usr/local/bin')}:${env.PATH}`
+  const { stdout, stderr, status } = spawnSync('switchyard', ['owner-link'], { env: { ...env, PATH: path }, ...user })
+  expect([status, stderr.toString()]).toEqual([0, ''])
+  expect(stdout.toString()).toMatch(/^Open this to own the project default\. [^]*become-owner#token=/)
+})
+
 test('§operations the image says what it is made of, and has nothing that only a developer needs', () => {
   const bill = JSON.parse(readFileSync(join(image.work_dir, 'sbom.cdx.json'), 'utf8'))
   const names: string[] = bill.components.map(({ name }: { name: string }) => name)
