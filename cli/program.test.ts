@@ -39,6 +39,8 @@ test.each([
   ['limits set key_1 --clear --tokens 5', ".*'--clear' cannot be used with option '--tokens <count>'"],
   ['credential add --provider openai --name x --secret sk-pasted', "unknown option '--secret'.*"],
   ['restore nowhere', '.*There is no such file.'],
+  ['prices check nowhere', "'nowhere' is invalid for <file>. There is no such file."],
+  ['purge show key_1', "'key_1' is invalid for <job>. It must begin with prg_."],
 ])('§2 wrong usage is told in one line, with exit code 2: %s', async (line, message) => {
   const { complaints, ending } = await parse(line)
   expect(complaints).toEqual([expect.stringMatching(new RegExp(`^${message}$`))])

@@ -74,7 +74,8 @@ export function commandLine(complain: (text: string) => void, output: OutputConf
             .replace(/^error: /, '')
             .trim()
             .replace(/\s*\n\s*/g, ' ')
-            .replace(/^unknown command '\S*'$/, '$&; --help lists the commands'),
+            .replace(/^unknown command '\S*'$/, '$&; --help lists the commands')
+            .replace(/^command-argument value ('.*?') is invalid for argument '(\w+)'/, '$1 is invalid for <$2>'),
         ),
     })
   for (const add of COMMANDS) add(program)
