@@ -1,6 +1,8 @@
 // §5.9 in a browser: from signing up to signing out, by the links that the mails really hold.
 import { TOTP } from 'otpauth'
 import { expect, test } from 'vitest'
+import { ownerLinkStore } from '../../src/accounts/owner-link-store.ts'
+import { systemClock } from '../../src/core/clock.ts'
 import { sql } from '../../src/storage/db.ts'
 import { faults, violations, withConsole } from './checks.ts'
 import { PASSWORD, seedOwner } from './seed.ts'
@@ -91,7 +93,9 @@ withConsole((scene) => {
     await page.getByRole('textbox', { name: 'Code' }).fill(device.generate())
     await page.getByRole('button', { name: 'Turn on' }).click()
     await page.getByText('Two-step sign-in is on').waitFor()
-    const [first = '', second = ''] = ((await page.getByRole('dialog').locator('code').textContent()) ?? '').split(' ')
+    const [first = '', second = '', third = ''] = (
+      (await page.getByRole('dialog').locator('code').textContent()) ?? ''
+    ).split(' ')
     expect(await violations(page)).toEqual([])
     await page.getByRole('button', { name: 'I have stored them' }).click()
     await page.getByText('10 of 10 recovery codes are left').waitFor()
@@ -104,6 +108,19 @@ withConsole((scene) => {
     expect(await violations(page)).toEqual([])
     await page.getByRole('textbox', { name: 'Code' }).fill(first)
     await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Get started' }).waitFor()
+
+    // 0160: so it is where a link makes the account an owner.
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    const [project] = await scene().db().rows<{ id: string }>(sql`SELECT id FROM project WHERE name = 'default'`)
+    const { secret } = await ownerLinkStore(scene().db()).mint(project?.id ?? '', systemClock.now())
+    await page.goto(`/console/become-owner#token=${secret}`)
+    await page.getByLabel('E-mail address').fill(email)
+    await page.getByLabel('New password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Become the owner' }).click()
+    await page.getByRole('textbox', { name: 'Code' }).fill(third)
+    await page.getByRole('button', { name: 'Become the owner' }).click()
     await page.getByRole('heading', { name: 'Get started' }).waitFor()
 
     await page.goto('/console/settings/account')

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { becomeOwner, type OwnerClaim } from '../../api/account-calls.ts'
 import { AccountForm } from '../../parts/account-frame.tsx'
 import { Button } from '../../parts/button.tsx'
+import { CodeField } from '../../parts/code-field.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormError } from '../../parts/labelled-field.tsx'
 import { MailedLink } from '../../parts/mailed-link.tsx'
@@ -50,14 +51,16 @@ function Claim({ token }: { token: string }) {
 interface ClaimFormProps {
   busy: boolean
   error: ReturnType<typeof useSubmission>['error']
-  onSend(who: { email: string; password: string }): void
+  onSend(who: { email: string; password: string; code?: string }): void
 }
 
 function ClaimForm({ busy, error, onSend }: ClaimFormProps) {
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
+  const [code, setCode] = useState<string>()
+  const asks = code !== undefined || error?.type === 'second_factor_required'
   return (
-    <AccountForm onSubmit={() => onSend({ email, password })}>
+    <AccountForm onSubmit={() => onSend({ email, password, ...(code !== undefined && { code }) })}>
       <p>Nobody can sign in to this project yet. Your account will own it, with its keys, budgets and members.</p>
       <Field
         label="E-mail address"
@@ -71,7 +74,10 @@ function ClaimForm({ busy, error, onSend }: ClaimFormProps) {
       />
       <PasswordField fresh value={password} onChange={setPassword} error={error} />
       <p className="muted">Already have an account here? Enter its address and password instead.</p>
-      <FormError error={error} fields={['email', 'password']} />
+      {asks && (
+        <CodeField value={code ?? ''} onChange={setCode} recovery error={code === undefined ? undefined : error} />
+      )}
+      <FormError error={asks && code === undefined ? undefined : error} fields={['email', 'password', 'code']} />
       <Button look="primary" type="submit" busy={busy}>
         Become the owner
       </Button>
