@@ -35,6 +35,12 @@ interface Run {
   trace_id: string | undefined
 }
 
+interface Refused {
+  statusCode: number
+  headers: Readonly<Record<string, unknown>>
+  stream(): AsyncIterable<Buffer | string>
+}
+
 interface Needs {
   store: BackgroundStore
   clock: Clock
@@ -69,9 +75,7 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
         payloadAsStream: true,
       })
       one.trace_id = answer.headers['agent-trace-id'] as string | undefined
-      await (answer.statusCode === 200
-        ? follow(one, answer.stream())
-        : refused(one, answer.statusCode, answer.stream()))
+      await (answer.statusCode === 200 ? follow(one, answer.stream()) : refused(one, answer))
     } finally {
       clearInterval(look)
       runs.delete(lent.secret)
@@ -119,13 +123,13 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
     await again(one, { code: 'server_error', message: 'The upstream broke off.' }, status === 'failed')
   }
 
-  async function refused(one: Run, status: number, stream: AsyncIterable<Buffer | string>): Promise<void> {
+  async function refused(one: Run, { statusCode: status, headers, stream }: Refused): Promise<void> {
     let text = ''
-    for await (const part of stream) text += part
+    for await (const part of stream()) text += part
     const error = (jsonOrNone(text) as { error?: { code?: string; type?: string; message?: string } })?.error
     const told = { code: error?.code ?? error?.type ?? 'server_error', message: error?.message ?? `status ${status}` }
-    const is_final = status < 500 && status !== 409 && told.code !== 'rate_limit_exceeded'
-    await again(one, told, is_final)
+    const may_pass = status >= 500 || status === 409 || told.code === 'rate_limit_exceeded'
+    await again(one, told, !may_pass || headers['x-should-retry'] === 'false') // R45
   }
 
   /** What may pass is tried again, so many times. */

@@ -2,6 +2,7 @@
 // what was deleted stays or comes back, and what another has taken over is charged once.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { sql, unavailable } from '../../src/storage/db.ts'
+import { hintsHeader } from '../support/inference-client.ts'
 import { anotherProcess, type Scene, USUAL_COST, withScene } from '../support/inference-scene.ts'
 import { deferred, textOf } from '../support/tampered-db.ts'
 
@@ -110,6 +111,23 @@ withScene((scene) => {
     await scene().housekeep('run background responses')
     await done()
     expect([await leftOf(id), stage.one.requests.length]).toEqual([{ events: 0, status: 'failed', stored: 0 }, 1])
+  })
+
+  test('R45 what cannot help to be repeated is not: a deadline that has passed, more than a limit ever allows', async () => {
+    const stage = await scene().stage()
+    await stage.post(`/v2/api-keys/${stage.key_id}/limits`, { tokens_per_minute: 3_000 })
+    stage.one.behave({ wait: new Promise(() => {}) })
+    const body = { model: stage.model, input: 'hello', background: true }
+    const late = (await stage.ask(RESPONSES, { body, headers: hintsHeader({ qos: { deadline_ms: 50 } }) })).json.id
+    const large = (await stage.ask(RESPONSES, { body: { ...body, max_output_tokens: 4_000 } })).json.id
+    await done()
+    const told = async (id: string) => {
+      const { status, error } = (await stage.get(`${RESPONSES}/${id}`)).body
+      return [status, error?.code]
+    }
+    expect(await told(late)).toEqual(['failed', 'deadline_exceeded'])
+    expect(await told(large)).toEqual(['failed', 'rate_limit_exceeded'])
+    expect(stage.one.requests.length).toBe(1)
   })
 
   test('§4.11 R22 a run that another has taken over is not stopped, so that it is charged once', async () => {
