@@ -120,7 +120,7 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
     const status = last && endOf(last)
     if (status && last?.response) return end(one, { status, response: { ...last.response, background: true } })
     if (one.is_stopped) return
-    await again(one, { code: 'server_error', message: 'The upstream broke off.' }, status === 'failed')
+    await again(one, last?.error ?? BROKE_OFF, status === 'failed')
   }
 
   async function refused(one: Run, { statusCode: status, headers, stream }: Refused): Promise<void> {
@@ -236,4 +236,5 @@ function eventsWriter(write: (events: readonly ToldEvent[]) => Promise<void>) {
   }
 }
 
+const BROKE_OFF = { code: 'server_error', message: 'The upstream broke off.' }
 const REVOKED = { code: 'invalid_api_key', message: 'The key that asked for this response does not work any more.' }

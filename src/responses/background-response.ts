@@ -70,6 +70,8 @@ export interface ToldEvent {
   text: string
   type: string
   response: Json | undefined
+  /** Of an event `error`, which has no response: what a client was told. */
+  error?: { code: string; message: string } | undefined
 }
 
 /** Whole events out of what comes. One without a number follows the one before. */
@@ -86,8 +88,10 @@ export class ToldEvents {
       const number = isNumber(told.sequence_number, this.#next) ? told.sequence_number : this.#next
       this.#next = number + 1
       const response = isObject(told.response) ? told.response : undefined
+      const { type, code, message } = told
+      const error = type === 'error' && typeof message === 'string' ? { code: String(code), message } : undefined
       const text = `${event === '' ? '' : `event: ${event}\n`}data: ${data}\n\n`
-      yield { number, text, type: String(told.type ?? ''), response }
+      yield { number, text, type: String(type ?? ''), response, error }
     }
   }
 }

@@ -113,6 +113,25 @@ withScene((scene) => {
     expect([await leftOf(id), stage.one.requests.length]).toEqual([{ events: 0, status: 'failed', stored: 0 }, 1])
   })
 
+  test('R44, R47 one that broke off says what its last event said: the deadline has passed, or the upstream failed', async () => {
+    const stage = await scene().stage()
+    const told = async (headers: Record<string, string>) => {
+      const { id } = (
+        await stage.ask(RESPONSES, { body: { model: stage.model, input: 'x', background: true }, headers })
+      ).json
+      await done()
+      const { status, error } = (await stage.get(`${RESPONSES}/${id}`)).body
+      const events = (await stage.ask(`${RESPONSES}/${id}?stream=true`, { method: 'GET' })).text
+      const last = JSON.parse(events.slice(events.lastIndexOf('data: ') + 'data: '.length))
+      expect([status, error]).toEqual(['failed', { code: last.code, message: last.message }])
+      return error.code
+    }
+    stage.one.behave({ cut: { after: 3, how: 'reset' } })
+    expect(await told({})).toBe('upstream_error')
+    stage.one.behave({ cut: { after: 3, how: 'silence' } })
+    expect(await told(hintsHeader({ qos: { deadline_ms: 500 } }))).toBe('deadline_exceeded')
+  })
+
   test('R45 what cannot help to be repeated is not: a deadline that has passed, more than a limit ever allows', async () => {
     const stage = await scene().stage()
     await stage.post(`/v2/api-keys/${stage.key_id}/limits`, { tokens_per_minute: 3_000 })
