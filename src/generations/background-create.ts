@@ -2,7 +2,7 @@
 // before it is promised, with the kept answer of a keyed request in the same transaction (R21).
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../core/clock.ts'
-import { newId } from '../core/ids.ts'
+import { newId, randomBase62 } from '../core/ids.ts'
 import type { JsonBody } from '../core/json-bytes.ts'
 import { spliceFields } from '../core/json-splice.ts'
 import { makerOf } from '../core/maker.ts'
@@ -77,6 +77,7 @@ async function workOf(path: Path, request: FastifyRequest, now: number): Promise
     work: {
       headers: Object.fromEntries(carried) as Record<string, string>,
       body: spliceFields({ bytes, json }, { background: false, stream: true }).toString('utf8'),
+      run_key: `background:${randomBase62(43)}`,
     },
   }
   return { work, asked: { key_id: caller.key_id, model: asked.model, is_alias } }

@@ -69,7 +69,7 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
           ...row.work?.headers,
           'content-type': 'application/json',
           authorization: `Bearer ${lent.secret}`,
-          [KEY_HEADER]: `background:${row.id}`,
+          [KEY_HEADER]: row.work?.run_key ?? `background:${row.id}`, // of before there were such keys
         },
         payload: row.work?.body ?? '',
         payloadAsStream: true,

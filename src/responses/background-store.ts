@@ -15,6 +15,8 @@ import type { Json } from './response-request.ts'
 export interface BackgroundWork {
   headers: Readonly<Record<string, string>>
   body: string
+  /** Under which its runs are kept, so that it is charged once: nobody may guess it, or read its answer by it (R74). */
+  run_key?: string
 }
 
 export interface BackgroundRow extends Maker {

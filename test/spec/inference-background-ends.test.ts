@@ -113,6 +113,25 @@ withScene((scene) => {
     expect([await leftOf(id), stage.one.requests.length]).toEqual([{ events: 0, status: 'failed', stored: 0 }, 1])
   })
 
+  test('R74 what its run was answered is replayed to nobody who knows its id, deleted or not', async () => {
+    const stage = await scene().stage()
+    const other = (await stage.post('/v2/api-keys', { name: 'other' })).body.key
+    const body = { model: stage.model, input: 'x', instructions: 'between us' }
+    const { id } = (await stage.ask(RESPONSES, { body: { ...body, background: true } })).json
+    await done()
+    const [run] = await scene().db.rows<{ digest: string }>(sql`
+      SELECT digest FROM idempotency WHERE project_id = ${stage.project.id}`)
+    expect(run?.digest).toBeDefined() // it is kept, so that a run after a crash is not charged again
+    const guessed = async () => {
+      const headers = { authorization: `Bearer ${other}`, 'agent-idempotency-key': `background:${id}` }
+      const { headers: told, text } = await stage.ask(RESPONSES, { body: { ...body, instructions: 'mine' }, headers })
+      return [told['agent-idempotent-replay'], text.includes('between us')]
+    }
+    expect(await guessed()).toEqual(['false', false])
+    await stage.send('DELETE', `${RESPONSES}/${id}`)
+    expect((await guessed())[1]).toBe(false)
+  })
+
   test('R44, R47 one that broke off says what its last event said: the deadline has passed, or the upstream failed', async () => {
     const stage = await scene().stage()
     const told = async (headers: Record<string, string>) => {
