@@ -135,7 +135,7 @@ async function innerService({ db, clock, logger, seals, gateway, path, only, ide
     Object.assign(request, { caller, db, received_at: clock.now() })
     done()
   })
-  makePostsIdempotent(app, { db, clock, storeOn: idempotencyOn, quota: { check: async () => {} } })
+  makePostsIdempotent(app, { db, clock, storeOn: idempotencyOn, is_of_runs: true, quota: { check: async () => {} } })
   await app.register(v1Routes, { path })
   await app.register(messagesRoutes, { path })
   await app.register(responseRoutes, { path, seals, gateway })

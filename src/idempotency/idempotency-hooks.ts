@@ -12,6 +12,7 @@ import { mayNameModel, unknownModel } from '../keys/key-terms.ts'
 import type { KeptQuota } from '../limits/kept-quota.ts'
 import { CommitUnknown, type Db } from '../storage/db.ts'
 import {
+  clientsKey,
   conflict,
   digest,
   erased,
@@ -44,6 +45,8 @@ interface Needs {
   db: Db
   clock: Clock
   storeOn(db: Db): IdempotencyStore
+  /** Only replay runs ask here. */
+  is_of_runs?: true
   /** R78: refuses what could not be kept, before anything is done for it. */
   quota: Pick<KeptQuota, 'check'>
 }
@@ -61,7 +64,7 @@ export function makePostsIdempotent(app: FastifyInstance, needs: Needs): void {
   })
 }
 
-function lookUpFirst({ db, clock, storeOn, quota }: Needs, running: ReadonlySet<string>) {
+function lookUpFirst({ db, clock, storeOn, quota, is_of_runs }: Needs, running: ReadonlySet<string>) {
   const store = storeOn(db)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const key = idempotencyKey(headerValues(request.raw.rawHeaders, KEY_HEADER))
@@ -70,7 +73,8 @@ function lookUpFirst({ db, clock, storeOn, quota }: Needs, running: ReadonlySet<
     const { url: route = '' } = request.route
     const params = request.params as Record<string, string>
     const { project_id, key_id } = request.caller
-    const keyed = { key, project_id, key_id, digest: digest({ project_id, route, params, key }) }
+    const triple = { project_id, route, params, key: is_of_runs ? key : clientsKey(key) }
+    const keyed = { key, project_id, key_id, digest: digest(triple) }
     if (running.has(keyed.digest)) throw conflict()
     const found = await store.find(keyed, clock.now())
     if (found.kind === 'held') throw conflict()

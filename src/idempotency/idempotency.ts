@@ -33,6 +33,12 @@ export interface Triple {
   key: string
 }
 
+/** How keys of items of replay runs begin (0293), which their calls carry. */
+export const ITEM_KEYS = 'replay/'
+
+/** A client's key of that form is another one: nobody asks, or is answered, in the place of a run. */
+export const clientsKey = (key: string) => (key.startsWith(ITEM_KEYS) ? ` ${key}` : key)
+
 /** What the store knows a triple by. JSON keeps the parts apart, whatever characters they hold. */
 export function digest({ project_id, route, params, key }: Triple): string {
   return hash('sha256', JSON.stringify([project_id, route, Object.values(params), key]), 'base64url')

@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { HOUR_MS, SECOND_MS } from '../core/clock.ts'
 import { orNull } from '../core/shapes.ts'
+import { ITEM_KEYS } from '../idempotency/idempotency.ts'
 import { Sameness } from './said-comparison.ts'
 
 /** The control asks the same again as it was recorded: what differs there differs by itself. */
@@ -134,4 +135,4 @@ const KNOWN_FOR_MS = 23 * HOUR_MS
 export const mayBeAsked = (begun_ms: number | null, now: number) => begun_ms === null || now - begun_ms < KNOWN_FOR_MS
 
 /** Never twice: over crashes and replicas, a call of a run has one name. */
-export const itemKey = (run_id: string, trace_id: string, arm: Arm) => `replay/${run_id}/${trace_id}/${arm}`
+export const itemKey = (run_id: string, trace_id: string, arm: Arm) => `${ITEM_KEYS}${run_id}/${trace_id}/${arm}`

@@ -75,6 +75,24 @@ withScene(
       expect((await stage.audit()).spent).toBe(spent + 6 * USUAL_COST)
     })
 
+    test('§11.2 nobody answers an item in the place of its run: a client’s key of the same form is another key', async () => {
+      const stage = await scene().stage()
+      const [trace = ''] = await recorded(stage, 1)
+      const { id } = await planned(stage, [trace])
+      const { key } = (await stage.post('/v2/api-keys', { name: 'other' })).body
+      const headers = { authorization: `Bearer ${key}` }
+      const before = () => stage.chat({ max_tokens: 20 }, { keyed: `replay/${id}/${trace}/target`, headers })
+      const first = await before()
+      expect([first.status, first.headers['agent-idempotent-replay']]).toEqual([200, 'false'])
+      expect((await before()).headers['agent-idempotent-replay']).toBe('true')
+      await executed(stage, id, 50_000)
+      await run()
+      const [item] = (await stage.get(`/v2/replay-runs/${id}/items`)).body.data
+      expect(item.status).toBe('done')
+      expect(item.result.trace_id).not.toBe(first.headers['agent-trace-id'])
+      expect((await shown(stage, id)).spent_micros).toBe(USUAL_COST)
+    })
+
     test('R78 beside live calls runs take turns, one item each, however many a run may ask at once', async () => {
       const [one, other] = [await scene().stage(), await scene().stage()]
       const runs = [
