@@ -4,6 +4,7 @@
 import { rfc3339 } from '../core/clock.ts'
 import { BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { nextSequence } from '../core/ids.ts'
+import { lanes } from '../core/lanes.ts'
 import { type Maker, madeByAnother } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
@@ -39,6 +40,9 @@ type Sealed = Pick<KeptResponse, 'response' | 'input' | 'native'>
 
 /** Of a chain that has more, so many bytes are read at a time. */
 const CHAIN_READ_BYTES = 1024 * 1024
+
+/** R78: so many long chains of a project are read at a time: a call is counted by its tokens once it has been read. */
+const inLane = lanes({ at_once: 2, waiting_max: 100 })
 
 /** What is opened before others have their turn. */
 const OPENED_AT_ONCE_BYTES = 256 * 1024
@@ -124,6 +128,22 @@ export function responseStore(db: Db, seals: Sealing) {
     }
   }
 
+  async function itemsIn(project_id: string, links: readonly Link[]): Promise<Item[]> {
+    const items: Item[] = []
+    let bytes = 0
+    for await (const link of sealedOf(project_id, links)) {
+      const kept = await opened(project_id, link)
+      if (!kept) throw notStored(link.id)
+      for (const item of itemsOf(kept)) items.push(item)
+      bytes += link.own_bytes
+      if (bytes > OPENED_AT_ONCE_BYTES) {
+        bytes = 0
+        await nextTurn()
+      }
+    }
+    return items
+  }
+
   const sealedRows = (project_id: string, ids: readonly string[]) =>
     db.rows<Pick<Row, 'id' | 'sealed'>>(
       asideFirst(
@@ -171,19 +191,8 @@ export function responseStore(db: Db, seals: Sealing) {
         : []
       checkChain(links, previous_response_id)
       if (!links.every(mayUse)) throw madeByAnother("What 'previous_response_id' leads to")
-      const items: Item[] = []
-      let bytes = 0
-      for await (const link of sealedOf(project_id, links)) {
-        const kept = await opened(project_id, link)
-        if (!kept) throw notStored(link.id)
-        for (const item of itemsOf(kept)) items.push(item)
-        bytes += link.own_bytes
-        if (bytes > OPENED_AT_ONCE_BYTES) {
-          bytes = 0
-          await nextTurn()
-        }
-      }
-      return items
+      const is_long = (links[0]?.bytes ?? 0) > CHAIN_READ_BYTES
+      return is_long ? inLane(project_id, () => itemsIn(project_id, links)) : itemsIn(project_id, links)
     },
 
     /** Puts the items in place of those only pointed at. Ids that are not ours are for the upstream to know. */
