@@ -39,6 +39,11 @@ test('§8.1 replay from plan to comparison and to a release with evidence', asyn
   expect(compared.stdout).toMatch(/^text +0 of 1, 0\.0 % to 79\.3 % /m)
   expect(compared.stdout).toMatch(/^charged_micros +\$0\.00 +\$0\.00 \(\+\$0\.00\) /m)
   expect((await json(`replay compare ${id}`)).differences).toEqual([])
+  const alone = await json(`replay plan --trace ${trace} --model gpt-4o`)
+  await run(`replay run ${alone.id} --max-cost 0.5`)
+  expect((await run(`replay compare ${alone.id}`)).stdout).toMatch(
+    /no control arm\.\nNothing differs beyond chance\.\n$/,
+  )
   expect(await run('replay list')).toEqual(done(expect.stringMatching(new RegExp(`^${id} +completed +2 of 4 `, 'm'))))
   await run('alias create fast --target openai=gpt-4o')
   const release = await run(`alias release fast --target openai=gpt-4o --replay-run ${id}`)

@@ -251,7 +251,7 @@ async function compare(id: string, { json, all }: Printing & { all?: true }): Pr
   if (differing.length > 0) print(table(['DIFFERS', 'TARGET', 'CONTROL'], differing))
   if (taking.length > 0) print(table(['TAKES', 'RECORDED', 'TARGET', 'CONTROL'], taking))
   if (differences.length === 0)
-    print(`Nothing differs by more than ${control_compared === null ? 'nothing' : 'the control arm'} does.`)
+    print(`Nothing differs ${control_compared === null ? 'beyond chance' : 'by more than the control arm does'}.`)
 }
 
 type Rates = ReplayComparison['rates'][number]

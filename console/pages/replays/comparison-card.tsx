@@ -38,7 +38,7 @@ function Compared({ comparison, all }: { comparison: ReplayComparison; all: bool
         {count(compared)} calls compared. {against}{' '}
         {differences.length === 0 && (
           <strong>
-            Nothing differs by more than {control_compared === null ? 'nothing' : 'the control arm'} does.
+            Nothing differs {control_compared === null ? 'beyond chance' : 'by more than the control arm does'}.
           </strong>
         )}
       </p>
