@@ -89,7 +89,7 @@ test('§operations the command line is on the PATH of the image, and finds the s
   const path = `${join(image.root, 'usr/local/bin')}:${env.PATH}`
   const { stdout, stderr, status } = spawnSync('switchyard', ['owner-link'], { env: { ...env, PATH: path }, ...user })
   expect([status, stderr.toString()]).toEqual([0, ''])
-  expect(stdout.toString()).toMatch(/^Open this to own the project default\. [^]*become-owner#token=/)
+  expect(stdout.toString()).toMatch(/^Open this to own the project default\. [\s\S]*become-owner#token=/)
 })
 
 test('§operations the image says what it is made of, and has nothing that only a developer needs', () => {
