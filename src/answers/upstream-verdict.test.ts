@@ -104,8 +104,8 @@ describe('R80 the client is told who failed, how, and what it said', () => {
   })
 
   test('in mid-stream', () => {
-    expect(brokenOff('main', 'out of memory.', undefined).message).toBe(
-      "The upstream 'main' broke off: out of memory. Nothing was charged.",
-    )
+    const broken = { said: 'out of memory.', is_charged: false, cause: undefined }
+    expect(brokenOff('main', broken).message).toBe("The upstream 'main' broke off: out of memory. Nothing was charged.")
+    expect(brokenOff('main', { ...broken, is_charged: true }).message).toMatch(/\. What had come was charged\.$/)
   })
 })

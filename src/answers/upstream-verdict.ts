@@ -99,9 +99,16 @@ export function refusalOf(verdict: Elsewhere, provider: string, said: string | u
 }
 
 /** R47: in the middle of a stream. */
-export function brokenOff(provider: string, said: string | undefined, cause: unknown): Refusal {
+export function brokenOff(provider: string, { said, is_charged, cause }: BrokenOff): Refusal {
   const words = said === undefined ? '' : `: ${shortened(said)}`
-  return new Refusal('upstream_failed', `The upstream '${provider}' broke off${words}. Nothing was charged.`, { cause })
+  const money = is_charged ? 'What had come was charged.' : 'Nothing was charged.'
+  return new Refusal('upstream_failed', `The upstream '${provider}' broke off${words}. ${money}`, { cause })
+}
+
+interface BrokenOff {
+  said: string | undefined
+  is_charged: boolean
+  cause: unknown
 }
 
 /** Our own full stop follows. */

@@ -20,7 +20,7 @@ import {
 import { tellTrouble } from '../http/answers.ts'
 import { UpstreamError } from '../providers/provider.ts'
 import type { Ending } from '../usage/usage-event.ts'
-import { type Bill, hasTurn, isStored, saidIn } from './bill.ts'
+import { type Bill, hasTurn, isOwed, isStored, saidIn } from './bill.ts'
 import { ClientLeft } from './client.ts'
 import { isAway } from './deferred-writes.ts'
 import { aboutOf, brokenAttempts, cleared } from './failed-attempt.ts'
@@ -199,7 +199,9 @@ async function endEarly(forwarding: Forwarding, reason: unknown): Promise<void> 
   await generation.giveBackKey()
   if (has_left) return client.forget()
   const told = Object.assign(settled ? moneyHeaders(settled) : {}, trailers)
-  const refusal = reason instanceof Refusal ? reason : brokenOff(target.provider, said, reason)
+  const why = said ?? (outcome.is_too_large ? 'its answer was too large' : undefined)
+  const broken = { said: why, is_charged: isOwed(outcome), cause: reason }
+  const refusal = reason instanceof Refusal ? reason : brokenOff(target.provider, broken)
   refusal.about = { said, has_event: true, ...aboutOf(target) }
   tellTrouble(refusal, refusal, request)
   if (stream.hasToldFailure()) return client.end(told) // the upstream has said so itself

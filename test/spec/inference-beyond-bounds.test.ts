@@ -21,7 +21,7 @@ withScene((scene) => {
       const stage = await scene().stage({ key: 1_000_000 })
       stage.one.behave({ body: SAID + padded(BUDGETS.event.bytes) + END, headers: EVENTS })
       const { text, trailers } = await stage.chat({ stream: true }, asking)
-      expect(text).toContain('broke off')
+      expect(text).toContain('broke off: its answer was too large. What had come was charged.')
       const { spent, held, events } = await stage.audit()
       const [event] = events
       expect(event).toMatchObject({ status: 'upstream_failed', output_tokens: TOKENS, tokens_estimated: 1 })
@@ -41,7 +41,7 @@ withScene((scene) => {
   test('§10.3 nothing is charged where the upstream breaks off by itself', async () => {
     const stage = await scene().stage({ key: 1_000_000 })
     stage.one.behave({ body: SAID, headers: EVENTS })
-    expect((await stage.chat({ stream: true })).text).toContain('broke off')
+    expect((await stage.chat({ stream: true })).text).toContain('broke off. Nothing was charged.')
     expect(await stage.audit()).toMatchObject({ spent: 0, held: 0 })
   })
 })
