@@ -2,7 +2,7 @@
 // whether it is back. They are counted by target, project and kind of call, so that what one project sends does not
 // close a target to another; common-circuit.ts says when everyone leaves it alone.
 import type { Clock } from '../core/clock.ts'
-import type { CallKind } from '../providers/provider.ts'
+import { type CallKind, isOfItsSize } from '../providers/provider.ts'
 import {
   type CommonCircuit,
   close,
@@ -40,7 +40,7 @@ export interface Breakers {
   /** For whoever is about to dial: true may be the one probe. To look without taking it, ask `leftAlone`. */
   allows(target_id: string, asker: Asker): boolean
   succeeded(target_id: string, asker: Asker): void
-  /** `failure` as the verdict names it: that of a connection says something to everyone. */
+  /** `failure` as the verdict names it: a connection concerns everyone, the size of an answer no other project. */
   failed(target_id: string, asker: Asker, failure: string): void
   /** What a probe outside of calls found: it concerns everyone. */
   probed(target_id: string, is_there: boolean): void
@@ -174,7 +174,7 @@ export function breakers(clock: Clock, onTurn: (turned: Turned) => void = () => 
         onTurn({ target: target_id, left_by: 'project', project_id, is_open: true })
       }
       const { common } = trouble
-      if (isOpen(common, now)) return
+      if (isOpen(common, now) || isOfItsSize(failure)) return
       const was_open = common.opened_at !== undefined
       if (noteFailure(common, project_id, failure === 'connect', now))
         onTurn({ target: target_id, left_by: 'everyone', project_id, is_open: true })

@@ -18,7 +18,7 @@ import {
   TARGET_MET,
 } from '../headers/agent-headers.ts'
 import { tellTrouble } from '../http/answers.ts'
-import { UpstreamError } from '../providers/provider.ts'
+import { isOfItsSize, UpstreamError } from '../providers/provider.ts'
 import type { Ending } from '../usage/usage-event.ts'
 import { type Bill, hasTurn, isOwed, isStored, saidIn } from './bill.ts'
 import { ClientLeft } from './client.ts'
@@ -54,8 +54,7 @@ export async function sendStream(generation: Generation, stream: OpenedStream): 
   await endWell(forwarding)
 }
 
-const isTooLarge = (error: unknown) =>
-  error instanceof UpstreamError && (error.failure === 'too_large' || error.failure === 'too_many_parts')
+const isTooLarge = (error: unknown) => error instanceof UpstreamError && isOfItsSize(error.failure)
 
 const isNotTaken = (error: unknown) => error instanceof UpstreamError && error.failure === 'not_taken'
 

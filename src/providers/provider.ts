@@ -95,6 +95,9 @@ export type UpstreamFailure =
   | 'too_many_parts'
   | 'refused_address'
 
+/** R77: how large an answer is, in choices and probabilities, is for its client to ask. */
+export const isOfItsSize = (failure: string) => failure === 'too_large' || failure === 'too_many_parts'
+
 /** The upstream failed us. Private: callers see what the inference path makes of it. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
