@@ -1,6 +1,6 @@
 // /auth and /v2/project as the pages use them. The shapes are those that the service validates with.
 import type { Static } from 'typebox'
-import type { Issuer as IssuerShape } from '../../src/accounts/issuer-routes.ts'
+import type { WaysIn as WaysInShape } from '../../src/accounts/issuer-routes.ts'
 import type { OwnerClaim as OwnerClaimShape } from '../../src/accounts/owner-link-routes.ts'
 import type { ProjectState } from '../../src/accounts/project.ts'
 import type { Enrolment, SecondFactor } from '../../src/accounts/second-factor.ts'
@@ -21,12 +21,12 @@ import type {
 import { get, post } from './api-client.ts'
 
 export type { Enrolment, ProjectState, SignedIn }
-export type Issuer = Static<typeof IssuerShape>
+export type WaysIn = Static<typeof WaysInShape>
 export type OwnerClaim = Static<typeof OwnerClaimShape>
 
 export const whoAmI = () => get<SignedIn>('/auth/me')
 export const signIn = (body: Static<typeof Credentials>) => post<SignedIn>('/auth/login', body)
-export const listIssuers = async (signal?: AbortSignal) => (await get<{ data: Issuer[] }>('/auth/issuers', signal)).data
+export const waysIn = (signal?: AbortSignal) => get<WaysIn>('/auth/issuers', signal)
 export const signOut = () => post<Static<typeof Ended>>('/auth/logout')
 export const lookAt = (body: Static<typeof InView>) => post<SignedIn>('/auth/project', body)
 export const signUp = (body: Static<typeof SignUp>) => post<Static<typeof Mailed>>('/auth/signup', body)

@@ -20,7 +20,8 @@ export interface Project {
 }
 
 /** Who may make an account: anybody, or only who was invited into a project. */
-export type SignUpMode = 'open' | 'invited'
+export const SIGN_UP_MODES = ['open', 'invited'] as const
+export type SignUpMode = (typeof SIGN_UP_MODES)[number]
 
 const EMAIL_MAX = 254 // RFC 5321: the longest address that can be delivered to
 const EMAIL = /^[^\s\p{C}@<>()[\]\\,;:"]+@[^\s\p{C}@.<>()[\]\\,;:"]+(\.[^\s\p{C}@.<>()[\]\\,;:"]+)+$/u

@@ -6,6 +6,7 @@ import { listOf } from '../core/shapes.ts'
 import { prefers } from '../http/accept.ts'
 import { answerError, asRefusal, tellTrouble } from '../http/answers.ts'
 import { list, type Routes } from '../http/routes.ts'
+import { SIGN_UP_MODES } from './account.ts'
 import { attemptStore } from './attempt-store.ts'
 import { FAILED_ISSUER_LOGINS } from './attempts.ts'
 import { identityStore } from './identity-store.ts'
@@ -31,6 +32,15 @@ export const Issuer = Type.Object(
   { title: 'Issuer' },
 )
 
+/** What a page needs before anybody has signed in. */
+export const WaysIn = Type.Object(
+  {
+    ...listOf(Issuer).properties,
+    sign_up: Type.Enum([...SIGN_UP_MODES], { description: '`invited`: nobody signs up; people join by invitation.' }),
+  },
+  { title: 'WaysIn' },
+)
+
 const IssuerId = Type.Object({ issuer_id: Type.String({ maxLength: 64 }) })
 const Wanted = Type.Object({
   to: Type.Optional(Type.String({ maxLength: 1_000, description: 'The page of the console to go on to.' })),
@@ -54,11 +64,11 @@ export const issuerRoutes: Routes<AuthNeeds> = async (app, needs) => {
       schema: {
         tags,
         security,
-        summary: 'With which identity providers people sign in here',
-        response: { 200: listOf(Issuer) },
+        summary: 'With which identity providers people sign in here, and whether anybody may sign up',
+        response: { 200: WaysIn },
       },
     },
-    async () => list(sign_in.issuers.map(describe)),
+    async () => ({ ...list(sign_in.issuers.map(describe)), sign_up: needs.sign_up }),
   )
 
   app.get(

@@ -1,6 +1,6 @@
 // GET /v2/gateway: how this gateway is set up, as far as its users may know: no secret, and no address of an upstream.
 import { type Static, Type } from 'typebox'
-import type { SignUpMode } from '../accounts/account.ts'
+import { SIGN_UP_MODES, type SignUpMode } from '../accounts/account.ts'
 import { KEPT_MS as TRANSITIONS_KEPT_MS } from '../clusters/cluster-transition.ts'
 import { HOUR_MS } from '../core/clock.ts'
 import { PROTOCOLS } from '../credentials/platform.ts'
@@ -52,7 +52,7 @@ const GatewayView = Type.Object(
     version: Type.String(),
     store: Type.Enum(['sqlite', 'postgres']),
     execution_mode: Type.Enum(['live', 'placeholder'], { description: '`placeholder`: no provider is configured.' }),
-    sign_up: Type.Enum(['open', 'invited'], { description: 'Who may make an account.' }),
+    sign_up: Type.Enum([...SIGN_UP_MODES], { description: 'Who may make an account.' }),
     prices_as_of: Type.String({ description: 'The day of the built-in price book, YYYY-MM-DD.' }),
     providers: Type.Array(GatewayProvider, { description: 'In the order of preference for a model.' }),
     aliases: Type.Array(GatewayAlias, {

@@ -1,6 +1,7 @@
 // Every setting: its name, what it means, its default and its bounds. A bad one stops the start with one line that
 // names it and what it must be. The table in docs/OPERATIONS.md is checked against SETTINGS.
 import { existsSync, readFileSync } from 'node:fs'
+import { SIGN_UP_MODES, type SignUpMode } from '../accounts/account.ts'
 import type { Cidr } from '../core/ip-address.ts'
 import { parseRedisUrl } from '../counters/redis-url.ts'
 import { isOperatorForm } from '../keys/key.ts'
@@ -21,7 +22,6 @@ interface Setting<T> {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 const SECRET_LENGTH_MIN = 32
-const SIGN_UP_MODES = ['open', 'invited'] as const
 
 export const SETTINGS = {
   HOST: {
@@ -211,7 +211,7 @@ export interface Config {
   no_proxy: ReturnType<typeof parseNoProxy>
   public_url: string | undefined
   /** Undefined where nobody said so: then it depends on who can reach the server. */
-  sign_up: (typeof SIGN_UP_MODES)[number] | undefined
+  sign_up: SignUpMode | undefined
   smtp_url: string | undefined
   usage_retention_days: number | undefined
   drain_ms: number

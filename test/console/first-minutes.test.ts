@@ -117,5 +117,13 @@ test('0160 with sign-up closed and a key of the operator’s, `owner-link` lets 
   await page.getByRole('heading', { name: 'Get started' }).waitFor()
   const again = promisify(execFile)(process.execPath, [PROGRAM, 'owner-link'], { cwd: folder, env })
   await expect(again).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining(`can sign in: ${EMAIL}`) })
+
+  const stranger = await (await browser.newContext()).newPage()
+  await stranger.goto(`${url}/console/sign-up`)
+  await stranger.getByRole('heading', { name: 'Sign-up is closed' }).waitFor()
+  await stranger.getByRole('link', { name: 'Sign in' }).click()
+  await stranger.getByRole('button', { name: 'Sign in' }).waitFor()
+  await stranger.getByRole('link', { name: 'Sign up' }).waitFor({ state: 'detached' }) // once it is known
+  await stranger.context().close()
   await page.context().close()
 })

@@ -16,6 +16,13 @@ withService((service) => {
     return browserOn(service()).post('/auth/accept-invitation', { token, password: PASSWORD })
   }
 
+  test('§5.9 whoever is about to sign up is told before', async () => {
+    const { body } = await browserOn(service()).get('/auth/issuers')
+    expect(body).toEqual({ object: 'list', data: [], has_more: false, sign_up: 'invited' })
+    const open = await startService({ parts: { sign_up: 'open' } })
+    expect((await browserOn(open).get('/auth/issuers')).body.sign_up).toBe('open')
+  })
+
   test('§5.9 403, the same bytes for a stranger, a member, somebody invited and a body that is none; nothing is stored', async () => {
     const [member, waiting] = [newEmail(), newEmail()]
     expect((await invited(member)).status).toBe(200)

@@ -1,18 +1,15 @@
 // Identity providers that people may sign in with, and what went wrong on the way back from one.
-import { useCallback } from 'react'
-import { listIssuers } from '../../api/account-calls.ts'
+import type { WaysIn } from '../../api/account-calls.ts'
 import { useSearch, wantedPage } from '../../state/navigation.tsx'
-import { useResource } from '../../state/resource.ts'
 
 /** Links, not buttons: the browser leaves this page. Where there are none, nothing is shown. */
-export function IssuerButtons() {
-  const { state } = useResource(useCallback((signal) => listIssuers(signal), []))
-  if (state.kind !== 'ready' || state.value.length === 0) return null
+export function IssuerButtons({ issuers }: { issuers: WaysIn['data'] }) {
+  if (issuers.length === 0) return null
   const to = wantedPage()
   const query = to === '/' ? '' : `?to=${encodeURIComponent(to)}`
   return (
     <ul className="issuers" aria-label="Identity providers">
-      {state.value.map(({ id, name, sign_in_path }) => (
+      {issuers.map(({ id, name, sign_in_path }) => (
         <li key={id}>
           <a className="button button-plain" href={`${sign_in_path}${query}`}>
             <span className="button-label">Continue with {name}</span>

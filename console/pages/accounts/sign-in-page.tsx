@@ -10,10 +10,12 @@ import { PasswordField } from '../../parts/password-field.tsx'
 import { Link, navigate, wantedPage } from '../../state/navigation.tsx'
 import { useSession } from '../../state/session.tsx'
 import { useSubmission } from '../../state/submission.ts'
+import { useWaysIn } from '../../state/ways-in.ts'
 import { IssuerButtons, IssuerProblem } from './issuer-buttons.tsx'
 
 export default function SignInPage() {
   const { state, enter } = useSession()
+  const { data: issuers = [], sign_up = 'open' } = useWaysIn() ?? {}
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const [code, setCode] = useState<string>()
@@ -30,7 +32,7 @@ export default function SignInPage() {
   return (
     <AccountFrame title="Sign in">
       <IssuerProblem />
-      <IssuerButtons />
+      <IssuerButtons issuers={issuers} />
       <AccountForm onSubmit={() => void sending.submit({ email, password, ...(code !== undefined && { code }) })}>
         <Field
           label="E-mail address"
@@ -61,7 +63,7 @@ export default function SignInPage() {
       </AccountForm>
       <p className="links">
         <Link to="/forgot-password">Forgot your password?</Link>
-        <Link to="/sign-up">Sign up</Link>
+        {sign_up === 'open' && <Link to="/sign-up">Sign up</Link>}
       </p>
     </AccountFrame>
   )

@@ -8,6 +8,7 @@ import { FormError } from '../../parts/labelled-field.tsx'
 import { PasswordField } from '../../parts/password-field.tsx'
 import { Link } from '../../state/navigation.tsx'
 import { useSubmission } from '../../state/submission.ts'
+import { useWaysIn } from '../../state/ways-in.ts'
 
 const FIELDS = ['email', 'password', 'project_name']
 
@@ -19,8 +20,10 @@ export default function SignUpPage() {
     setMailedTo((await signUp({ email, password, ...named })).email)
     setForm({ email: '', password: '', project_name: '' })
   })
+  const is_closed = useWaysIn()?.sign_up === 'invited'
   const change = (field: keyof typeof form) => (value: string) => setForm({ ...form, [field]: value })
   if (mailed_to !== undefined) return <Mailed email={mailed_to} />
+  if (is_closed) return <Closed />
   return (
     <AccountFrame title="Sign up">
       <AccountForm onSubmit={() => void sending.submit(form)}>
@@ -55,6 +58,13 @@ export default function SignUpPage() {
     </AccountFrame>
   )
 }
+
+const Closed = () => (
+  <AccountFrame title="Sign-up is closed">
+    <p>People join by invitation here. Ask an owner of the project for one.</p>
+    <LinkButton to="/sign-in">Sign in</LinkButton>
+  </AccountFrame>
+)
 
 const Mailed = ({ email }: { email: string }) => (
   <AccountFrame title="Check your mail">
