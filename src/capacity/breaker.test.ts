@@ -47,14 +47,11 @@ test('R47 four failures in a row change nothing, the fifth opens', () => {
   expect([circuit.state('b'), circuit.allows('b')]).toEqual(['closed', true])
 })
 
-test.each(['too_large', 'too_many_parts'])(
-  'R78 answers that are %s leave a target alone for whoever asked for them, however many projects they are',
-  (failure) => {
-    const all = breakers(heldClock())
-    for (const asker of [B, C, B, C, B, C, B, C, B, C]) all.failed('a', asker, failure)
-    expect([B, C, asking('prj_d')].map((asker) => all.allows('a', asker))).toEqual([false, false, true])
-  },
-)
+test.each(['too_large', 'too_many_parts'])('R78 an answer that is %s closes a target to nobody else', (failure) => {
+  const all = breakers(heldClock())
+  for (const asker of [B, C, B, C, B, C, B, C, B, C]) all.failed('a', asker, failure)
+  expect([B, C, asking('prj_d')].map((asker) => all.allows('a', asker))).toEqual([false, false, true])
+})
 
 test('§10.2 how long a target is still left alone is known, while it is', () => {
   const { clock, circuit, fail } = scene()
