@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { Refusal } from '../core/refusal.ts'
 import { UpstreamError, type UpstreamFailure } from '../providers/provider.ts'
 import { brokenOff, refusalOf, verdictOn, verdictOnFailure } from './upstream-verdict.ts'
 
@@ -107,5 +108,17 @@ describe('R80 the client is told who failed, how, and what it said', () => {
     const broken = { said: 'out of memory.', is_charged: false, cause: undefined }
     expect(brokenOff('main', broken).message).toBe("The upstream 'main' broke off: out of memory. Nothing was charged.")
     expect(brokenOff('main', { ...broken, is_charged: true }).message).toMatch(/\. What had come was charged\.$/)
+  })
+
+  test.each([
+    [new UpstreamError('reset'), "The upstream 'main' broke off. Nothing was charged."],
+    [new UpstreamError('too_large'), "The upstream 'main' broke off: its answer was too large. Nothing was charged."],
+    [
+      new UpstreamError('total_timeout'),
+      "The upstream 'main' was cut off: its answer took too long. Nothing was charged.",
+    ],
+    [new Refusal('unavailable', 'No room. Retry.'), 'No room. Retry. Nothing was charged.'],
+  ])('R71 it says who broke off, and why: %s', (cause, message) => {
+    expect(brokenOff('main', { said: undefined, is_charged: false, cause }).message).toBe(message)
   })
 })

@@ -2,7 +2,7 @@
 // and what the client is told where nobody else could answer (R2, R80).
 import { Refusal } from '../core/refusal.ts'
 import { inBounds } from '../core/told-text.ts'
-import { UpstreamError, type UpstreamFailure } from '../providers/provider.ts'
+import { isOfItsSize, UpstreamError, type UpstreamFailure } from '../providers/provider.ts'
 
 export interface Elsewhere {
   kind: 'try_elsewhere'
@@ -98,11 +98,15 @@ export function refusalOf(verdict: Elsewhere, provider: string, said: string | u
   })
 }
 
-/** R47: in the middle of a stream. */
+/** R47: in the middle of a stream, by the upstream or by a limit of ours. */
 export function brokenOff(provider: string, { said, is_charged, cause }: BrokenOff): Refusal {
-  const words = said === undefined ? '' : `: ${shortened(said)}`
   const money = is_charged ? 'What had come was charged.' : 'Nothing was charged.'
-  return new Refusal('upstream_failed', `The upstream '${provider}' broke off${words}. ${money}`, { cause })
+  if (cause instanceof Refusal) return new Refusal(cause.kind, `${cause.message} ${money}`, { cause })
+  const failure = cause instanceof UpstreamError ? cause.failure : undefined
+  const why = said ?? (failure && (failure === 'total_timeout' || isOfItsSize(failure)) ? WIRE[failure] : undefined)
+  const words = why === undefined ? '' : `: ${shortened(why)}`
+  const broke = failure === 'total_timeout' ? 'was cut off' : 'broke off'
+  return new Refusal('upstream_failed', `The upstream '${provider}' ${broke}${words}. ${money}`, { cause })
 }
 
 interface BrokenOff {

@@ -99,12 +99,9 @@ function withBlocks(body: Buffer, response: Json, blocks: NativeBlocks): Buffer 
 export const blocksOf = (outcome: Outcome, money: MoneyFacts): NativeBlocks =>
   nativeBlocks({ route: outcome, qos: outcome, money, attempts: outcome.attempts })
 
-/**
- * Who left before any content, though after the headers (R82), has had nothing. A stream that is more than is read of
- * one is as large as its client asked for, in choices and probabilities: what came of it is paid.
- */
-export const isOwed = ({ ending, is_too_large, ttft_ms }: Outcome) =>
-  ending === 'completed' || ((ending === 'client_left' || is_too_large === true) && ttft_ms !== null)
+/** Who left before any content, though after the headers (R82), has had nothing. */
+export const isOwed = ({ ending, is_paid_so_far, ttft_ms }: Outcome) =>
+  ending === 'completed' || ((ending === 'client_left' || is_paid_so_far === true) && ttft_ms !== null)
 
 export const isStored = ({ conversation }: Call) => conversation?.request.store ?? false
 

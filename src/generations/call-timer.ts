@@ -30,6 +30,7 @@ export class CallTimer {
   #timer: NodeJS.Timeout
   #leaving: NodeJS.Timeout | undefined
   #forwarded: Forwarded | undefined
+  #has_run_on = false
 
   constructor(call: Timed, stop: Stop, clock: Clock) {
     this.#call = call
@@ -60,12 +61,22 @@ export class CallTimer {
   }
 
   end(): void {
-    this.#stop.stop(tooLate(this.#call))
+    this.#stop.stop(this.tooLate(false))
+  }
+
+  /** R44, R45, R71: what is told of a call whose time is over. */
+  tooLate(is_charged: boolean): Refusal {
+    const has_deadline = this.#call.deadline_at !== undefined && !this.#has_run_on
+    const money = is_charged ? 'What had come was charged.' : 'Nothing was charged.'
+    return new Refusal('deadline_exceeded', `The ${has_deadline ? 'deadline' : 'time limit'} has passed. ${money}`, {
+      headers: { 'x-should-retry': 'false' },
+    })
   }
 
   /** The deadline has passed and does not count any more. */
   runOn(): void {
     clearTimeout(this.#timer)
+    this.#has_run_on = true
     this.#timer = setTimeout(() => this.end(), Math.max(0, this.#longest_at - this.#clock.now()))
   }
 
@@ -76,11 +87,3 @@ export class CallTimer {
 }
 
 const onTime = (timer: CallTimer) => timer.timeIsUp()
-
-/** R44, R45. */
-const tooLate = ({ deadline_at }: Timed) =>
-  new Refusal(
-    'deadline_exceeded',
-    `The ${deadline_at === undefined ? 'time limit' : 'deadline'} has passed. Nothing was charged.`,
-    { headers: { 'x-should-retry': 'false' } },
-  )

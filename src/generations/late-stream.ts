@@ -1,5 +1,6 @@
 // R71: what becomes of a stream whose deadline passes after it has begun. Within the project's waiver of the day it
 // ends, and nothing is charged; beyond that it runs on, and is. Nothing goes to the client while that is being decided.
+// One that comes to a limit of ours ends in any case, and is charged beyond the waiver.
 import type { FastifyError } from 'fastify'
 import type { SseFrames } from '../answers/sse-frames.ts'
 import { streamedTokens } from '../answers/token-counts.ts'
@@ -9,7 +10,7 @@ import { chargeFor } from './charge.ts'
 import { isAway } from './deferred-writes.ts'
 import type { Generation } from './generation.ts'
 
-/** Nothing is asked or decided for a call without a deadline. */
+/** Nothing is asked or decided for a call that has no deadline and comes to no limit. */
 export class LateStream implements Forwarded {
   /** Known at the start: where it is false, `agent-hints-honored` does not name `qos`. */
   readonly is_promised: boolean
@@ -58,6 +59,15 @@ export class LateStream implements Forwarded {
     if (!is_waived) return timer.runOn()
     this.waived_micros = micros
     timer.end()
+  }
+
+  /** Of one that we have broken off: true where nobody pays for it. */
+  async isLetOff(): Promise<boolean> {
+    if (this.isWaived) return true
+    const micros = this.hasContent() ? this.#cost() : 0
+    if (micros > 0 && !(await this.#waive(micros))) return false
+    this.waived_micros = micros
+    return true
   }
 
   /** What would be charged for all that has come, of a stream that has begun. */

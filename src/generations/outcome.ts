@@ -40,15 +40,15 @@ export interface Outcome extends RouteFacts, QosFacts {
   /** R71: as the trailers told it, where the stream ran past a deadline that its headers had promised to keep. */
   hints_at_end: readonly string[] | undefined
   ending: Ending
-  /** R77: it broke off because it came to more than is read of a stream. */
-  is_too_large?: boolean | undefined
+  /** R71, R77: it broke off at a limit of ours, and what came of it is paid. */
+  is_paid_so_far?: boolean | undefined
   tokens: TokenCounts
   repeated_tokens_est: number
   /** On a cluster: by which calls that begin alike are told. */
   prefix_hash: string | undefined
   /** How clusters stood, where there were several to choose from, and what was observed. */
   placing: TracedPlacing | undefined
-  /** R71: what would have been charged, had its deadline not passed in mid-stream. */
+  /** R71: what would have been charged, had it not been broken off in mid-stream: by its deadline, or by us. */
   waived_micros: number
   /** R81: which of a client's agents asked, and for whom it works. */
   agent_id: string | undefined

@@ -54,8 +54,6 @@ export async function sendStream(generation: Generation, stream: OpenedStream): 
   await endWell(forwarding)
 }
 
-const isTooLarge = (error: unknown) => error instanceof UpstreamError && isOfItsSize(error.failure)
-
 const isNotTaken = (error: unknown) => error instanceof UpstreamError && error.failure === 'not_taken'
 
 /** A stream on its way to its client. */
@@ -171,13 +169,10 @@ async function keepSpool(generation: Generation, bill: Bill, spool: Spool): Prom
   }
 }
 
-/**
- * R26, R47, R71: a client that left pays for what was produced, and so does one whose stream is more than is read of
- * any (R77); nobody pays for what we or the upstream broke off otherwise.
- */
+/** R26, R47: a client that left pays for what was produced, and nobody pays for what the upstream broke off. */
 async function endEarly(forwarding: Forwarding, reason: unknown): Promise<void> {
   const { generation, stream, outcome, late } = forwarding
-  const { call, path, target, reuse, client, request } = generation
+  const { call, path, target, reuse, client, request, timer } = generation
   const { frames } = stream
   const has_left = reason instanceof ClientLeft
   const is_late = reason instanceof Refusal && reason.kind === 'deadline_exceeded'
@@ -187,10 +182,10 @@ async function endEarly(forwarding: Forwarding, reason: unknown): Promise<void> 
     : undefined
   const trailers = forwarding.trailers()
   outcome.ending = ending
-  outcome.is_too_large = isTooLarge(reason)
+  outcome.is_paid_so_far = !has_left && (await isPaidSoFar(late, reason))
   outcome.tokens = generation.ttft_ms === null ? NO_TOKENS : streamedTokens(call, frames)
   outcome.repeated_tokens_est = path.prompts.note(call, target, reuse?.chain)
-  outcome.waived_micros = is_late ? late.waived_micros : 0
+  outcome.waived_micros = has_left ? 0 : late.waived_micros
   if (ending === 'upstream_failed') outcome.attempts = brokenAttempts(outcome.attempts, frames, reason, said)
   // Nothing of it is kept: whoever asks again is served anew.
   const bill: Bill = { ...billFor(generation, outcome, undefined), reservation: undefined }
@@ -198,13 +193,22 @@ async function endEarly(forwarding: Forwarding, reason: unknown): Promise<void> 
   await generation.giveBackKey()
   if (has_left) return client.forget()
   const told = Object.assign(settled ? moneyHeaders(settled) : {}, trailers)
-  const why = said ?? (outcome.is_too_large ? 'its answer was too large' : undefined)
-  const broken = { said: why, is_charged: isOwed(outcome), cause: reason }
-  const refusal = reason instanceof Refusal ? reason : brokenOff(target.provider, broken)
+  const refusal = is_late
+    ? timer.tooLate(isOwed(outcome))
+    : brokenOff(target.provider, { said, is_charged: isOwed(outcome), cause: reason })
   refusal.about = { said, has_event: true, ...aboutOf(target) }
   tellTrouble(refusal, refusal, request)
   if (stream.hasToldFailure()) return client.end(told) // the upstream has said so itself
   client.fail(refusal, told)
+}
+
+/**
+ * R71, R77: how large a stream is, and how long it takes, is for its client to ask. Beyond what is read of one, what
+ * came is paid; what we break off otherwise is free within the waiver of the day.
+ */
+async function isPaidSoFar(late: LateStream, reason: unknown): Promise<boolean> {
+  if (!(reason instanceof UpstreamError) || reason.failure === 'total_timeout') return !(await late.isLetOff())
+  return isOfItsSize(reason.failure)
 }
 
 /** The client already has these tokens: written later where the store is away, and then without a result. */

@@ -95,7 +95,7 @@ const COUNTERS: readonly Counter[] = [
     name: 'switchyard_generation_micros_total',
     help:
       'Micro-USD by kind: `charged`; `direct`, what it costs at list prices; `saved` of that; `waived` for a ' +
-      'deadline; `written_off`, beyond what was held; `overage`, above a cap.',
+      'deadline or a limit of ours; `written_off`, beyond what was held; `overage`, above a cap.',
     kinds: MONEY_KINDS,
     read: moneyOf,
   },

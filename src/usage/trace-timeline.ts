@@ -40,7 +40,7 @@ export function timelineOf(event: UsageEvent): Moment[] {
     ...attempts.flatMap(attemptSteps),
     ...(ttft_ms === null ? [] : answerSteps(ttft_ms, duration_ms)),
     moment('settle', duration_ms, settleSentence(event)),
-    moment('end', duration_ms, ENDINGS[event.status] ?? `It ended: ${event.status}.`, { outcome: event.status }),
+    moment('end', duration_ms, endSentence(event), { outcome: event.status }),
   ]
 }
 
@@ -124,6 +124,13 @@ const ENDINGS: Readonly<Record<string, string>> = {
   completed: 'It was answered in full.',
   failed: 'No target answered; nothing was charged.',
   client_left: 'The client left before the end; what was produced until then was charged.',
-  upstream_failed: 'The upstream broke off in mid-answer; nothing was charged.',
-  deadline_exceeded: 'Its deadline passed in mid-answer; nothing was charged.',
+  upstream_failed: 'It broke off in mid-answer',
+  deadline_exceeded: 'Its time was over in mid-answer',
+}
+
+/** R71: what broke off may be charged all the same. */
+function endSentence({ status, charged_micros }: UsageEvent): string {
+  const sentence = ENDINGS[status] ?? `It ended: ${status}.`
+  if (sentence.endsWith('.')) return sentence
+  return `${sentence}; ${charged_micros > 0 ? 'what had come was charged' : 'nothing was charged'}.`
 }

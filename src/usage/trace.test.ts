@@ -70,11 +70,13 @@ test('§10.2 every header is told with its value and a sentence; what a stream c
 })
 
 test.each([
-  ['client_left', 'charged'],
-  ['upstream_failed', 'nothing was charged'],
-  ['deadline_exceeded', 'nothing was charged'],
-])('R26, R44 %s says who pays', (status, words) => {
-  const { timeline } = traceOf({ event: usageEvent('prj_1', { status }), facts: FACTS })
+  ['client_left', 300, 'charged'],
+  ['upstream_failed', 0, 'nothing was charged'],
+  ['upstream_failed', 300, 'what had come was charged'],
+  ['deadline_exceeded', 0, 'nothing was charged'],
+  ['deadline_exceeded', 300, 'what had come was charged'],
+])('R26, R44, R71 %s, %i micros: it says who pays', (status, charged_micros, words) => {
+  const { timeline } = traceOf({ event: usageEvent('prj_1', { status, charged_micros }), facts: FACTS })
   expect(timeline.at(-1)).toMatchObject({ phase: 'end', outcome: status, sentence: expect.stringContaining(words) })
 })
 

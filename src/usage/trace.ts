@@ -177,7 +177,7 @@ function lived(ended: number, duration_ms: number, timeline: readonly Moment[]) 
 
 /** As it was noted; or else, of what broke off in the middle, as far as the event tells. */
 export function refusalIn(
-  { status: ending, attempts }: Pick<UsageEvent, 'status' | 'attempts'>,
+  { status: ending, attempts, charged_micros }: Pick<UsageEvent, 'status' | 'attempts' | 'charged_micros'>,
   facts: TraceFacts,
 ): TracedRefusal | null {
   const upstream_message = attempts.findLast(({ message }) => message !== undefined)?.message ?? null
@@ -188,13 +188,17 @@ export function refusalIn(
   if (ending === 'completed' || ending === 'client_left') return null
   const { failure = 'unknown' } = attempts.at(-1) ?? {}
   const status = ending === 'failed' ? 502 : 200
-  if (ending === 'deadline_exceeded')
-    return { layer: 'deadline', status, type: ending, code: ending, message: LATE, upstream_message, count: 1 }
+  if (ending === 'deadline_exceeded') {
+    const message = charged_micros > 0 ? LATE_AND_CHARGED : LATE
+    return { layer: 'deadline', status, type: ending, code: ending, message, upstream_message, count: 1 }
+  }
   const failed = { layer: 'upstream', type: 'server_error', code: 'upstream_error' } as const
   return { ...failed, status, message: `The upstream failed: ${failure}.`, upstream_message, count: 1 }
 }
 
 const LATE = 'The deadline has passed. Nothing was charged.'
+/** R71: beyond the waiver of the day, what ends a stream is the longest that any call may take. */
+const LATE_AND_CHARGED = 'The time limit has passed. What had come was charged.'
 
 /** A refusal says how to look it up, and what its own headers say. */
 function refusedHeaders(trace_id: string, { keyed, refusal }: TraceFacts): Headers {

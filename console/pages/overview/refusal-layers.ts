@@ -49,8 +49,14 @@ export const KINDS = Object.keys(LAYERS) as RefusalKind[]
 /** How a generation can end other than well, and what that means. */
 export const ENDINGS: Readonly<Record<string, { label: string; sentence: string }>> = {
   failed: { label: 'Failed', sentence: 'No target gave any content; nothing was charged.' },
-  upstream_failed: { label: 'Broken off', sentence: 'The upstream broke off in mid-answer; nothing was charged.' },
-  deadline_exceeded: { label: 'Too late', sentence: 'The deadline passed; nothing was charged.' },
+  upstream_failed: {
+    label: 'Broken off',
+    sentence: 'The answer broke off in the middle; charged only at a limit of ours.',
+  },
+  deadline_exceeded: {
+    label: 'Too late',
+    sentence: 'Its time was over; charged only in mid-answer, beyond the waiver.',
+  },
   client_left: { label: 'Client left', sentence: 'The client hung up; what was produced until then was charged.' },
 }
 
