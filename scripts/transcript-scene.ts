@@ -104,7 +104,7 @@ function site(origin: string, token: string) {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const reply = await fetch(`${origin}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
     if (!reply.ok) throw new Error(`POST ${path} answered ${reply.status}: ${await reply.text()}`)
-    return (await reply.json()) as { id: string; key: string }
+    return (await reply.json()) as { id: string; key: string; project_id: string }
   }
 
   return {

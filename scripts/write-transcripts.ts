@@ -114,6 +114,19 @@ const SECTIONS: readonly Section[] = [
     },
   },
   {
+    title: 'A session without room',
+    says: 'The project may keep no contents of sessions: the call is served and its turn is counted, without its contents.',
+    async take({ live }) {
+      const { id, project_id } = await live.post('/v2/sessions', {})
+      const quotas = `/v2/operator/projects/${project_id}/quotas`
+      await live.post(quotas, { session_contents_mib: 0 })
+      const body = { model: 'gpt-4o-mini', messages }
+      const taken = await live.curl({ path: CHAT, headers: [`x-session-id: ${id}`], body })
+      await live.post(quotas, { session_contents_mib: null })
+      return taken
+    },
+  },
+  {
     title: 'Refused: the budget',
     says: 'The key may spend $0.0001, and this call could cost more.',
     async take({ live }) {
@@ -164,7 +177,7 @@ export async function transcriptsText(): Promise<string> {
 const steady = (text: string) =>
   text
     .replace(
-      /\b(trc|req|key|usr|alr|als|rpl|pcr|sub|byc|prj|prg|resp|art|bnd|chatcmpl)([_-])[0-9A-Za-z]{12,}/g,
+      /\b(trc|req|key|usr|ses|alr|als|rpl|pcr|sub|byc|prj|prg|resp|art|bnd|chatcmpl)([_-])[0-9A-Za-z]{12,}/g,
       '$1$2…',
     )
     .replace(/^date: .*$/gim, 'date: <date>')

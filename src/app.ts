@@ -165,7 +165,7 @@ export async function buildService(parts: Parts) {
   const inference = inferencePath({
     ...{ db, clock, logger, seals, process_id, gateway, policy, proxy, idempotencyOn, artifacts, metrics: counts },
     ...{ turns, patience: settings.streams, shares: settings.shares },
-    mayStore: kept.mayStore,
+    ...{ mayStore: kept.mayStore, session_contents: kept.session_contents },
     tapes: recordings.tapes,
     exchange: counters && isShared(counters) ? counters : undefined,
     ...notifications.noted,

@@ -23,6 +23,7 @@ import type { Sealing } from '../core/sealing.ts'
 import { type Credential, noAddress, settingsOf } from '../credentials/credential.ts'
 import { credentialStore } from '../credentials/credential-store.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
+import type { KeptQuota } from '../limits/kept-quota.ts'
 import type { AddressPolicy } from '../providers/address-policy.ts'
 import type { ProxySettings } from '../providers/outbound-proxy.ts'
 import type { ProviderSettings } from '../providers/provider-config.ts'
@@ -59,6 +60,7 @@ import { promptMemory } from './prompt-memory.ts'
 import { running } from './running.ts'
 import { charges } from './settle.ts'
 import { isListed, targetStates } from './target-states.ts'
+import { turnBytes } from './written-ahead.ts'
 
 export interface PathParts {
   db: OpenDb
@@ -76,6 +78,7 @@ export interface PathParts {
   shares: Shares
   /** R78: rejects where a project has as many stored responses as it may. */
   mayStore(project_id: string, now: number): Promise<void>
+  session_contents: KeptQuota
   idempotencyOn(db: Db): IdempotencyStore
   artifacts: KeptArtifacts
   tapes: Pick<Recorder, 'begin' | 'end'>
@@ -102,6 +105,7 @@ export function inferencePath(parts: PathParts) {
     patience,
     shares,
     mayStore,
+    session_contents,
     idempotencyOn,
   } = parts
   const beats = ownBeats()
@@ -174,7 +178,10 @@ export function inferencePath(parts: PathParts) {
       usageOn,
       subscriptionsOn: subscriptionStore,
       idempotencyOn,
-      onSettled: ({ target, outcome }, { charged_micros, written_off_micros, overage_micros }, direct_cost_micros) => {
+      onSettled: (bill, { charged_micros, written_off_micros, overage_micros }, direct_cost_micros) => {
+        const { target, outcome } = bill
+        const kept_bytes = turnBytes(bill)
+        if (kept_bytes > 0) session_contents.added(outcome.project_id, kept_bytes)
         const money = { charged_micros, direct_cost_micros, written_off_micros, overage_micros }
         counts.ended(target, outcome, money, clock.now())
       },
@@ -189,6 +196,7 @@ export function inferencePath(parts: PathParts) {
     responses: { ...responseStore(db, seals), mayStore },
     chains: chainSizes(),
     isClosed: sessionStore(db, seals).isClosed,
+    turn_contents: { onDrop: () => metrics.sessionContentsDropped.inc(), ...session_contents },
     only,
     jobs,
     media_room: memoryRoom(MEDIA, 'images and sounds'),

@@ -64,11 +64,15 @@ export interface Said {
 
 const NOTHING_SAID: Said = {}
 
+/** Of what a session's line has under full fidelity alone. */
+export const keepsContents = (call: Call, full_fidelity: boolean) =>
+  full_fidelity && hasTurn(call) && call.drops_contents !== true
+
 /** Before anything is settled, since what is large is read in steps (R77). */
 export function saidIn(call: Call, body: Buffer, full_fidelity: boolean): Said | Promise<Said> {
   const { conversation, kind, stream } = call
   const is_response = isStored(call) || (conversation?.surface === 'v2' && !stream)
-  const has_output = full_fidelity && !call.media && hasTurn(call)
+  const has_output = keepsContents(call, full_fidelity) && !call.media
   if (!is_response && !has_output) return NOTHING_SAID
   return readSaid()
 
@@ -117,8 +121,9 @@ export function turnOf(call: Call, said: Said, outcome: Outcome, full_fidelity: 
     session_id: session_id as string,
     response_id: conversation?.ids.response_id ?? trace_id,
     trace_id,
-    input: full_fidelity ? (json.messages ?? json.input ?? json.prompt) : undefined,
+    input: keepsContents(call, full_fidelity) ? (json.messages ?? json.input ?? json.prompt) : undefined,
     output: said.output,
+    content_dropped: call.drops_contents ? 'quota' : undefined,
     input_tokens: tokens.input,
     cached_tokens: tokens.cached,
     maker: makerOf(caller),

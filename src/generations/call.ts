@@ -44,6 +44,8 @@ export interface Call extends Asked {
   is_keyed: boolean
   hints: Hints | undefined
   session_id: string | undefined
+  /** R78: its project has no room for what its session would keep of it. */
+  drops_contents?: boolean
   /** What it is filed under; undefined where nothing was said. */
   tags?: readonly Tag[] | undefined
   /** R75: what of its hints nobody acted on, by name. */

@@ -26,6 +26,7 @@ import { sendSpooled } from './send-spooled.ts'
 import { sendStream } from './send-stream.ts'
 import { sendUpstreamRefusal, sendWhole } from './send-whole.ts'
 import { keptToVendor } from './signed-thinking.ts'
+import { giveBackContents, takeContents } from './turn-contents.ts'
 
 /** An upstream's whole answer, or its stream, or a refusal in the envelope: something always answers. */
 export async function generate(path: Path, kind: CallKind, request: FastifyRequest, reply: FastifyReply) {
@@ -47,6 +48,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   if (call.conversation?.background) path.jobs.begun(request, generation.stop)
   reply.headers({ 'agent-trace-id': call.trace_id, ...ignoredHeaders(call.ignored_fields) })
   try {
+    await takeContents(generation) //                             R78: before anything is done for it
     generation.only = path.only.of(request)
     generation.route = await routeFor(path, call, generation.only?.release) // R40: alias, own, managed
     traced?.stage('route')
@@ -65,6 +67,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
     if (generation.client.tape) endRecording(generation)
     call.media?.close()
     call.expansion_room?.giveBack()
+    giveBackContents(generation)
     await allowance.end()
   }
 }

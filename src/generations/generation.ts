@@ -55,6 +55,8 @@ export class Generation {
   prefill: Prefill | undefined = undefined
   /** R82: the headers leave before it is known whether the target is met. */
   is_target_open = false
+  /** R78: what it has of its project's room for contents of sessions. */
+  contents_bytes = 0
   outcome!: Outcome
 
   constructor(path: Path, call: Call, { request, reply, allowance }: Arrived) {

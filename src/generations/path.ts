@@ -13,6 +13,7 @@ import type { LiveCalls } from '../core/live-calls.ts'
 import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { Tag } from '../headers/call-tags.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
+import type { KeptQuota } from '../limits/kept-quota.ts'
 import type { Recorder } from '../recordings/recorder.ts'
 import type { Chains } from '../responses/conversation.ts'
 import type { Affinity } from '../routing/affinity.ts'
@@ -57,6 +58,8 @@ export interface Path {
   chains: ChainSizes
   /** R84: a session that takes no more turns. */
   isClosed(project_id: string, session_id: string): Promise<boolean>
+  /** R78: room for what sessions keep of calls; told of those that they keep nothing of. */
+  turn_contents: Pick<KeptQuota, 'take' | 'giveBack'> & { onDrop(): void }
   /** Calls that this process makes itself. */
   only: OnlyCalls
   /** Responses that nobody waits for. */

@@ -20,7 +20,7 @@ import {
 import { tellTrouble } from '../http/answers.ts'
 import { isOfItsSize, UpstreamError } from '../providers/provider.ts'
 import type { Ending } from '../usage/usage-event.ts'
-import { type Bill, hasTurn, isOwed, isStored, saidIn } from './bill.ts'
+import { type Bill, isOwed, isStored, keepsContents, saidIn } from './bill.ts'
 import { ClientLeft } from './client.ts'
 import { isAway } from './deferred-writes.ts'
 import { aboutOf, brokenAttempts, cleared } from './failed-attempt.ts'
@@ -79,7 +79,7 @@ class Forwarding {
     if (!this.late.is_promised) this.outcome.hints_honored = withoutQos(this.outcome.hints_honored)
     this.headers = Object.assign(headersOf(this.outcome), generation.told)
     if (generation.stream_type !== undefined) this.headers['content-type'] = generation.stream_type
-    const is_kept = reservation || isStored(call) || (path.gateway.full_fidelity && hasTurn(call))
+    const is_kept = reservation || isStored(call) || keepsContents(call, path.gateway.full_fidelity)
     this.#parts = is_kept && !call.media ? new GatheredParts() : undefined
     if (reservation) this.spool = call.media?.spool(path.media_room.place(call.caller.project_id))
   }

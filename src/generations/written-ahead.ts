@@ -20,8 +20,14 @@ interface Needs {
 export function keptBytes({ answer, reservation, response, response_bytes = 0, turn }: Bill): number {
   const answered = answer?.body.length ?? 0
   const kept = (reservation ? answered : 0) + (response ? response_bytes : 0)
-  if (!turn) return kept
-  return kept + (turn.output === undefined ? 0 : answered) + (turn.input === undefined ? 0 : response_bytes - answered)
+  return kept + turnBytes({ answer, response_bytes, turn })
+}
+
+/** How much of it its session's line has, roughly. */
+export function turnBytes({ answer, response_bytes = 0, turn }: Pick<Bill, 'answer' | 'response_bytes' | 'turn'>) {
+  if (!turn) return 0
+  const answered = answer?.body.length ?? 0
+  return (turn.output === undefined ? 0 : answered) + (turn.input === undefined ? 0 : response_bytes - answered)
 }
 
 export const isLargeBill = (bill: Bill) => isLargeBody(keptBytes(bill))

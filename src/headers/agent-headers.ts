@@ -21,6 +21,8 @@ export interface RouteFacts {
   output_clamped_to?: number | undefined
   /** What went before the client's own turns. */
   bundle_id?: string | undefined
+  /** R78: why its session keeps nothing of what was said, where it was to. */
+  contents_dropped?: 'quota' | undefined
 }
 
 export interface QosFacts {
@@ -58,6 +60,7 @@ export function routeHeaders(facts: RouteFacts): Headers {
   }
   if (facts.output_clamped_to !== undefined) headers['agent-output-clamped'] = String(facts.output_clamped_to)
   if (facts.bundle_id !== undefined) headers['agent-bundle'] = facts.bundle_id
+  if (facts.contents_dropped !== undefined) headers['agent-session-contents-dropped'] = facts.contents_dropped
   return headers
 }
 

@@ -11,7 +11,8 @@ const whose = {
   subscription: { id: 'sub_1', input_discount_pct: 5 },
   bundle_id: 'bnd_1',
   output_clamped_to: 234,
-}
+  contents_dropped: 'quota',
+} as const
 
 test('§10.2 the table has every header that is sent, and no other', () => {
   const sent = {

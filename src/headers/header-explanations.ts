@@ -41,6 +41,8 @@ export const HEADER_EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   'agent-bundle': 'The bundle that was put before what the client said.',
   'agent-output-clamped': (value) =>
     `The budget bought no longer answer: the upstream was told to stop after ${value} tokens.`,
+  'agent-session-contents-dropped':
+    'Its session counts the turn and keeps none of its contents: the project has as many MiB of them as it may have.',
   'agent-qos-admission': oneOf(ADMISSIONS, 'How it got a slot of its target.'),
   'agent-qos-target-met': either(
     'The first token came within the time that was asked for.',

@@ -61,6 +61,7 @@ const GENERATED = {
   'Agent-Subscription-Id': 'On the `subscription` profile: `sub_…`.',
   'Agent-Subscription-Discount-Pct': 'On the `subscription` profile: the discount on input within the allowance.',
   'Agent-Output-Clamped': 'Where the budget bought no longer answer: the output tokens that the upstream was allowed.',
+  'Agent-Session-Contents-Dropped': 'Where its session keeps no contents of it, though it was to: `quota`.',
   'Agent-Bundle': 'Where a bundle went before what the client said: `bnd_…`.',
   'Agent-Byok-Credential-Id': 'On the `byok` profile: `pcr_…`.',
 }

@@ -118,3 +118,26 @@ test('R79 what the operator said for one project goes before what all may have',
   keep(1, 'prj_small')
   expect(await check(NOON, 'prj_small')).toContain('as many kept answers as it may have (1)')
 })
+
+test('R78 room that is taken for a call under way counts until it is given back: of many at once those fit that fit', async () => {
+  const { quota, there, counts } = scene(100, 1)
+  const takeMany = (now: number) => Promise.all(Array.from({ length: 10 }, () => quota.take('prj_1', MIB / 4, now)))
+  const howMany = async (now: number) => (await takeMany(now)).filter((taken) => taken).length
+  expect([await howMany(NOON), await howMany(NOON)]).toEqual([4, 0])
+  expect([await howMany(NOON + MINUTE_MS), counts()]).toEqual([0, 2]) // counted anew, and still under way
+  for (let n = 0; n < 5; n++) quota.giveBack('prj_1', MIB / 4)
+  there.bytes = MIB / 2
+  quota.added('prj_1', there.bytes)
+  expect(await howMany(NOON + MINUTE_MS)).toBe(2)
+})
+
+test('R78 where only bytes have a bound, their number has none', async () => {
+  const quota = keptQuota({
+    kinds: { mib: 'session_contents_mib' },
+    quotas: { ...noConfigFile().quotas, session_contents_mib: 1 },
+    own: async () => ({}),
+    count: async () => ({ items: 10 ** 9, bytes: 0 }),
+  })
+  expect(await quota.take('prj_1', MIB, NOON)).toBe(true)
+  expect(await quota.take('prj_1', 1, NOON)).toBe(false)
+})

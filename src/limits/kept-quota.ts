@@ -4,7 +4,7 @@
 // it is counted again, so that a bound does not multiply by replicas. Whoever is let in is finished, answered and kept.
 import { MINUTE_MS } from '../core/clock.ts'
 import type { Refusal } from '../core/refusal.ts'
-import { beyondQuota, type QuotaKind, type Quotas } from './quota.ts'
+import { beyondQuota, QUOTA_MAX, type QuotaKind, type Quotas } from './quota.ts'
 
 export interface Kept {
   items: number
@@ -12,7 +12,8 @@ export interface Kept {
 }
 
 export interface KeptNeeds {
-  kinds: { items: QuotaKind; mib: QuotaKind }
+  /** Without `items` their number has no bound. */
+  kinds: { items?: QuotaKind; mib: QuotaKind }
   quotas: Quotas
   /** What the operator said for one project alone (R79). */
   own(project_id: string): Promise<Partial<Record<QuotaKind, number>>>
@@ -39,6 +40,8 @@ interface Known {
   counted: Kept
   added: Kept
   under_way: number
+  /** Of those under way whose size is known. */
+  under_way_bytes: number
   /** What it may have: in number, and in MiB. */
   items_max: number
   mib_max: number
@@ -71,26 +74,27 @@ export function keptQuota({ kinds, quotas, own, count }: KeptNeeds) {
   async function countNow(project_id: string, now: number): Promise<Known> {
     const from_ms = performance.now()
     const said = await own(project_id)
-    const items_max = said[kinds.items] ?? quotas[kinds.items]
+    const items_max = kinds.items ? (said[kinds.items] ?? quotas[kinds.items]) : QUOTA_MAX
     const mib_max = said[kinds.mib] ?? quotas[kinds.mib]
     const there = await count(project_id, items_max + 1)
-    const under_way = known.get(project_id)?.under_way ?? 0
+    const { under_way, under_way_bytes } = known.get(project_id) ?? { under_way: 0, under_way_bytes: 0 }
     const added = { items: 0, bytes: 0 }
     const took_ms = performance.now() - from_ms
-    return remember(project_id, { counted_at: now, took_ms, counted: there, added, under_way, items_max, mib_max })
+    const counts = { counted: there, added, under_way, under_way_bytes }
+    return remember(project_id, { counted_at: now, took_ms, ...counts, items_max, mib_max })
   }
 
-  function used({ counted, added, under_way }: Known): Kept {
+  function used({ counted, added, under_way, under_way_bytes }: Known): Kept {
     const items = counted.items + added.items
     const bytes = counted.bytes + added.bytes
     const usual_bytes = items > 0 ? bytes / items : ITEM_BYTES
-    return { items: items + under_way, bytes: bytes + under_way * Math.max(usual_bytes, ITEM_BYTES) }
+    return { items: items + under_way, bytes: bytes + under_way_bytes + under_way * Math.max(usual_bytes, ITEM_BYTES) }
   }
 
   function refusalFor(entry: Known): Refusal | undefined {
     const { items, bytes } = used(entry)
     const { items_max, mib_max } = entry
-    if (items >= items_max) return beyondQuota(kinds.items, items_max)
+    if (kinds.items && items >= items_max) return beyondQuota(kinds.items, items_max)
     return bytes >= mib_max * MIB ? beyondQuota(kinds.mib, mib_max) : undefined
   }
 
@@ -108,6 +112,23 @@ export function keptQuota({ kinds, quotas, own, count }: KeptNeeds) {
       const entry = known.get(project_id)
       if (entry && !isOld(entry, now)) return refuse(refusalFor(entry))
       return counted(project_id, now).then((fresh) => refuse(refusalFor(fresh)))
+    },
+
+    /**
+     * Takes so much for a call where there is room for it, until that is given back; false where there is none. Of any
+     * number at once those are let in that fit.
+     */
+    async take(project_id: string, bytes: number, now: number): Promise<boolean> {
+      const entry = known.get(project_id)
+      const fresh = entry && !isOld(entry, now) ? entry : await counted(project_id, now)
+      if (used(fresh).bytes + bytes > fresh.mib_max * MIB) return false
+      fresh.under_way_bytes += bytes
+      return true
+    },
+
+    giveBack(project_id: string, bytes: number): void {
+      const entry = known.get(project_id)
+      if (entry) entry.under_way_bytes = Math.max(0, entry.under_way_bytes - bytes)
     },
 
     began(project_id: string): void {

@@ -13,6 +13,7 @@ const quotas = {
   credentials: MAX,
   hints: MAX,
   sessions: MAX,
+  session_contents_mib: 100,
   invitations: MAX,
   kept_answers: 100,
   kept_answers_mib: 100,

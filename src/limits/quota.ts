@@ -17,6 +17,7 @@ export const QuotasShape = Type.Object(
     credentials: Most(1_000, 'Provider credentials that are not revoked.'),
     hints: Most(10_000, 'Stored hints.'),
     sessions: Most(200_000, 'Sessions, closed ones included.'),
+    session_contents_mib: Most(4_096, 'Contents of sessions, in MiB. Beyond it, turns are counted without contents.'),
     invitations: Most(1_000, 'Invitations that are open.'),
     kept_answers: Most(2_000_000, 'Answers that are kept for idempotency keys, for 24 hours each.'),
     kept_answers_mib: Most(1_024, 'The same in MiB.'),

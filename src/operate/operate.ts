@@ -100,6 +100,7 @@ async function adopt(db: Db, fingerprint: string): Promise<Adoption> {
   await db.rows(sql`
     UPDATE session_event SET sealed = NULL, parts_id = NULL, parts_bytes = NULL
     WHERE sealed IS NOT NULL OR parts_id IS NOT NULL`)
+  await db.rows(sql`UPDATE agent_session SET content_bytes = 0 WHERE content_bytes > 0`)
   await db.rows(sql`DELETE FROM stored_response`)
   await db.rows(sql`DELETE FROM background_events`)
   await db.rows(sql`DELETE FROM background_response`) // nobody can read any more what they ask for

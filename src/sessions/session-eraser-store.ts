@@ -108,14 +108,34 @@ export const sessionEraser: Eraser = {
 
 /** With the parts of those that are large. */
 async function removeTurns(tx: Db, { project_id }: PurgeScope, by: 'id' | 'session_id', ids: readonly string[]) {
-  const gone = await tx.rows<{ parts_id: string | null }>(
+  const gone = await tx.rows<Gone>(
     joined(
       sql`DELETE FROM session_event WHERE project_id = ${project_id} AND `,
       isOneOf(by, ids),
-      fixed(' RETURNING parts_id'),
+      fixed(` RETURNING parts_id, session_id,
+        CASE WHEN sealed IS NULL THEN COALESCE(parts_bytes, 0) ELSE LENGTH(sealed) END AS bytes`),
     ),
   )
   await removeParts(tx, gone)
+  if (by === 'id') await countLess(tx, gone)
+}
+
+interface Gone {
+  parts_id: string | null
+  session_id: string
+  bytes: number
+}
+
+/** R78: a line has less contents now. Those that a server of the version before wrote were never counted. */
+async function countLess(tx: Db, gone: readonly Gone[]): Promise<void> {
+  const lines = new Map<string, number>()
+  for (const { session_id, bytes } of gone) lines.set(session_id, (lines.get(session_id) ?? 0) + bytes)
+  for (const [id, bytes] of [...lines].sort(([a], [b]) => (a < b ? -1 : 1)))
+    if (bytes > 0)
+      await tx.rows(sql`
+        UPDATE agent_session
+        SET content_bytes = CASE WHEN content_bytes > ${bytes} THEN content_bytes - ${bytes} ELSE 0 END
+        WHERE id = ${id}`)
 }
 
 /**

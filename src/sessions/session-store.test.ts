@@ -1,4 +1,5 @@
 // §11: sessions and their event lines at rest, on whichever engine this run is for.
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { allOf } from '../../test/support/batches.ts'
 import { NOON } from '../../test/support/clock.ts'
@@ -9,7 +10,9 @@ import { mutateSql, type Tampering, tamperedDb } from '../../test/support/tamper
 import { HOUR_MS, rfc3339 } from '../core/clock.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { largeBodies, PartsGone, sweepLooseParts } from '../storage/large-bodies.ts'
+import { FOLDER, statements } from '../storage/migrate.ts'
 import { openSession, type Session, type Turn } from './session.ts'
+import { contentsFor } from './session-store.ts'
 
 withDb((db) => {
   const { seals, on, store, opened, turnIn } = sessionStage(db)
@@ -47,6 +50,33 @@ withDb((db) => {
     })
     const counted = { turns: 2, input_tokens: 24, cached_tokens: 8, last_activity_at: rfc3339(NOON + 2) }
     expect(await store().find(project_id, id)).toEqual({ ...session, ...counted })
+  })
+
+  test('R78 what a line has of contents is counted, of large ones too; of a turn without, why there are none', async () => {
+    const session = await opened()
+    const { project_id } = session
+    const large = await largeBodies(db(), seals).write(project_id, project_id, Buffer.from('"a large one"'), NOON)
+    await store().recordTurn(project_id, turnIn(session), NOON, { output: large })
+    const none = { input: undefined, output: undefined, content_dropped: 'quota' } as const
+    await store().recordTurn(project_id, turnIn(session, { response_id: 'resp_2', ...none }), NOON)
+    await store().recordTurn(project_id, turnIn(session), NOON) // which adds nothing
+    const [row] = await db().rows<{ bytes: number }>(sql`
+      SELECT CAST(SUM(COALESCE(parts_bytes, LENGTH(sealed), 0)) AS BIGINT) AS bytes FROM session_event
+      WHERE session_id = ${session.id}`)
+    expect(await contentsFor(db(), project_id)).toEqual({ items: 1, bytes: row?.bytes })
+    const counted = await contentsFor(db(), project_id)
+    await db().rows(sql`UPDATE agent_session SET content_bytes = 0`)
+    const script = statements(readFileSync(new URL('0079-session-contents.sql', FOLDER), 'utf8'))
+    const counts = script.filter((statement) => statement.startsWith('UPDATE'))
+    for (const statement of counts) await db().rows({ text: [statement], values: [] })
+    expect([counts.length, await contentsFor(db(), project_id)]).toEqual([1, counted]) // what was there before it
+    const events = await store().listEvents(project_id, session.id, ALL)
+    expect(events.map(({ content_dropped, content }) => [content_dropped, content !== undefined])).toEqual([
+      ['quota', false],
+      ['quota', false],
+      [undefined, true],
+      [undefined, true],
+    ])
   })
 
   /** However many attempts say that they were the one: how often the output of one response stands on the line. */

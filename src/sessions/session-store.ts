@@ -7,8 +7,9 @@ import { newId, nextSequence } from '../core/ids.ts'
 import type { Maker } from '../core/maker.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { nextTurn } from '../core/turns.ts'
+import type { Kept } from '../limits/kept-quota.ts'
 import { BATCH_ROWS, LARGE_BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
-import { type Db, sql } from '../storage/db.ts'
+import { asideFirst, type Db, sql } from '../storage/db.ts'
 import { type LargeBody, type LargeBodyColumns, largeBodies, largeBodyOf } from '../storage/large-bodies.ts'
 import type { Session, SessionEvent, Turn } from './session.ts'
 import { removeLine } from './session-removal-store.ts'
@@ -17,9 +18,9 @@ type Row = Omit<Session, 'object' | 'agent' | 'parent_session_id'> & {
   agent: string | null
   parent_session_id: string | null
 }
-type EventRow = Omit<SessionEvent, 'object' | 'content' | 'content_withheld'> &
+type EventRow = Omit<SessionEvent, 'object' | 'content' | 'content_withheld' | 'content_dropped'> &
   Maker &
-  LargeBodyColumns & { sealed: Uint8Array | null }
+  LargeBodyColumns & { sealed: Uint8Array | null; content_dropped: 'quota' | null }
 type NewEvent = Pick<SessionEvent, 'type' | 'content'> & { large: LargeBody | undefined }
 
 /** What of a turn is in the store already. */
@@ -44,9 +45,10 @@ export function sessionStore(db: Db, seals: Sealing) {
 
   /** R77: what is large is read in steps. Without its contents where these went meanwhile. */
   async function eventFrom(project_id: string, event: EventRow, { maySee }: Pick<EventsAsked, 'maySee'>) {
-    const { sealed, made_by, made_under, parts_id, parts_bytes, ...row } = event
+    const { sealed, made_by, made_under, parts_id, parts_bytes, content_dropped, ...row } = event
     const large = largeBodyOf({ parts_id, parts_bytes })
     const told: SessionEvent = { object: 'session_event', ...row }
+    if (content_dropped) return { content_dropped, ...told }
     if (!sealed && !large) return told
     if (!maySee({ made_by, made_under })) return { content_withheld: true as const, ...told }
     const plain = large
@@ -61,7 +63,7 @@ export function sessionStore(db: Db, seals: Sealing) {
       const most = Math.min(left, LARGE_BATCH_ROWS)
       const rows = await db.rows<EventRow>(sql`
         SELECT id, session_id, sequence, type, response_id, trace_id, created_at, made_by, made_under, sealed,
-               parts_id, parts_bytes
+               parts_id, parts_bytes, content_dropped
         FROM session_event WHERE project_id = ${project_id} AND session_id = ${id} AND sequence < ${sequence}
         ORDER BY sequence DESC LIMIT ${most}`)
       const last = rows.at(-1)
@@ -87,25 +89,33 @@ export function sessionStore(db: Db, seals: Sealing) {
     }
   }
 
-  /** True where it was not there yet: the database refuses a second of the same type for the same response. */
-  async function append(tx: Db, project_id: string, turn: Turn, event: NewEvent & { at: string }): Promise<boolean> {
+  /**
+   * How many bytes of contents it has, where it was not there yet: the database refuses a second of the same type for
+   * the same response.
+   */
+  async function append(
+    tx: Db,
+    project_id: string,
+    turn: Turn,
+    event: NewEvent & { at: string },
+  ): Promise<number | undefined> {
     const id = newId('sev')
-    const { session_id, response_id, trace_id, maker } = turn
+    const { session_id, response_id, trace_id, maker, content_dropped = null } = turn
     const { large } = event
     const sealed = large ? null : sealedContent(project_id, id, event.content)
     const appended = await tx.rows(sql`
       INSERT INTO session_event (id, project_id, session_id, sequence, type, response_id, trace_id, created_at,
-                                 made_by, made_under, sealed, parts_id, parts_bytes)
+                                 made_by, made_under, sealed, parts_id, parts_bytes, content_dropped)
       VALUES (${id}, ${project_id}, ${session_id},
               (SELECT COALESCE(MAX(sequence), 0) + 1 FROM session_event WHERE session_id = ${session_id}),
               ${event.type}, ${response_id}, ${trace_id}, ${event.at},
               ${maker.made_by}, ${maker.made_under}, ${sealed}, ${large?.parts_id ?? null},
-              ${large?.parts_bytes ?? null})
+              ${large?.parts_bytes ?? null}, ${content_dropped})
       ON CONFLICT (session_id, response_id, type) DO NOTHING
       RETURNING id`)
-    if (appended.length === 0) return false // what was written ahead is swept
+    if (appended.length === 0) return undefined // what was written ahead is swept
     if (large) await largeBodies(tx, seals).settle(large)
-    return true
+    return large?.parts_bytes ?? sealed?.length ?? 0
   }
 
   return {
@@ -196,13 +206,16 @@ export function sessionStore(db: Db, seals: Sealing) {
           SET last_activity_at = CASE WHEN last_activity_at > ${at} THEN last_activity_at ELSE ${at} END
           WHERE project_id = ${project_id} AND id = ${session_id} AND status = 'open' RETURNING id`)
         if (!session) return false
-        await append(tx, project_id, turn, { type: 'input', content: input, large: ahead.input, at })
+        const asked = { type: 'input', content: input, large: ahead.input, at } as const
+        const asked_bytes = (await append(tx, project_id, turn, asked)) ?? 0
         const said = { type: 'assistant_output', content: output, large: ahead.output, at } as const
-        if (!(await append(tx, project_id, turn, said))) return false
+        const said_bytes = await append(tx, project_id, turn, said)
+        if (said_bytes === undefined) return false
         await tx.rows(sql`
           UPDATE agent_session
           SET turns = turns + 1, input_tokens = input_tokens + ${input_tokens},
-              cached_tokens = cached_tokens + ${cached_tokens}
+              cached_tokens = cached_tokens + ${cached_tokens},
+              content_bytes = content_bytes + ${asked_bytes + said_bytes}
           WHERE id = ${session_id}`)
         return true
       })
@@ -219,6 +232,16 @@ function fromRow({ agent, parent_session_id, ...row }: Row): Session {
     ...(agent !== null && { agent }),
     ...(parent_session_id !== null && { parent_session_id }),
   }
+}
+
+/** R78: how much of contents the lines of a project have, and in how many sessions. */
+export async function contentsFor(db: Db, project_id: string): Promise<Kept> {
+  const [row] = await db.rows<Kept>(
+    asideFirst(sql`
+      SELECT COUNT(*) AS items, CAST(COALESCE(SUM(content_bytes), 0) AS BIGINT) AS bytes
+      FROM agent_session WHERE project_id = ${project_id} AND content_bytes > 0`),
+  )
+  return row ?? { items: 0, bytes: 0 }
 }
 
 /** R70: how many a project has. */

@@ -46,6 +46,11 @@ export const SessionEvent = Type.Object(
     content_withheld: Type.Optional(
       Type.Literal(true, { description: 'The contents were made with another key: seeing them needs `admin`.' }),
     ),
+    content_dropped: Type.Optional(
+      Type.Literal('quota', {
+        description: 'The contents were to be kept, and the project had no room for them (`session_contents_mib`).',
+      }),
+    ),
   },
   { title: 'SessionEvent' },
 )
@@ -89,6 +94,8 @@ export interface Turn {
   trace_id: string
   input: unknown
   output: unknown
+  /** Why both are undefined, where they were to be kept. */
+  content_dropped?: 'quota' | undefined
   input_tokens: number
   cached_tokens: number
   maker: Maker

@@ -1,5 +1,5 @@
-// R78: what may be kept and sent for a project, put together: answers for idempotency keys, stored responses, mails,
-// artifacts, recordings, outputs of replays.
+// R78: what may be kept and sent for a project, put together: answers for idempotency keys, stored responses, contents
+// of sessions, mails, artifacts, recordings, outputs of replays.
 import type { ArtifactQuota } from '../artifacts/kept-artifact-store.ts'
 import type { BundleQuota } from '../bundles/bundle-routes.ts'
 import { keptFor } from '../idempotency/idempotency-store.ts'
@@ -10,6 +10,7 @@ import type { RecordingQuota } from '../recordings/kept-recording-store.ts'
 import type { OutputQuota } from '../replays/replay-item-store.ts'
 import type { ReplayQuota } from '../replays/replay-routes.ts'
 import { storedFor } from '../responses/response-store.ts'
+import { contentsFor } from '../sessions/session-store.ts'
 import type { Db } from '../storage/db.ts'
 
 export function keptQuotas(db: Db, quotas: Quotas) {
@@ -28,6 +29,13 @@ export function keptQuotas(db: Db, quotas: Quotas) {
   })
   return {
     answers,
+    /** Nobody is refused for these: what does not fit is not kept. */
+    session_contents: keptQuota({
+      kinds: { mib: 'session_contents_mib' },
+      quotas,
+      own,
+      count: (project_id) => contentsFor(db, project_id),
+    }),
     artifacts: artifactQuota(quotas),
     bundles: quotaOfOne(quotas, 'bundles'),
     replays: quotaOfOne(quotas, 'replay_runs'),

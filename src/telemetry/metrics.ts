@@ -118,6 +118,11 @@ export function metrics(clock: Clock = systemClock) {
       labelNames: ['reason'] as const,
       registers,
     }),
+    sessionContentsDropped: new Counter({
+      name: 'switchyard_session_contents_dropped_total',
+      help: 'Turns whose contents were to be kept in their session and were not, because the project has no room left.',
+      registers,
+    }),
     openStreams: new Gauge({
       name: 'switchyard_stream_leases',
       help: 'Streams that keys hold open here.',

@@ -42,6 +42,7 @@ export interface TraceFacts {
   refusal?: ToldRefusal & { layer: RefusalKind }
   /** Undefined where the budget bought all that was asked for. */
   output_clamped_to?: number | undefined
+  contents_dropped?: 'quota' | undefined
   /** R81: which of a client's agents asked, and for whom it works. */
   agent_id?: string | undefined
   parent_agent_id?: string | undefined
@@ -237,6 +238,7 @@ function routeHeadersOf(event: UsageEvent, facts: TraceFacts): Headers {
     subscription: subscription_id === null ? undefined : { id: subscription_id, input_discount_pct },
     output_clamped_to: facts.output_clamped_to,
     bundle_id: event.bundle_id ?? undefined,
+    contents_dropped: facts.contents_dropped,
   })
 }
 

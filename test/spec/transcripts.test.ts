@@ -77,6 +77,7 @@ test.each([
   ['agent-hints-honored', ['An alias, with hints']],
   ['agent-ignored-fields', ['An alias, with hints']],
   ['agent-output-clamped', ['A shortened answer']],
+  ['agent-session-contents-dropped', ['A session without room']],
   ['agent-idempotent-replay', ['A retry with the same key', 'A retry with the same key']],
 ] as const)('§10.2 %s stands where it applies, and nowhere else', (header, sections) => {
   expect(where(header)).toEqual(sections)

@@ -1,0 +1,21 @@
+// R78: whether the contents of a turn are kept on its session's line. It is judged before anything is done for a call.
+// Where its project has no room for them it is served all the same, its turn is counted, and it is told.
+import { hasTurn } from './bill.ts'
+import type { Generation } from './generation.ts'
+
+/** What it may come to is not known: what it asks counts until it has ended. */
+export async function takeContents(generation: Generation): Promise<void> {
+  const { path, call } = generation
+  if (!path.gateway.full_fidelity || !hasTurn(call)) return
+  const bytes = call.body.length
+  if (await path.turn_contents.take(call.caller.project_id, bytes, path.clock.now())) {
+    generation.contents_bytes = bytes
+    return
+  }
+  call.drops_contents = true
+  path.turn_contents.onDrop()
+}
+
+export function giveBackContents({ path, call, contents_bytes }: Generation): void {
+  if (contents_bytes > 0) path.turn_contents.giveBack(call.caller.project_id, contents_bytes)
+}
