@@ -72,8 +72,9 @@ export const usageRoutes: Routes = async (app) => {
         summary: 'Usage step by step over time, for charts',
         description:
           'The oldest step first; a step without a request is there, as zeros. Sums are exact. Percentiles (nearest ' +
-          'rank) are exact in steps of minutes and over at most 6 hours; over longer ranges they come from ' +
-          'histograms and are within 3.2 %. The first and the last step hold only what lies between `from` and `to`.',
+          'rank) are exact in steps of minutes and over at most 6 hours, of up to 100,000 requests. Of more, and ' +
+          'over longer ranges, they come from histograms and are within 3.2 %. The first and the last step hold only ' +
+          'what lies between `from` and `to`.',
         querystring: TimelineQuery,
         response: { 200: UsageTimeline },
       },

@@ -7,7 +7,7 @@ import { turnsDuring } from '../../test/support/turns.ts'
 import { rollEverything, rollSome } from '../../test/support/usage-answers.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, rfc3339 } from '../core/clock.ts'
-import { sql } from '../storage/db.ts'
+import { type Db, type Sql, sql } from '../storage/db.ts'
 import { bucketOf, bucketSql } from './latency-histogram.ts'
 import type { UsageEvent } from './usage-event.ts'
 import { usageStore } from './usage-store.ts'
@@ -180,6 +180,56 @@ withDb((db) => {
           right.reduce((sum, { charged_micros }) => sum + charged_micros, 0),
         )
       }
+  })
+
+  test('R78 what only events tell is added up in windows: nothing is left out or told twice, percentiles are exact', async () => {
+    const project_id = await projectIn(db())
+    const EVENTS = 4_500
+    const events = Array.from({ length: EVENTS }, (_, n) =>
+      usageEvent(project_id, {
+        created_at: rfc3339(NOON + Math.floor((n * 3 * HOUR_MS) / EVENTS)),
+        session_id: n % 10 ? 'ses_usual' : 'ses_rare',
+        bundle_id: 'bnd_1',
+        status: n % 7 ? 'completed' : 'client_left',
+        duration_ms: 1_000 + ((n * 7_919) % EVENTS),
+        ttft_ms: n % 3 ? n : null,
+        charged_micros: n,
+      }),
+    )
+    await db().transaction(async (tx) => {
+      for (const event of events) await usageStore(tx).insert(event)
+    })
+    let most = 0
+    const rows = async <R extends { events?: number }>(statement: Sql) => {
+      const read = await db().rows<R>(statement)
+      const added_up = read.reduce((sum, { events = 0 }) => sum + events, 0)
+      most = Math.max(most, read.length, added_up)
+      return read
+    }
+    const range = { from: rfc3339(NOON), to: rfc3339(NOON + 3 * HOUR_MS) }
+    for (const filter of [{ session_id: 'ses_usual' }, { session_id: 'ses_rare' }, { bundle_id: 'bnd_1' }, {}])
+      for (const [step, ms] of [
+        ['minute', MINUTE_MS],
+        ['hour', HOUR_MS],
+      ] as const) {
+        const question = timelineQuestion({ ...range, ...filter, step })
+        const { data, overall } = await usageTimeline({ ...db(), rows: rows as Db['rows'] }).steps(project_id, question)
+        const fitting = events.filter(({ session_id }) => (filter.session_id ?? session_id) === session_id)
+        const right = expected(fitting, ms, NOON, NOON + 3 * HOUR_MS)
+        expect(sums(data)).toEqual(sums(right))
+        const shown = data.map((s) => [s.duration_p50_ms, s.ttft_p50_ms, s.duration_p95_ms, s.ttft_p95_ms])
+        expect(shown).toEqual(right.map(({ p }) => p))
+        const durations = fitting.map(({ duration_ms }) => duration_ms)
+        expect(overall.duration_p95_ms).toBe(rank(durations, 95))
+      }
+    expect(most).toBeLessThanOrEqual(2_001) // no statement reads more
+    const { trace_id = '' } = events[7] ?? {}
+    const one = await ask(project_id, { ...range, trace_id })
+    expect(one.map(({ requests, errors }) => [requests, errors])).toEqual([
+      [1, 1],
+      [0, 0],
+      [0, 0],
+    ])
   })
 
   test('§5.8 another project sees zeros', async () => {

@@ -1,20 +1,25 @@
 // §8.2.3: usage by steps of time, out of roll-ups over long ranges, and exactly out of events over short ones.
-import { inTurns } from '../core/turns.ts'
+import { lanes } from '../core/lanes.ts'
+import { inTurns, nextTurn } from '../core/turns.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import { bucketSql } from './latency-histogram.ts'
+import { RankedValues } from './ranked-values.ts'
+import { inOwnLane, usageList } from './usage-list-store.ts'
 import { filteredBy } from './usage-query.ts'
 import { AMOUNTS, type Amounts, cubeWith, noSpread } from './usage-rollup.ts'
 import { answered, eventsWhere, type Reading, within } from './usage-sums-store.ts'
-import { fillSteps, type Percentiles, type StepPart, type Timeline, type TimelineQuestion } from './usage-timeline.ts'
+import {
+  type ExactPercentiles,
+  fillSteps,
+  type Percentiles,
+  type StepPart,
+  stepOf,
+  type Timeline,
+  type TimelineQuestion,
+} from './usage-timeline.ts'
 
-/** A step that every time lies in, and that begins at 0. */
-const ONE_STEP_MS = Number.MAX_SAFE_INTEGER
-const NO_PERCENTILES: Percentiles = {
-  duration_p50_ms: null,
-  duration_p95_ms: null,
-  ttft_p50_ms: null,
-  ttft_p95_ms: null,
-}
+/** R78: each holds the times of a step, and of all of them, while it is read. */
+const inLane = lanes({ at_once: 4, waiting_max: 200 })
 
 export function usageTimeline(db: Db) {
   async function outOfRollups(project_id: string, question: TimelineQuestion): Promise<Timeline> {
@@ -25,18 +30,27 @@ export function usageTimeline(db: Db) {
     return inTurns(fillSteps(question, rows, partFrom))
   }
 
+  /** In parts that one statement may read: there may be millions of events. */
   async function outOfEvents(project_id: string, question: TimelineQuestion): Promise<Timeline> {
     const { filter, step_ms } = question
-    const events = joined(eventsWhere(project_id, filter), within(filter.from_ms, filter.to_ms))
-    const sums = await db.rows<SumRow>(sumsOf(events, step_ms))
-    const by_step = percentilesFrom(await db.rows<RankRow>(ranksOf(events, step_ms)))
-    const all = percentilesFrom(await db.rows<RankRow>(ranksOf(events, ONE_STEP_MS)))
-    return inTurns(fillSteps(question, sums, sumFrom, { by_step, overall: all.get(0) ?? NO_PERCENTILES }))
+    const own = inOwnLane(db, project_id)
+    const named = joined(eventsWhere(project_id, filter), within(filter.from_ms, filter.to_ms))
+    const parts = filter.trace_id === null ? usageList(own, project_id, filter).windows() : [named]
+    const sums: SumRow[] = []
+    const times = new StepTimes(step_ms)
+    for await (const events of parts) {
+      sums.push(...(await own.rows<SumRow>(sumsOf(events, step_ms))))
+      times.add(await own.rows<TimedRow>(timesOf(events)))
+      await nextTurn()
+    }
+    return inTurns(fillSteps(question, sums, sumFrom, times.told()))
   }
 
   return {
     steps: (project_id: string, question: TimelineQuestion): Promise<Timeline> =>
-      question.source === 'rollups' ? outOfRollups(project_id, question) : outOfEvents(project_id, question),
+      question.source === 'rollups'
+        ? outOfRollups(project_id, question)
+        : inLane(project_id, () => outOfEvents(project_id, question)),
   }
 }
 
@@ -106,43 +120,66 @@ const sumFrom = (row: SumRow): StepPart => ({
   spread: { ...noSpread(), status: { [row.status]: row.events } },
 })
 
-interface RankRow {
-  kind: 'duration' | 'ttft'
+interface TimedRow {
   time_ms: number
-  p50: number
-  p95: number
+  duration_ms: number
+  ttft_ms: number | null
 }
 
-/** Nearest rank: the smallest value that at least so many percent of the values do not exceed. */
-function ranksOf(events: Sql, step_ms: number): Sql {
-  const ranked = (kind: Sql, value: Sql) =>
-    joined(
-      sql`SELECT `,
-      kind,
-      sql` AS kind, e.created_ms - e.created_ms % CAST(${step_ms} AS BIGINT) AS time_ms, `,
-      value,
-      sql` AS value FROM usage_event e WHERE `,
-      events,
-      sql` AND `,
-      value,
-      sql` IS NOT NULL`,
-    )
-  return joined(
-    sql`SELECT kind, time_ms, MIN(CASE WHEN place >= (total * 50 + 99) / 100 THEN value END) AS p50,
-          MIN(CASE WHEN place >= (total * 95 + 99) / 100 THEN value END) AS p95
-        FROM (SELECT kind, time_ms, value, ROW_NUMBER() OVER (PARTITION BY kind, time_ms ORDER BY value) AS place,
-                COUNT(*) OVER (PARTITION BY kind, time_ms) AS total
-              FROM (`,
-    ranked(sql`'duration'`, sql`e.duration_ms`),
-    sql` UNION ALL `,
-    ranked(sql`'ttft'`, sql`e.ttft_ms`),
-    sql`) AS taken) AS ranked GROUP BY kind, time_ms`,
-  )
+const timesOf = (events: Sql): Sql =>
+  joined(sql`SELECT e.created_ms AS time_ms, e.duration_ms, e.ttft_ms FROM usage_event e WHERE `, events)
+
+/** How long the calls of a step took. */
+class Times {
+  readonly #duration = new RankedValues()
+  readonly #ttft = new RankedValues()
+
+  add({ duration_ms, ttft_ms }: TimedRow): void {
+    this.#duration.add(duration_ms)
+    if (ttft_ms !== null) this.#ttft.add(ttft_ms)
+  }
+
+  told(): Percentiles {
+    const [duration_p50_ms = null, duration_p95_ms = null] = this.#duration.percentiles(PERCENTS)
+    const [ttft_p50_ms = null, ttft_p95_ms = null] = this.#ttft.percentiles(PERCENTS)
+    return { duration_p50_ms, duration_p95_ms, ttft_p50_ms, ttft_p95_ms }
+  }
 }
 
-function percentilesFrom(rows: readonly RankRow[]): Map<number, Percentiles> {
-  const steps = new Map<number, Percentiles>()
-  for (const { kind, time_ms, p50, p95 } of rows)
-    steps.set(time_ms, { ...NO_PERCENTILES, ...steps.get(time_ms), [`${kind}_p50_ms`]: p50, [`${kind}_p95_ms`]: p95 })
-  return steps
+const PERCENTS = [50, 95]
+
+/** Step by step, the newest first: of one that is over nothing but its percentiles is held. */
+class StepTimes {
+  readonly #by_step = new Map<number, Percentiles>()
+  readonly #all = new Times()
+  readonly #step_ms: number
+  #open = new Map<number, Times>()
+
+  constructor(step_ms: number) {
+    this.#step_ms = step_ms
+  }
+
+  /** All that follow are older. */
+  add(rows: readonly TimedRow[]): void {
+    let oldest = Number.POSITIVE_INFINITY
+    for (const row of rows) {
+      const step = stepOf(row.time_ms, this.#step_ms)
+      const times = this.#open.get(step) ?? new Times()
+      this.#open.set(step, times)
+      times.add(row)
+      this.#all.add(row)
+      oldest = Math.min(oldest, step)
+    }
+    for (const [step, times] of this.#open) if (step > oldest) this.#close(step, times)
+  }
+
+  #close(step: number, times: Times): void {
+    this.#by_step.set(step, times.told())
+    this.#open.delete(step)
+  }
+
+  told(): ExactPercentiles {
+    for (const [step, times] of this.#open) this.#close(step, times)
+    return { by_step: this.#by_step, overall: this.#all.told() }
+  }
 }

@@ -89,7 +89,7 @@ function sourceOf(filter: UsageFilter, step: Step): 'events' | 'rollups' {
   throw new Refusal('invalid_request', "'step' must be day over more than 7 days with filters of several kinds.")
 }
 
-const stepOf = (time_ms: number, step_ms: number) => time_ms - (time_ms % step_ms)
+export const stepOf = (time_ms: number, step_ms: number) => time_ms - (time_ms % step_ms)
 
 /** Every step that the range touches, the first and the last perhaps in part. */
 function stepStarts({ from_ms, to_ms }: UsageFilter, step_ms: number): number[] {
@@ -107,7 +107,7 @@ export interface StepPart extends Amounts {
 
 export type Percentiles = Pick<UsageStep, 'duration_p50_ms' | 'duration_p95_ms' | 'ttft_p50_ms' | 'ttft_p95_ms'>
 
-/** Percentiles that are known exactly: by the start of their step, and of all of them. */
+/** Percentiles that need no histograms of steps: by the start of their step, and of all of them. */
 export interface ExactPercentiles {
   by_step: ReadonlyMap<number, Percentiles>
   overall: Percentiles
