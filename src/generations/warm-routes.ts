@@ -33,7 +33,8 @@ const Warming = Type.Object(
       Type.Array(Type.String({ maxLength: 64 }), {
         minItems: 1,
         maxItems: TARGETS_MAX,
-        description: 'Only these clusters. Without it, every target that the model could go to.',
+        uniqueItems: true,
+        description: 'Only these clusters, each once. Without it, every target that the model could go to.',
       }),
     ),
     max_cost_usd: Type.Optional(

@@ -53,6 +53,8 @@ function requirement(keyword: string, params: Record<string, unknown>, message =
       return `must have at least ${limit} ${limit === 1 ? 'entry' : 'entries'}`
     case 'maxItems':
       return `must have at most ${limit} entries`
+    case 'uniqueItems':
+      return 'must not name anything twice'
     case 'minimum':
       return `must be at least ${limit}`
     case 'maximum':

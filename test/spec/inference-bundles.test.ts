@@ -293,6 +293,17 @@ withScene(
       expect((await stage.audit()).spent).toBe(spent)
     })
 
+    test('§bundles warming a cluster that is named twice: 400 naming the field, and nobody is asked', async () => {
+      const stage = await scene().stage()
+      const bundle = await bundled(stage)
+      const url = `/v2/bundles/${bundle.id}/warm`
+      const refused = await scene().storingNothing(() =>
+        stage.post(url, { model: stage.both, cluster_ids: ['byc_1', 'byc_2', 'byc_1'] }),
+      )
+      expect([refused.status, refused.body.error.message]).toEqual([400, "'cluster_ids' must not name anything twice."])
+      expect(stage.one.requests).toEqual([])
+    })
+
     test('§bundles warming asks each target once, is charged, and never passes what was allowed', async () => {
       const stage = await scene().stage()
       const bundle = await bundled(stage)
