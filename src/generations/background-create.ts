@@ -8,6 +8,7 @@ import { spliceFields } from '../core/json-splice.ts'
 import { makerOf } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
+import { ignoredHeaders } from '../headers/agent-headers.ts'
 import { tagsOf } from '../headers/call-tags.ts'
 import { JSON_TYPE } from '../http/answers.ts'
 import { type Asked, conflict, erased, type KeptResponse } from '../idempotency/idempotency.ts'
@@ -17,6 +18,7 @@ import { assertRoom, BODY_MAX_BYTES, queuedResponse } from '../responses/backgro
 import { type BackgroundRow, backgroundStore } from '../responses/background-store.ts'
 import { type Json, readResponseRequest, wrong } from '../responses/response-request.ts'
 import type { Db, OpenDb } from '../storage/db.ts'
+import { hintsOf } from './call-reading.ts'
 import { checkMoneyFields } from './money-fields.ts'
 import type { Path } from './path.ts'
 
@@ -38,7 +40,10 @@ export async function createBackground(path: Path, needs: CreateNeeds, request: 
   const { keyed, caller } = request
   const { work, asked } = await workOf(path, request, clock.now())
   const body = Buffer.from(JSON.stringify(work.response))
-  const answer: KeptResponse = { status: 200, headers: { 'content-type': JSON_TYPE }, body, asked, promised: work.id }
+  const ignored: string[] = []
+  await hintsOf(request, ignored) // R75: told now, since the answer of the run goes to nobody
+  const headers = { 'content-type': JSON_TYPE, ...ignoredHeaders(ignored) }
+  const answer: KeptResponse = { status: 200, headers, body, asked, promised: work.id }
   return db.transaction(async (tx) => {
     const kept = keyed && idempotencyOn(tx)
     if (keyed && kept) {

@@ -37,10 +37,8 @@ export async function readCall({ kind, request, readConversation, isClosed, expa
   const whole = conversation ? await selfContained(body, conversation) : body
   const expanded = isExpandable(request, whole) ? await expand(kind, { body: whole, conversation }) : undefined
   const asked = readAsked(kind, expanded?.body ?? whole)
-  const reference = request.headers['agent-hints-ref']
   const ignored: string[] = []
-  const hints =
-    reference === undefined ? inlineHints(request, ignored) : await referredHints(request, reference, ignored)
+  const hints = await hintsOf(request, ignored)
   const is_replay = request.is_replay === true
   const session = is_replay ? undefined : sessionOf(request, asked.json, hints)
   const is_closed = session !== undefined && isOpenedHere(session.id) && (await isClosed(session.id))
@@ -64,6 +62,12 @@ export async function readCall({ kind, request, readConversation, isClosed, expa
     client_json: expanded && (body.json as Call['json']),
     ...asked, // last: a literal that begins with a spread and goes on costs V8 ten times as much
   }
+}
+
+/** What nobody will act on is named in `ignored` (R75). */
+export async function hintsOf(request: FastifyRequest, ignored: string[]): Promise<Hints | undefined> {
+  const reference = request.headers['agent-hints-ref']
+  return reference === undefined ? inlineHints(request, ignored) : referredHints(request, reference, ignored)
 }
 
 async function referredHints(

@@ -93,9 +93,10 @@ export const responseRoutes: Routes<ResponseNeeds> = async (app, needs) => {
     const { id } = JSON.parse(body.toString('utf8'))
     const { json } = request.body as JsonBody
     const { project_id } = request.caller
+    reply.headers(headers)
     if ((json as { stream?: unknown }).stream === true)
       return follow(jobsOn(request.db), { project_id, id, after: -1 }, reply)
-    return reply.code(status).headers(headers).send(body)
+    return reply.code(status).send(body)
   }
 
   /** R74: there, and for this caller to see. */

@@ -270,6 +270,24 @@ withScene(
       },
     )
 
+    test.each([
+      ['a header that is none', { 'agent-hints': '{"qos":{}}' }, 'agent-hints'],
+      ['a section of the wrong type', hintsHeader({ qos: 7 }), 'agent-hints.qos'],
+      ['a field out of range', hintsHeader({ qos: { deadline_ms: 0 } }), 'agent-hints.qos.deadline_ms'],
+      ['a reference to none', { 'agent-hints-ref': 'ah_none' }, 'agent-hints-ref'],
+      ['nothing', hintsHeader({ qos: { deadline_ms: 60_000 } }), undefined],
+    ])('R75 what nobody acts on of its hints is told where it is promised: %s', async (_what, hints, wanted) => {
+      const stage = await scene().stage()
+      const headers = { ...hints, 'agent-idempotency-key': 'k' }
+      const answers = [await ask(stage, {}, headers), await ask(stage, {}, headers)] // the second is a replay
+      await done()
+      answers.push(await ask(stage, { stream: true }, hints))
+      expect(answers.map((one) => [one.status, one.headers['agent-ignored-fields']])).toEqual(
+        answers.map(() => [200, wanted]),
+      )
+      await done()
+    })
+
     test('R78 a project has a bound of those under way; hints go along; another project sees none of it', async () => {
       const [stage, other] = [await scene().stage(), await scene().stage()]
       const { db, clock } = scene()
