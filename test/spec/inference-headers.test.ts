@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { envelope, KEY } from '../support/inference-cases.ts'
 import { type Heard, hintsHeader } from '../support/inference-client.ts'
 import { CHAT, PRICES, type Stage, withScene } from '../support/inference-scene.ts'
-import { nextLook } from '../support/next-look.ts'
+import { nextLooks } from '../support/next-look.ts'
 import { deferred } from '../support/tampered-db.ts'
 
 const agentIn = (headers: Record<string, string>) =>
@@ -172,6 +172,7 @@ withScene(
         const calls = Array.from({ length: 40 }, () => stage.chat({ model: stage.narrow, max_tokens: 1 }))
         const early: Heard[] = []
         for (const call of calls) void call.then((heard) => early.push(heard))
+        const nextLook = nextLooks()
         while (early.length < 19) await nextLook() // one runs, twenty may wait
         for (const heard of early) {
           expect(envelope(heard)).toEqual([429, 'rate_limit_error', 'rate_limit_exceeded'])

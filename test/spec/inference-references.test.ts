@@ -3,9 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { sql } from '../../src/storage/db.ts'
 import { PDF, PNG, upload } from '../support/forms.ts'
-import { comesTrue } from '../support/inference-cases.ts'
 import { CHAT, holdFor, PRICES, type Stage, withScene } from '../support/inference-scene.ts'
-import { deferred } from '../support/tampered-db.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
 const CLAUDE = { id: 'claude', ...PRICES, max_output_tokens: 100 }
@@ -193,27 +191,6 @@ withScene(
         // Escapes count as what they become.
         const escapes = await artifact(stage, '\u0001'.repeat(6 * 2 ** 20))
         expect((await refusedAs(stage, ask([fileOf(escapes)])))[0]).toBe(413)
-      })
-
-      test('R78 a keyed call whose client has left keeps its part of the memory until it has ended', async () => {
-        const stage = await scene().stage()
-        const large = await artifact(stage, 'x'.repeat(7 * 2 ** 20))
-        const body = { messages: ask(Array.from({ length: 4 }, () => fileOf(large))) }
-        const gate = deferred()
-        stage.one.behave({ wait: gate.promise })
-        const left = async () => (await scene().metrics.aborted.get()).values[0]?.value ?? 0
-        for (let n = 1; n <= 4; n++) {
-          const before = await left()
-          const call = stage.openChat(body, { keyed: `left-${n}` })
-          await stage.one.request(n)
-          call.leave()
-          await comesTrue(async () => (await left()) > before)
-        }
-        const refused = await stage.chat(body)
-        expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1'])
-        gate.resolve()
-        await stage.until(({ events }) => events.length === 4)
-        expect((await stage.chat(body)).status).toBe(200)
       })
 
       test('R43 the hold and the estimate are of what the upstream gets', async () => {

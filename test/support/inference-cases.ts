@@ -1,6 +1,6 @@
 // The four forms in which a generation can be asked for, and what tests say about their answers.
 import { eventsIn, type Heard } from './inference-client.ts'
-import { nextLook } from './next-look.ts'
+import { nextLooks } from './next-look.ts'
 
 /** The idempotency key of a case that has one. */
 export const KEY = 'the-key'
@@ -51,5 +51,6 @@ export const lastEvent = (heard: Heard) => JSON.parse(eventsIn(heard).at(-1) ?? 
 
 /** As soon as this is true; whoever waits in vain fails by the test's own time limit. */
 export async function comesTrue(holds: () => Promise<boolean>): Promise<void> {
+  const nextLook = nextLooks()
   while (!(await holds())) await nextLook()
 }

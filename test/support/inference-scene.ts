@@ -12,7 +12,7 @@ import type { Tracing } from '../../src/telemetry/traced-call.ts'
 import type { UsageAttempt } from '../../src/usage/usage-event.ts'
 import { ENGINE } from './databases.ts'
 import { type Asking, type Heard, type OpenCall, openCall } from './inference-client.ts'
-import { nextLook } from './next-look.ts'
+import { nextLooks } from './next-look.ts'
 import { buildTestService, type TestService } from './service.ts'
 import { listenOn } from './sockets.ts'
 import type { Tampering } from './tampered-db.ts'
@@ -245,6 +245,7 @@ async function ledgerOf(db: OpenDb, project_id: string): Promise<Ledger> {
 }
 
 async function booksWhere(db: OpenDb, project_id: string, holds: (ledger: Ledger) => boolean): Promise<Ledger> {
+  const nextLook = nextLooks()
   for (;;) {
     const ledger = await ledgerOf(db, project_id)
     if (holds(ledger)) return ledger

@@ -3,6 +3,14 @@
 import { setTimeout as rest } from 'node:timers/promises'
 
 const REST_MS = 5
+const REST_MOST_MS = 50
 
-/** These go on where the test holds the timers. */
-export const nextLook = () => rest(REST_MS)
+/** For one wait: the longer it lasts, the longer the rests. They go on where the test holds the timers. */
+export function nextLooks(): () => Promise<void> {
+  let rest_ms = REST_MS
+  return () => {
+    const now_ms = rest_ms
+    rest_ms = Math.min(REST_MOST_MS, rest_ms * 1.1)
+    return rest(now_ms)
+  }
+}
