@@ -194,6 +194,7 @@ const NO_LIMITS = `limits:
   edge: { inference_per_minute: ${MOST}, read_per_minute: ${MOST} }
   key: { requests_per_minute: ${MOST}, tokens_per_minute: ${MOST}, concurrent_streams: 100000 }
   project: { requests_per_minute: ${MOST} }
+quotas: { clusters: 1000000 } # a machine that is quick registers more than a thousand
 `
 
 function settingsFile(folder: string, text: string): string {
