@@ -48,7 +48,8 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   if (call.conversation?.background) path.jobs.begun(request, generation.stop)
   reply.headers({ 'agent-trace-id': call.trace_id, ...ignoredHeaders(call.ignored_fields) })
   try {
-    await takeContents(generation) //                             R78: before anything is done for it
+    const taking = takeContents(generation) //                     R78: before anything is done for it
+    if (taking) await taking
     generation.only = path.only.of(request)
     generation.route = await routeFor(path, call, generation.only?.release) // R40: alias, own, managed
     traced?.stage('route')

@@ -3,10 +3,14 @@
 import { hasTurn } from './bill.ts'
 import type { Generation } from './generation.ts'
 
-/** What it may come to is not known: what it asks counts until it has ended. */
-export async function takeContents(generation: Generation): Promise<void> {
+/** What it may come to is not known: what it asks counts until it has ended. Undefined where there is nothing to take. */
+export function takeContents(generation: Generation): Promise<void> | undefined {
   const { path, call } = generation
-  if (!path.gateway.full_fidelity || !hasTurn(call)) return
+  return path.gateway.full_fidelity && hasTurn(call) ? takeRoom(generation) : undefined
+}
+
+async function takeRoom(generation: Generation): Promise<void> {
+  const { path, call } = generation
   const bytes = call.body.length
   if (await path.turn_contents.take(call.caller.project_id, bytes, path.clock.now())) {
     generation.contents_bytes = bytes
