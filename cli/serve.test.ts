@@ -167,7 +167,7 @@ test('§2 a data folder that is a file, a database that is away: one line, and t
   })
 })
 
-test('R83 SIGHUP reads the file again, tells the difference, and a bad file changes nothing', async (context) => {
+test('R83 SIGHUP reads the file again, tells the difference, and a bad file changes nothing; nor does SIGUSR2', async (context) => {
   const { expect } = context // polling needs to know which of the concurrent tests it is for
   const { serve, folder } = newWorkplace(context)
   const file = join(folder, 'switchyard.yaml')
@@ -180,6 +180,8 @@ test('R83 SIGHUP reads the file again, tells the difference, and a bad file chan
   await expect.poll(limit).toBe(2_000)
   await expect.poll(() => said.stdout).toContain('limits.key.requests_per_minute: 1000 → 2000')
   writeFileSync(file, 'limits: { key: { requests_per_minute: -1 } }')
+  signal('SIGUSR2')
+  await expect.poll(() => said.stdout).toContain('SIGUSR2 replaces workers, and there are none')
   signal('SIGHUP')
   await expect.poll(() => said.stdout).toContain('the settings stay as they were')
   await expect.poll(() => said.stdout).toContain('switchyard.yaml:1: ')

@@ -60,6 +60,7 @@ export interface Shared {
 }
 
 const NOBODY_YET = 'nobody can sign in to the first project yet: `switchyard owner-link` prints a link for its owner'
+const CANNOT_REPLACE_ITSELF = 'SIGUSR2 replaces workers, and there are none: nothing is replaced'
 const RECORDED_WITHIN_MS = 5_000 // slow storage keeps nobody from stopping
 const BACKLOG = 4_096 // connections that wait to be taken: with Node's 511, whoever opens many keeps others out
 const BOOTSTRAP_POLL_MS = 100 // while another replica founds the first project
@@ -231,6 +232,9 @@ export async function serveUntilSignal(config: Config, replaceable?: Replaceable
     onReload() {
       if (running) running.reload()
       else asked_early = true
+    },
+    onReplace() {
+      pino({ level: config.log_level }).warn(CANNOT_REPLACE_ITSELF)
     },
   })
   running = await startServer(config, replaceable)

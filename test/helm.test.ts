@@ -116,6 +116,14 @@ describe.skipIf(!HELM)('with helm (skipped where there is none)', () => {
     expect(kind(all, 'ServiceMonitor').spec.endpoints).toEqual([{ port: 'http', path: '/metrics', interval: '15s' }])
   })
 
+  test('§operations the alerts ask for the job that the service monitor names', () => {
+    const all = render('--set', 'nameOverride=gateway,serviceMonitor.enabled=true,prometheusRule.enabled=true')
+    const named = kind(all, 'Service').metadata.labels[kind(all, 'ServiceMonitor').spec.jobLabel]
+    const asked = JSON.stringify(kind(all, 'PrometheusRule').spec).matchAll(/job=\\"([^"\\]*)/g)
+    expect(new Set([...asked].map(([, job]) => job))).toEqual(new Set([named]))
+    expect(named).toBe('gateway')
+  })
+
   test('§operations two releases in one namespace do not meet', () => {
     const { stdout } = helm('template', 'blue', CHART)
     const all = documentsIn(stdout)

@@ -3,7 +3,7 @@
 import { hasTurn } from './bill.ts'
 import type { Generation } from './generation.ts'
 
-/** What it may come to is not known: what it asks counts until it has ended. Undefined where there is nothing to take. */
+/** What it may come to is not known: what it asks counts until it has ended. Undefined where nothing is to be kept. */
 export function takeContents(generation: Generation): Promise<void> | undefined {
   const { path, call } = generation
   return path.gateway.full_fidelity && hasTurn(call) ? takeRoom(generation) : undefined

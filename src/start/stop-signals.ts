@@ -4,12 +4,12 @@ import { closeSync, openSync } from 'node:fs'
 export interface Asked {
   /** SIGHUP. */
   onReload(): void
-  /** SIGUSR2. One process cannot replace itself, but must not end of being asked to. */
-  onReplace?(): void
+  /** SIGUSR2, of which a process would end by itself. */
+  onReplace(): void
 }
 
 /** Resolves with what asks to stop: SIGTERM, SIGINT, or SIGHUP of a terminal that was closed. */
-export function stopSignal({ onReload, onReplace = () => {} }: Asked): Promise<NodeJS.Signals> {
+export function stopSignal({ onReload, onReplace }: Asked): Promise<NodeJS.Signals> {
   const had_terminal = hasTerminal()
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
