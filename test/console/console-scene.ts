@@ -1,7 +1,6 @@
 // The console as people meet it: the real server with its housekeeping and its outbox, and a real browser. Whatever a
 // page logs, throws, or is refused by its content security policy is written down.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
@@ -9,7 +8,7 @@ import { cookieName } from '../../src/accounts/session-cookie.ts'
 import { startServer } from '../../src/main.ts'
 import { readConfig } from '../../src/start/config.ts'
 import { openStore, type Store } from '../../src/start/open-store.ts'
-import { freePort } from '../support/free-port.ts'
+import { freePort, isFree } from '../support/free-port.ts'
 import { commonChromium } from './chromium.ts'
 import { takePage, type UsedPage } from './spare-pages.ts'
 
@@ -38,13 +37,6 @@ async function portOfWorker(): Promise<number> {
   usual ??= await freePort()
   return (await isFree(usual)) ? usual : 0
 }
-
-const isFree = (port: number) =>
-  new Promise<boolean>((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
 
 /** `env`: settings beyond those of an empty machine. */
 export async function consoleScene(env: Readonly<Record<string, string>> = {}) {

@@ -78,7 +78,7 @@ withConsole((scene) => {
     await usageStore(scene().db()).insert(usageEvent(project_id, { created_at: rfc3339(systemClock.now() - 1_000) }))
     const visit = await scene().visit('/overview', { cookie })
     const { page } = visit
-    await page.locator('.panels').first().waitFor()
+    await page.locator('.panels:not([role=status])').waitFor() // the figures, not what stands there until they come
     const gate: { open?: () => void } = {}
     const opened = new Promise<void>((open) => Object.assign(gate, { open }))
     await page.route('**/v2/usage/timeline*', async (route) => {
