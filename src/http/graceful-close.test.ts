@@ -1,18 +1,22 @@
 // A stop lets every answer arrive whole, and waits for nobody who has had theirs.
-import { createServer, type RequestListener, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { closeGracefully } from './graceful-close.ts'
+import { closeGracefully, REST_MS } from './graceful-close.ts'
 
 const BIG = 20_000_000
 
 async function listening(answer: RequestListener) {
   const server = createServer({ keepAliveTimeout: 60_000 }, answer)
-  closeGracefully(server)
+  const clock = { now_ms: 0 }
+  closeGracefully(server, () => clock.now_ms)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => server.closeAllConnections())
-  return { server, port: (server.address() as AddressInfo).port }
+  const rest = () => {
+    clock.now_ms += REST_MS
+  }
+  return { server, port: (server.address() as AddressInfo).port, rest }
 }
 
 const closed = (server: { close(done: () => void): unknown }) =>
@@ -94,19 +98,61 @@ test('F22 a request that follows a stream at once is answered, though the stop b
   expect(heard).toContain('as well')
 })
 
-test('§operations idle connections are closed at once; a request that has begun to arrive is answered', async () => {
+/** A connection of which the server knows, and what came over it. */
+async function connected(server: Server, port: number) {
+  const accepted = once(server, 'connection')
+  const socket = connect(port, '127.0.0.1')
+  const heard = { text: '' }
+  socket.on('data', (part) => {
+    heard.text += part
+  })
+  const over = once(socket, 'close')
+  await accepted
+  return { socket, heard, over }
+}
+
+const REQUEST = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n'
+const answers = (text: string) => text.split('HTTP/1.1 200').length - 1
+
+test('F22 who connected just before the stop, and asks just after it, is answered', async () => {
   const { server, port } = await listening((_request, response) => void response.end('ok'))
-  const sockets: Socket[] = []
-  server.on('connection', (socket) => void sockets.push(socket))
-  const idle = rawClient(port, '')
-  const late = rawClient(port, 'GET / HTTP/1.1\r\nhost: a\r\n')
-  const half_read = () => sockets.length === 2 && sockets.some((socket) => socket.bytesRead > 0)
-  while (!half_read()) await nextTurn()
-  idle.socket.resume()
-  late.socket.resume()
+  const { socket, heard, over } = await connected(server, port)
   const stopped = closed(server)
-  expect(await idle.bytes).toBe(0)
+  socket.write(REQUEST)
+  await Promise.all([over, stopped])
+  expect(answers(heard.text)).toBe(1)
+})
+
+test('F22 who had an answer just before the stop, and asks again just after it, is answered', async () => {
+  const { server, port } = await listening((_request, response) => void response.end('ok'))
+  const { socket, heard, over } = await connected(server, port)
+  socket.write(REQUEST)
+  await once(socket, 'data')
+  const stopped = closed(server)
+  socket.write(REQUEST)
+  await Promise.all([over, stopped])
+  expect(answers(heard.text)).toBe(2)
+})
+
+test('F22 a request that had arrived unread when the stop began is answered', async () => {
+  const { server, port, rest } = await listening((_request, response) => void response.end('ok'))
+  const { socket, heard, over } = await connected(server, port)
+  rest()
+  const sent = new Promise<void>((resolve) => void socket.write(REQUEST, () => resolve()))
+  const stopped = closed(server) // in the turn in which it was written
+  await Promise.all([sent, over, stopped])
+  expect(answers(heard.text)).toBe(1)
+})
+
+test('§operations connections that rested are closed at once; a request that has begun to arrive is answered', async () => {
+  const { server, port, rest } = await listening((_request, response) => void response.end('ok'))
+  const idle = await connected(server, port)
+  rest()
+  const late = await connected(server, port)
+  late.socket.write('GET / HTTP/1.1\r\nhost: a\r\n')
+  const stopped = closed(server)
+  await idle.over
   late.socket.write('\r\n')
-  expect(await late.bytes).toBeGreaterThan(0)
-  await stopped
+  await Promise.all([late.over, stopped])
+  expect([answers(idle.heard.text), answers(late.heard.text)]).toEqual([0, 1])
 })
