@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { endsWithUs } from '../test/support/ends-with-us.ts'
 import { failedTests, type Report } from '../test/support/failed-tests.ts'
 import { MACHINE_PARTS, PARTS, type Part } from '../test/support/machine-parts.ts'
-import { isSlowMachine, NO_PLANTED, SMALLER } from '../test/support/machine-speed.ts'
+import { isSlowMachine, SMALLER } from '../test/support/machine-speed.ts'
 import { postgresServer } from '../test/support/postgres-server.ts'
 import { type Missing, provision } from '../test/support/provision.ts'
 import { redisServer } from '../test/support/redis-server.ts'
@@ -36,7 +36,7 @@ const chromium = has('Chromium') ? (process.env.CHROMIUM ?? MACHINE_PARTS.Chromi
 const made = mkdtempSync(join(tmpdir(), 'switchyard-tests-'))
 const modules = ['--experimental.fsModuleCache', `--experimental.fsModuleCachePath=${join(made, 'modules')}`]
 const is_slow = args.length === 0 && isSlowMachine()
-if (is_slow) say('This machine is slow: some suites are smaller, and planted bugs are left out.')
+if (is_slow) say('This machine is slow: some suites are smaller, and servers with planted bugs are left out.')
 const env = {
   ...(is_slow && SMALLER),
   ...process.env,
@@ -109,7 +109,7 @@ function sayNotRun({ part, why }: Missing): void {
 
 function vitest(given: readonly string[], report: string): Promise<Ended> {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const options = ['run', `--maxWorkers=${WORKERS}`, ...reporters, ...modules, ...(is_slow ? NO_PLANTED : []), ...given]
+  const options = ['run', `--maxWorkers=${WORKERS}`, ...reporters, ...modules, ...given]
   return new Promise((done) => {
     const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...options], { stdio: 'inherit', env })
     child.once('exit', (status) => done({ status: status ?? 1, report }))
