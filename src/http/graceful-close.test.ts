@@ -2,7 +2,9 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { heldTimers } from '../../test/support/held-timers.ts'
 import { closeGracefully, REST_MS } from './graceful-close.ts'
 
 const BIG = 20_000_000
@@ -13,8 +15,8 @@ async function listening(answer: RequestListener) {
   closeGracefully(server, () => clock.now_ms)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => server.closeAllConnections())
-  const rest = () => {
-    clock.now_ms += REST_MS
+  const rest = (ms = REST_MS) => {
+    clock.now_ms += ms
   }
   return { server, port: (server.address() as AddressInfo).port, rest }
 }
@@ -144,6 +146,25 @@ test('F22 a request that had arrived unread when the stop began is answered', as
   expect(answers(heard.text)).toBe(1)
 })
 
+test('F22 each answer after the stop began has a rest of its own', async () => {
+  const { server, port, rest } = await listening((_request, response) => void response.end('ok'))
+  const { socket, heard, over } = await connected(server, port)
+  const timers = heldTimers()
+  rest(REST_MS - 10)
+  const stopped = closed(server)
+  await timers.untilSet(10, 1)
+  rest(1)
+  socket.write(REQUEST)
+  await timers.untilSet(REST_MS, 1)
+  timers.pass(10) // that of its beginning
+  for (let n = 0; n < 4; n++) await nextTurn()
+  socket.write(REQUEST)
+  await timers.untilSet(REST_MS, 2)
+  timers.pass(REST_MS)
+  await Promise.all([over, stopped])
+  expect(answers(heard.text)).toBe(2)
+})
+
 test('§operations connections that rested are closed at once; a request that has begun to arrive is answered', async () => {
   const { server, port, rest } = await listening((_request, response) => void response.end('ok'))
   const idle = await connected(server, port)
@@ -154,5 +175,5 @@ test('§operations connections that rested are closed at once; a request that ha
   await idle.over
   late.socket.write('\r\n')
   await Promise.all([late.over, stopped])
-  expect([answers(idle.heard.text), answers(late.heard.text)]).toEqual([0, 1])
+  expect([idle.heard.text, answers(late.heard.text)]).toEqual(['', 1])
 })

@@ -20,13 +20,16 @@ export function closeGracefully(server: Server, now_ms = () => performance.now()
   const connections = new Map<Socket, Connection>()
   let closing = false
 
-  const partWithIdle = (socket: Socket, { answering, read_bytes }: Connection) => {
-    if (answering === 0 && socket.bytesRead === read_bytes) socket.destroySoon()
-  }
   /** Judged a turn of the event loop later: what had arrived by then is read in between. */
   const partWhenRested = (socket: Socket, connection: Connection) => {
-    const left_ms = connection.resting_since + REST_MS - now_ms()
-    const judge = () => void setImmediate(() => setImmediate(partWithIdle, socket, connection))
+    const since = connection.resting_since
+    const left_ms = since + REST_MS - now_ms()
+    const partWithIdle = () => {
+      const { answering, read_bytes, resting_since } = connection
+      // Who had another answer meanwhile is judged half a second after that.
+      if (answering === 0 && socket.bytesRead === read_bytes && resting_since === since) socket.destroySoon()
+    }
+    const judge = () => void setImmediate(() => setImmediate(partWithIdle))
     if (left_ms > 0) setTimeout(judge, left_ms)
     else judge()
   }
