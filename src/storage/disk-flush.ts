@@ -17,21 +17,23 @@ export type DiskFlush = ReturnType<typeof diskFlush>
 export function diskFlush(path: string, flushFile: FlushFile = fdatasync) {
   const file = openSync(path, 'r+')
   let waiting: Waiting[] = []
-  let flushing = false
+  let under_way: Promise<void> | undefined
   let lingering: NodeJS.Timeout | undefined
   let failure: Error | undefined
 
   function begin(): void {
     const covered = waiting
     waiting = []
-    flushing = true
     clearTimeout(lingering)
     lingering = undefined
-    flushFile(file, (error) => {
-      flushing = false
-      if (error) return refuse(error, covered)
-      for (const { resolve } of covered) resolve()
-      if (waiting.length > 0) begin()
+    under_way = new Promise((ended) => {
+      flushFile(file, (error) => {
+        under_way = undefined
+        ended()
+        if (error) return refuse(error, covered)
+        for (const { resolve } of covered) resolve()
+        if (waiting.length > 0) begin()
+      })
     })
   }
 
@@ -45,7 +47,7 @@ export function diskFlush(path: string, flushFile: FlushFile = fdatasync) {
     return new Promise((resolve, reject) => {
       if (failure) return reject(failure)
       waiting.push({ resolve, reject })
-      if (!flushing) begin()
+      if (!under_way) begin()
     })
   }
 
@@ -57,6 +59,9 @@ export function diskFlush(path: string, flushFile: FlushFile = fdatasync) {
     flushSoon(): void {
       lingering ??= setTimeout(() => void flushed().catch(() => {}), LINGER_MS).unref()
     },
+
+    /** Resolves once the flush that is under way has ended, however; undefined where none is. */
+    underWay: () => under_way,
 
     /** Why the disk refused. After that nobody knows what it has: a later flush may succeed without what was lost. */
     failure: () => failure,

@@ -77,8 +77,8 @@ describe('§store the embedded store and its disk', () => {
     const first = watched(db.rows(put('first')))
     await expect.poll(disk.begun).toBe(1)
     const second = watched(db.transaction((tx) => tx.rows(put('second'))))
-    await turns(5)
-    expect(await db.rows(noted)).toHaveLength(2) // both are committed
+    await db.transaction((tx) => tx.rows(put('third')), { lasting: 'committed' }) // and the second with it
+    expect(await db.rows(noted)).toHaveLength(3)
     expect([first.state.is, second.state.is, disk.begun()]).toEqual(['open', 'open', 1])
     disk.end()
     await first.outcome
@@ -87,6 +87,42 @@ describe('§store the embedded store and its disk', () => {
     disk.end()
     expect(await second.outcome).toBe('resolved')
     await closed(db, disk, 3)
+  })
+
+  test('0142 what has to be on the disk is committed after the flush under way, all together; the rest at once', async () => {
+    const disk = heldDisk()
+    const db = await opened(disk.flushFile)
+    const first = watched(db.rows(put('first')))
+    await expect.poll(disk.begun).toBe(1)
+    const later = [watched(db.rows(put('second')))]
+    await turns(5)
+    later.push(watched(db.rows(put('third'))))
+    await turns(5)
+    expect(await db.rows(noted)).toHaveLength(1)
+    disk.end()
+    await first.outcome
+    await expect.poll(disk.begun).toBe(2)
+    expect(await db.rows(noted)).toHaveLength(3)
+    await db.transaction((tx) => tx.rows(put('fourth')), { lasting: 'committed' })
+    expect(await db.rows(noted)).toHaveLength(4)
+    disk.end()
+    expect(await Promise.all(later.map(({ outcome }) => outcome))).toEqual(['resolved', 'resolved'])
+    await closed(db, disk, 3)
+  })
+
+  test('§store what waits for a flush that the disk refuses is not written, and told so', async () => {
+    const disk = heldDisk()
+    const db = await opened(disk.flushFile)
+    const first = watched(db.rows(put('first')))
+    await expect.poll(disk.begun).toBe(1)
+    const waiting = db.rows(put('waiting')).catch((error) => error)
+    await turns(5)
+    disk.refuse(new Error('EIO: i/o error'))
+    disk.end()
+    expect(await waiting).toMatchObject({ kind: 'unavailable', message: expect.not.stringContaining('unknown') })
+    expect(await first.outcome).toContain('rejected')
+    expect(await db.rows(noted)).toHaveLength(1)
+    await db.close()
   })
 
   test('§10 a charge is told of when it is committed; its flush follows by itself, one for many', async () => {

@@ -45,6 +45,8 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
   let committing: Promise<void> | undefined
   /** The file is being rewritten: writes wait. */
   let rewriting: Promise<Scrubbed> | undefined
+  /** Somebody waits for a commit alone. */
+  let hurry: (() => void) | undefined
   let closed: Error | undefined
 
   function enqueue<T>(job: Pick<Job, 'run' | 'is_transaction' | 'lasting'>, gathered = false): Promise<T> {
@@ -52,6 +54,7 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
       const failure = closed ?? disk.failure()
       if (failure) return reject(unavailable(failure))
       queue.push({ resolve, reject, ...job })
+      if (job.lasting === 'committed') hurry?.()
       committing ??= commitAll(gathered)
     })
   }
@@ -61,12 +64,29 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
     await (gathered ? undefined : nextTurn())
     for (;;) {
       while (rewriting) await rewriting
-      checkpointing.beforeWrite()
-      await commitTogether({ writer, watchers, disk }, queue.splice(0, BATCH_MAX))
+      await flushUnderWay()
+      const jobs = queue.splice(0, BATCH_MAX)
+      const failure = disk.failure()
+      if (failure) for (const { reject } of jobs) reject(unavailable(failure))
+      else {
+        checkpointing.beforeWrite()
+        await commitTogether({ writer, watchers, disk }, jobs)
+      }
       if (queue.length === 0) break
       await nextTurn()
     }
     committing = undefined
+  }
+
+  /**
+   * What has to be on the disk waits for the flush under way anyway. It is committed when that has ended, with what comes
+   * until then: the pages that calls share are written once, and not once in every turn.
+   */
+  async function flushUnderWay(): Promise<void> {
+    const ended = disk.underWay()
+    if (!ended || queue.some(({ lasting }) => lasting === 'committed')) return
+    await Promise.race([ended, new Promise<void>((now) => (hurry = now))])
+    hurry = undefined
   }
 
   const tx: Tx = {
