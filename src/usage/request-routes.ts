@@ -7,6 +7,7 @@ import { type RefusedReader, refusedRequests } from './refused-requests.ts'
 import { cursorOf, RequestQuery, requestQuestion } from './request-query.ts'
 import { searchRequests } from './request-search.ts'
 import { requestStore } from './request-store.ts'
+import { inOwnLane } from './usage-list-store.ts'
 import { refuseUnknown } from './usage-query.ts'
 
 interface Needs {
@@ -36,7 +37,7 @@ export const requestRoutes: Routes<Needs> = async (app, { refusedOn, keyNamesOn 
       refuseUnknown(query, RequestQuery)
       const { filter, below, limit } = requestQuestion(query)
       const sources = [
-        ...(asksForEvents(filter) ? [requestStore(db, project_id, filter)] : []),
+        ...(asksForEvents(filter) ? [requestStore(inOwnLane(db, project_id), project_id, filter)] : []),
         ...(asksForRefusals(filter) ? [refusedRequests(refusedOn(db), project_id, filter)] : []),
       ]
       const { data, next } = await searchRequests(sources, { below, from_ms: filter.from_ms }, limit)

@@ -10,7 +10,7 @@ import { hasTag } from './usage-tag-store.ts'
 
 type Row = Omit<ListedEvent, 'attempts' | 'tags'> & { attempts: string; trace: string | null; tags: string | null }
 
-export function requestStore(db: Db, project_id: string, filter: RequestFilter): RequestSource {
+export function requestStore(db: Pick<Db, 'rows'>, project_id: string, filter: RequestFilter): RequestSource {
   const indexed = indexedPart(project_id, filter)
   const rest = restOf(filter)
   const reads_all = rest.length === 0 && !hasText(filter)

@@ -2,6 +2,7 @@
 // millionth event costs what the first does. What is asked for may be in no index: it is looked for window by window,
 // so that no statement reads more than some thousand rows, and whoever else waits for the store is served in between.
 import { lanes } from '../core/lanes.ts'
+import { paced } from '../core/paced.ts'
 import { BATCH_ROWS, inBatches } from '../storage/batches.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import { WINDOW_ROWS } from './request-search.ts'
@@ -22,9 +23,11 @@ interface Span {
 
 /**
  * R78: who looks for what is not there reads all of a project's events, in hundreds of statements, and goes on where
- * the client has left. So many of a project are read at a time, in this process; those of others wait for no more.
+ * the client has left. So many of a project are read at a time, in this process; those of others wait for no more. What
+ * a report takes is read as fast as the store can; whoever reads on and on has half of the time.
  */
-const inLane = lanes({ at_once: 2, waiting_max: 200 })
+const PACE = { share: 0.5, burst_ms: 2_000 }
+const inLane = lanes({ at_once: 2, waiting_max: 200, pace: paced(PACE) })
 
 export const inOwnLane = (db: Reads, project_id: string): Reads => ({
   rows: (statement) => inLane(project_id, () => db.rows(statement)),
