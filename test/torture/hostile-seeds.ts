@@ -28,7 +28,7 @@ async function manyEvents(scene: Scene, project: Project): Promise<void> {
   await post(scene, project, '/v1/chat/completions', { model: 'm', messages: [{ role: 'user', content: 'Go on.' }] })
   await copies(scene, 'usage_event', project, EVENTS, {
     trace_id: `'trc_${project.id}' || i`,
-    created_ms: `created_ms - i * ${APART_MS}`,
+    created_ms: `created_ms - CAST(i AS BIGINT) * ${APART_MS}`,
     sequence: 'sequence - i',
   })
   await scene.write(`DELETE FROM usage_unrolled WHERE trace_id LIKE 'trc_${project.id}%'`)

@@ -40,11 +40,14 @@ export interface Hostile {
   measure?: boolean
   seed: number
   note?: (text: string) => void
+  /** Told of each attack when it is over: all of them take twenty minutes, and a later one may break off the run. */
+  onTried?: (line: string) => void
 }
 
 const TOGETHER = 'together'
 type Round = AttackName | typeof TOGETHER
 export const ROUNDS: readonly Round[] = [...ATTACK_NAMES, TOGETHER]
+const ROUND_WIDTH = Math.max(...ROUNDS.map(({ length }) => length))
 
 const TAIL_MS = 2_000 // the victim goes on for so long after the attack has ended
 const WARM_UP_MS = { judged: 20_000, else: 4_000 } // three servers on two cores compile for so long
@@ -81,7 +84,9 @@ export async function hostile(run: Hostile): Promise<Report & { tried: Tried[] }
     await stage.live(victim, run.measure ? WARM_UP_MS.judged : WARM_UP_MS.else)
     for (const round of attacks ?? ROUNDS) {
       note(`${round}: ${tried.length + 1}`)
-      tried.push(await judged(run, () => tryAttack(stage, victim, round, run)))
+      const one = await judged(run, () => tryAttack(stage, victim, round, run))
+      tried.push(one)
+      run.onTried?.(`${round.padEnd(ROUND_WIDTH)} ${row(cellsOf(one))}`)
     }
     return { figures: figuresOf(tried), checks: checksOf(tried), provoked_errors: built !== undefined }
   }

@@ -257,6 +257,7 @@ program
       built: server,
       measure: true,
       note: progress,
+      onTried: (line) => void process.stderr.write(`${line}\n`),
     })
     conclude(judged)
     if (save) writeFileSync(save, JSON.stringify(harmsOf(judged.tried), null, 2))
