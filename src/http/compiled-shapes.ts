@@ -5,6 +5,7 @@ import ajvCompiler from '@fastify/ajv-compiler'
 import jsonCompiler from '@fastify/fast-json-stringify-compiler'
 import type { FastifyServerOptions } from 'fastify'
 import { SECOND_MS } from '../core/clock.ts'
+import { sampleOf } from './sample-value.ts'
 
 type Factories = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 type Factory = (shared: object, options: object) => Compile
@@ -24,17 +25,17 @@ export function lazyShapes() {
   const unused = new Set<() => unknown>()
   const compilersFactory = {
     buildValidator: (...given: Parameters<Factory>) => onFirstUse(compilers.validator(...given), unused),
-    buildSerializer: (...given: Parameters<Factory>) => onFirstUse(compilers.serializer(...given), unused),
+    buildSerializer: (...given: Parameters<Factory>) => onFirstUse(compilers.serializer(...given), unused, tryOut),
   } as Factories
 
   /** Those that nobody has used yet, one at a time: the first request that needs one keeps nobody waiting. */
   function compileInTime(): () => void {
     let timer = setTimeout(next, UP_FOR_MS).unref()
     function next(): void {
-      const [compile] = unused
-      if (!compile) return
+      const [prepare] = unused
+      if (!prepare) return
       try {
-        compile()
+        prepare()
       } catch {} // its first request says why
       timer = setTimeout(next, EVERY_MS).unref()
     }
@@ -52,15 +53,24 @@ function once(factory: Factory): Factory {
   )
 }
 
-function onFirstUse(compile: Compile, unused: Set<() => unknown>): Compile {
+/** A serializer compiles the members of a union when it meets a value that might be one. */
+const tryOut = (serialize: Compiled, schema: unknown) => serialize(sampleOf(schema))
+
+type TryOut = typeof tryOut
+
+function onFirstUse(compile: Compile, unused: Set<() => unknown>, tryOut?: TryOut): Compile {
   return (route) => {
     let made: Compiled | undefined
     const make = () => {
-      unused.delete(make)
+      unused.delete(prepare)
       made = compile(route)
       return made
     }
-    unused.add(make)
+    const prepare = () => {
+      const compiled = make()
+      tryOut?.(compiled, route.schema)
+    }
+    unused.add(prepare)
     const use: Compiled = (value) => {
       const compiled = made ?? make()
       const result = compiled(value)

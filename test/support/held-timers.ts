@@ -3,6 +3,7 @@ import { expect, onTestFinished, vi } from 'vitest'
 
 /** From here to the end of the test. Those of `node:timers/promises`, of sockets and of the test runner go on. */
 export function heldTimers() {
+  if (vi.isFakeTimers()) throw new Error('timers are held already: a second time, they would stay so for later suites')
   const real = globalThis.setTimeout
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const held = globalThis.setTimeout
