@@ -79,8 +79,8 @@ export function openSqlite(path: string, guard: TransactionGuard = noGuard, flus
   }
 
   /**
-   * What has to be on the disk waits for the flush under way anyway. It is committed when that has ended, with what comes
-   * until then: the pages that calls share are written once, and not once in every turn.
+   * What has to be on the disk waits for the flush under way anyway. It is committed when that has ended, with what
+   * comes until then: the pages that calls share are written once, and not once in every turn.
    */
   async function flushUnderWay(): Promise<void> {
     const ended = disk.underWay()
