@@ -31,10 +31,8 @@ export function paced({ share, burst_ms }: PaceBounds, now_ms = () => performanc
       const ms = left_ms + took_ms
       all.delete(name)
       all.set(name, { ms, at_ms: now })
-      for (const oldest of all.keys()) {
-        if (all.size <= NAMES_MAX) break
-        all.delete(oldest)
-      }
+      const [oldest] = all.keys()
+      if (all.size > NAMES_MAX && oldest !== undefined) all.delete(oldest)
       return Math.max(0, (ms - burst_ms) / share)
     },
   }

@@ -10,10 +10,10 @@ import { newSettings } from '../../test/support/settings.ts'
 import { startServer } from '../main.ts'
 import { readConfig } from './config.ts'
 
-const OF_TRACING = /node_modules\/@opentelemetry\/(sdk|core|otlp|exporter|resources)/
+const OF_TRACING = /^\/\/ node_modules\/@opentelemetry\/(?:sdk|core|otlp|exporter|resources).*$/gm
 const { workplace } = compiledCommand()
 
-/** How many of the program's files that a server loads hold sources of OpenTelemetry: V8 lists them as the server ends. */
+/** How many sources of OpenTelemetry are in the program's files that a server loads: V8 lists them as the server ends. */
 async function loadedWith(env: Record<string, string>): Promise<number> {
   const place = workplace()
   const lists = join(place.folder, 'loaded')
@@ -26,7 +26,7 @@ async function loadedWith(env: Record<string, string>): Promise<number> {
   })
   place.leave()
   expect(files.length).toBeGreaterThan(3)
-  return new Set(files.filter((file) => OF_TRACING.test(readFileSync(file, 'utf8')))).size
+  return new Set(files.flatMap((file) => readFileSync(file, 'utf8').match(OF_TRACING) ?? [])).size
 }
 
 test('§operations off, nothing of OpenTelemetry is loaded; on, it is, and this can tell', async () => {
@@ -35,7 +35,7 @@ test('§operations off, nothing of OpenTelemetry is loaded; on, it is, and this 
     loadedWith({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }),
   ])
   expect(off).toBe(0)
-  expect(on).toBeGreaterThan(0)
+  expect(on).toBeGreaterThan(10)
 })
 
 test('§operations a server exports what it traced before it has stopped, each process under its own name', async () => {
