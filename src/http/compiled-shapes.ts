@@ -53,8 +53,13 @@ function once(factory: Factory): Factory {
   )
 }
 
-/** A serializer compiles the members of a union when it meets a value that might be one. */
-const tryOut = (serialize: Compiled, schema: unknown) => serialize(sampleOf(schema))
+/**
+ * A serializer compiles the members of a union when it meets a value that might be one. Where a whole answer is one,
+ * that is a long turn. Those within answers are small, and many: all of them would take 40 MB.
+ */
+function tryOut(serialize: Compiled, schema: unknown): void {
+  if ((schema as { anyOf?: unknown }).anyOf) serialize(sampleOf(schema))
+}
 
 type TryOut = typeof tryOut
 
