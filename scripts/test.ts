@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endsWithUs } from '../test/support/ends-with-us.ts'
-import { failedTests, type Report } from '../test/support/failed-tests.ts'
+import { filesThatFailed, outcomeOf, type Report } from '../test/support/failed-tests.ts'
 import { MACHINE_PARTS, PARTS, type Part } from '../test/support/machine-parts.ts'
 import { isSlowMachine, SMALLER } from '../test/support/machine-speed.ts'
 import { postgresServer } from '../test/support/postgres-server.ts'
@@ -22,6 +22,7 @@ const args = process.argv.slice(2)
 const RUNS = [['slow'], ['console', 'postgres'], ['thorough'], ['fast']] as const
 const AT_ONCE = 2
 const WORKERS = 2 // of each; with as many as that, each module is loaded twice for a project and no more
+const MOST_AGAIN = 5 // files of one run; where more failed, time was not to blame
 const runs = args.length > 0 ? [args] : RUNS.map((projects) => projects.map((name) => `--project=${name}`))
 
 const projects = projectsIn(args)
@@ -52,6 +53,7 @@ const inTurn = async () => {
     ended.push(await vitest(next[1], join(made, `${next[0]}.json`)))
 }
 await Promise.all(Array.from({ length: AT_ONCE }, inTurn))
+if (process.env.TEST_AGAIN) await runAgain()
 await template?.drop()
 await Promise.all([postgres?.stop(), redis?.stop()])
 
@@ -75,27 +77,46 @@ function partsFor(asked: readonly Project[]): Part[] {
 }
 
 interface Ended {
+  given: readonly string[]
   status: number
   /** Where it left its figures. */
   report: string
+  /** Its files in which something failed, run once more and alone. */
+  again?: Ended
+}
+
+/** Torture is not run again: what races or kills find once is a fault, however seldom. */
+async function runAgain(): Promise<void> {
+  for (const one of ended) {
+    const files = filesThatFailed(reportOf(one))
+    if (files.length === 0 || files.length > MOST_AGAIN || one.given.includes('--project=slow')) continue
+    say(`Run again: ${files.join(' ')}`)
+    one.again = await vitest([...one.given, ...files], `${one.report}.again`)
+  }
 }
 
 /** Says which failed, since runs beside each other bury it, and how many passed; returns whether any failed. */
 function conclude(all: readonly Ended[]): boolean {
-  const sum = { passed: 0, failed: 0, skipped: 0, total: 0 }
-  for (const { status, report } of all) {
-    const read: Report = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : {}
-    const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTotalTests = 0 } = read
-    for (const one of failedTests(read, process.cwd())) say(`FAILED ${one}`)
-    sum.passed += numPassedTests
-    // A file that could not be loaded has no tests to count, but fails the run all the same.
-    sum.failed += numFailedTests === 0 && status !== 0 ? 1 : numFailedTests
-    sum.skipped += numPendingTests
-    sum.total += numTotalTests
+  const sum = { passed: 0, failed: 0, skipped: 0, flaky: 0 }
+  for (const one of all) {
+    const { passed, skipped, failed: broken, flaky } = outcomeOf(reportOf(one), reportOf(one.again), process.cwd())
+    for (const told of broken) say(`FAILED ${told}`)
+    for (const told of flaky) say(`FLAKY, passed when run again: ${told}`)
+    sum.passed += passed
+    sum.skipped += skipped
+    sum.flaky += flaky.length
+    // A run can fail without a test that did: of an error that no test awaited.
+    sum.failed += broken.length || ((one.again ?? one).status === 0 ? 0 : 1)
   }
-  if (sum.total === 0) say('No test ran.')
-  say(`${sum.passed} passed, ${sum.failed} failed${sum.skipped ? `, ${sum.skipped} skipped` : ''}`)
-  return sum.failed > 0 || sum.total === 0
+  const total = sum.passed + sum.failed + sum.skipped + sum.flaky
+  if (total === 0) say('No test ran.')
+  const some = (count: number, word: string) => (count > 0 ? `, ${count} ${word}` : '')
+  say(`${sum.passed} passed, ${sum.failed} failed${some(sum.flaky, 'flaky')}${some(sum.skipped, 'skipped')}`)
+  return sum.failed > 0 || total === 0
+}
+
+function reportOf(one?: Ended): Report {
+  return one && existsSync(one.report) ? JSON.parse(readFileSync(one.report, 'utf8')) : {}
 }
 
 function sayNotRun({ part, why }: Missing): void {
@@ -112,7 +133,7 @@ function vitest(given: readonly string[], report: string): Promise<Ended> {
   const options = ['run', `--maxWorkers=${WORKERS}`, ...reporters, ...modules, ...given]
   return new Promise((done) => {
     const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...options], { stdio: 'inherit', env })
-    child.once('exit', (status) => done({ status: status ?? 1, report }))
+    child.once('exit', (status) => done({ given, status: status ?? 1, report }))
     endsWithUs(child)
   })
 }
