@@ -158,7 +158,7 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
 
   return {
     /** A look that takes no lease and writes nothing. */
-    isDue: async () => (await purgeStore(db).waiting()).length > 0,
+    isDue: () => purgeStore(db).isAnyWaiting(),
 
     /**
      * One turn: every job that waits gets a step, again and again, until none waits or the turn is long enough. R78:

@@ -119,9 +119,17 @@ export function purgeStore(db: Db) {
     waiting: (): Promise<StoredPurge[]> =>
       read(
         aside(jobs`
-          WHERE status IN ('planned', 'queued', 'running') AND (status <> 'planned' OR phase = 'count')
+          WHERE status IN ('queued', 'running') OR (status = 'planned' AND phase = 'count')
           ORDER BY sequence`),
       ),
+
+    /** Asked every second: at once, since a thread would be kept for it. */
+    async isAnyWaiting(): Promise<boolean> {
+      const found = await db.rows(sql`
+        SELECT id FROM purge_job
+        WHERE status IN ('queued', 'running') OR (status = 'planned' AND phase = 'count') LIMIT 1`)
+      return found.length > 0
+    },
 
     /**
      * Asked anew in the transaction of each step: undefined where it was cancelled or has ended. Its row is taken:

@@ -103,7 +103,7 @@ export function replayRunner(needs: RunnerNeeds) {
 
   return {
     /** A look that takes no lease and writes nothing. */
-    isDue: async () => under_way.size > 0 || (await replayStore(db).atWork()).length > 0,
+    isDue: async () => under_way.size > 0 || (await replayStore(db).isAnyAtWork()),
 
     /** One turn. What is under way at its end goes on. */
     async turn(fenced: Db): Promise<void> {

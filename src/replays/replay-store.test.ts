@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
-import { withDb } from '../../test/support/databases.ts'
+import { ENGINE, withDb } from '../../test/support/databases.ts'
+import { plansOf } from '../../test/support/plans.ts'
 import { projectIn } from '../../test/support/projects.ts'
 import { sql } from '../storage/db.ts'
 import { replayStore } from './replay-store.ts'
@@ -49,5 +50,11 @@ withDb((db) => {
       [0, 0],
     ])
     expect(await left('rpl_other')).toEqual([1, 1])
+  })
+
+  test.runIf(ENGINE === 'sqlite')('§store whether a run is at work is found by an index alone', async () => {
+    expect(await plansOf(db(), (on) => replayStore(on).isAnyAtWork(), 'replay_run')).toEqual([
+      expect.stringMatching(/USING (COVERING )?INDEX replay_run_(open|under_way)/),
+    ])
   })
 })

@@ -116,6 +116,12 @@ export function replayStore(db: Db) {
     atWork: (): Promise<StoredRun[]> =>
       read(aside(stored` WHERE r.status IN ('queued', 'running') ORDER BY r.sequence`)),
 
+    /** Asked every second: at once, since a thread would be kept for it. */
+    async isAnyAtWork(): Promise<boolean> {
+      const found = await db.rows(sql`SELECT id FROM replay_run WHERE status IN ('queued', 'running') LIMIT 1`)
+      return found.length > 0
+    },
+
     /** Of all projects: those that were paused for so long that their money went back. */
     pausedTooLong: (): Promise<StoredRun[]> =>
       read(
