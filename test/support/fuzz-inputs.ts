@@ -40,7 +40,7 @@ export interface Scene {
 // What a key may be beyond the contract depends on more than its schema can say: other keys, time, what is left.
 const CONTRACT =
   /^\/v2\/(api-keys(\/\{key_id\}(\/(budget|limits))?)?$|byoc\/(clusters(\/\{cluster_id\}(\/heartbeat)?)?|hicache-plan)$)/
-const GENERATES = /^\/v1\/(chat\/completions|completions|embeddings|responses)$|^\/v2\/responses$/
+const GENERATES = /^\/(v1|openai|anthropic\/v1)\/|^\/v2\/responses$/ // or counts: prompts go there
 const BODY_MAX = 64 * 1024
 
 type Paths = Record<
@@ -61,7 +61,7 @@ export function operationsOf({ paths }: { paths: Paths }): Operation[] {
         params: parameters.filter((one) => one.in === 'path').map((one) => one.name),
         body: schema && check && { schema, accepts: (value) => check.Check(value) },
         isPublic: security?.length === 0,
-        generates: GENERATES.test(path),
+        generates: method === 'post' && GENERATES.test(path),
         strict: CONTRACT.test(path) && method !== 'patch',
       }
     }),
