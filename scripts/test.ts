@@ -88,8 +88,8 @@ interface Ended {
 /** Torture is not run again: what races or kills find once is a fault, however seldom. */
 async function runAgain(): Promise<void> {
   for (const one of ended) {
-    const files = filesThatFailed(reportOf(one))
-    if (files.length === 0 || files.length > MOST_AGAIN || one.given.includes('--project=slow')) continue
+    const files = filesThatFailed(reportOf(one)).filter((file) => !file.includes('/test/slow/torture-'))
+    if (files.length === 0 || files.length > MOST_AGAIN) continue
     say(`Run again: ${files.join(' ')}`)
     one.again = await vitest([...one.given, ...files], `${one.report}.again`)
   }
