@@ -66,7 +66,8 @@ export function validValue(schema: Schema, dice: Dice, field = ''): unknown {
       return null
     case 'array': {
       const length = dice.between(schema.minItems ?? 0, Math.min(schema.maxItems ?? 4, 16))
-      return Array.from({ length }, () => validValue(schema.items ?? {}, dice))
+      const items = Array.from({ length }, () => validValue(schema.items ?? {}, dice))
+      return isRate(schema.items ?? {}) ? oneOfEachModel(items as { model: string }[]) : items
     }
     case 'object':
       return validObject(schema, dice)
@@ -83,9 +84,16 @@ function validObject({ properties = {}, required = [] }: Schema, dice: Dice): Re
   const { min_replicas: low, max_replicas: high } = value
   if (typeof low === 'number' && typeof high === 'number') value.min_replicas = Math.min(low, high)
   // 0346: a rate of a model says at least one of the two.
-  if (properties.model && properties.tokens_per_minute) value.requests_per_minute ??= 1
+  if (isRate({ properties })) value.requests_per_minute ??= 1
   return value
 }
+
+const isRate = ({ properties }: Schema) => Boolean(properties?.model && properties.tokens_per_minute)
+
+/** 0346: a list of rates names a model once. */
+const oneOfEachModel = (rates: readonly { model: string }[]) => [
+  ...new Map(rates.map((rate) => [rate.model, rate])).values(),
+]
 
 /** Any JSON at all. */
 export function anyValue(dice: Dice, depth = 0): unknown {
