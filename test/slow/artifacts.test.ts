@@ -24,7 +24,7 @@ function clientOf({ token, ports }: Scene) {
   const headers = { authorization: `Bearer ${token}` }
   const url = (replica: number, id = '') => `http://127.0.0.1:${ports[replica]}/v2/artifacts${id}`
   return {
-    /** Undefined where no answer came. */
+    /** Undefined where no answer came. Whoever stood behind the others for too long asks again, as any client would. */
     async upload(bytes: Buffer, replica = 0): Promise<Uploaded | undefined> {
       const sent = {
         method: 'POST',
@@ -34,6 +34,11 @@ function clientOf({ token, ports }: Scene) {
       const answer = await fetch(url(replica), sent).catch(() => undefined)
       if (!answer) return undefined
       const body = (await answer.json().catch(() => undefined)) as Uploaded | undefined
+      const retry_after_s = answer.headers.get('retry-after')
+      if (answer.status === 503 && retry_after_s) {
+        await sleep(Number(retry_after_s) * 1_000)
+        return this.upload(bytes, replica)
+      }
       if (answer.status !== 200) throw new Error(`an upload was answered ${answer.status}: ${JSON.stringify(body)}`)
       return body
     },
