@@ -84,10 +84,11 @@ withConsole((scene) => {
     const { page } = visit
     await page.getByText('Nothing needs attention.').waitFor()
     await page.getByText('Nothing was refused and nothing failed in the last 24 hours.').waitFor()
-    const insets = await page
-      .locator('#content .card')
-      .evaluateAll((cards) => cards.map((card) => getComputedStyle(card).paddingLeft))
-    expect(new Set(insets).size).toBe(1)
+    const insets = () =>
+      page
+        .locator('#content .card')
+        .evaluateAll((cards) => new Set(cards.map((card) => getComputedStyle(card).paddingLeft)).size)
+    await expect.poll(insets).toBe(1) // once the last has been loaded
     await page.locator('#content').getByRole('link', { name: 'Get started' }).click()
     await page.getByRole('heading', { name: 'Get started' }).waitFor()
     await visit.close()
