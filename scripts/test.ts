@@ -37,7 +37,7 @@ const chromium = has('Chromium') ? (process.env.CHROMIUM ?? MACHINE_PARTS.Chromi
 const made = mkdtempSync(join(tmpdir(), 'switchyard-tests-'))
 const modules = ['--experimental.fsModuleCache', `--experimental.fsModuleCachePath=${join(made, 'modules')}`]
 const is_slow = args.length === 0 && isSlowMachine()
-if (is_slow) say('This machine is slow: some suites are smaller, and servers with planted bugs are left out.')
+if (is_slow) say('This machine is slow: some suites are smaller, planted bugs and first builds of Go are left out.')
 const env = {
   ...(is_slow && SMALLER),
   ...process.env,

@@ -3,15 +3,15 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { compiledCommand, type Workplace } from '../support/command.ts'
-import { buildProvider, holdingProxy, killGroup, MISSING, terraformPlace } from '../support/terraform.ts'
+import { buildProvider, holdingProxy, killGroup, terraformPlace, whyNot } from '../support/terraform.ts'
 
 const KEY = `svc_live_${'k'.repeat(40)}`
 const VARIABLES = ['-var', 'vllm_key=sk-vllm-0123456789abcdef']
 const [, EXAMPLE = ''] = /`main\.tf`[\s\S]*?```hcl\n([\s\S]*?)```/.exec(readFileSync('docs/TERRAFORM.md', 'utf8')) ?? []
 
-const TITLE = MISSING.length === 0 ? 'with terraform and go' : `skipped: there is no ${MISSING.join(' and no ')} here`
+const why_not = whyNot()
 
-describe.skipIf(MISSING.length > 0)(TITLE, () => {
+describe.skipIf(why_not)(why_not ? `skipped: ${why_not}` : 'with terraform and go', () => {
   const { workplace } = compiledCommand()
   let place: Workplace
   let proxy: Awaited<ReturnType<typeof holdingProxy>>

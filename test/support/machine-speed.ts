@@ -1,6 +1,7 @@
 // Whether this machine is so slow, by itself or by its neighbours, that a run should do less: the whole of `npm test` is to
 // end within the time that a runner gives it. What is done many times over is done less often, each page of the console is
-// looked at once instead of twice, and servers with planted bugs are left to machines that have the time.
+// looked at once instead of twice, and servers with planted bugs, and what a compiler sees for the first time, are left to
+// machines that have the time.
 
 const LOOPS = 40_000_000
 const SLOW_MS = 220 // a core of its own at 2.5 GHz takes 150
@@ -25,6 +26,7 @@ export function isSlowMachine(now_ms: () => number = () => performance.now(), lo
 export const SMALLER: Readonly<Record<string, string>> = {
   CONSOLE_LOOKS: '1',
   HOUSE_PAGES_EVERY: '3',
+  TEST_FIRST_BUILDS: 'no', // see terraform.ts
   TEST_PLANTED: 'no',
   TEST_SHARE: '0.3', // see sizes.ts
 }

@@ -10,7 +10,7 @@ import type { Ended, Environment } from './command.ts'
 import { endsWithUs } from './ends-with-us.ts'
 
 /** Both are needed: one runs the provider, the other builds it. Older ones know no write-only arguments, or not the module. */
-export const MISSING = [...(hasTerraform() ? [] : ['terraform 1.11']), ...(hasGo() ? [] : ['go 1.25'])]
+const MISSING = [...(hasTerraform() ? [] : ['terraform 1.11']), ...(hasGo() ? [] : ['go 1.25'])]
 
 function hasTerraform(): boolean {
   const { stdout, status } = spawnSync('terraform', ['version', '-json'], { encoding: 'utf8' })
@@ -28,6 +28,23 @@ const MIRROR = resolve('dist/terraform')
 
 // Not inlined, and without what a debugger wants: two thirds of the compiler's time, and the same program to Terraform.
 const QUICKLY = { ...process.env, GOFLAGS: "'-gcflags=all=-l -dwarf=false'" }
+const FEW = 20 // packages of four hundred: our own, and what changed beside them
+
+/** Why it cannot be tried here; undefined where it can. */
+export function whyNot(): string | undefined {
+  if (MISSING.length > 0) return `there is no ${MISSING.join(' and no ')} here`
+  // Two minutes and more of such a machine, where it is a few seconds once it was done.
+  if (process.env.TEST_FIRST_BUILDS === 'no' && packagesToBuild() > FEW)
+    return 'this machine is slow, and Go has not built the provider here before'
+  return undefined
+}
+
+function packagesToBuild(): number {
+  const args = ['list', '-trimpath', '-deps', '-f', '{{if .Stale}}{{.ImportPath}}{{end}}', '.']
+  const env = { ...QUICKLY, CGO_ENABLED: '0' }
+  const { stdout } = spawnSync('go', args, { cwd: 'terraform', env, encoding: 'utf8' })
+  return stdout.split('\n').filter(Boolean).length
+}
 
 /** Seconds, where Go has built it before; else half a minute, and its modules are fetched. */
 export const buildProvider = () =>
