@@ -71,27 +71,27 @@ const SCENARIOS: Record<string, Scenario> = {
 }
 const USUAL = ['chat', 'streams', 'writes']
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '3' },
-    connections: { type: 'string', default: '64' },
-    'warm-seconds': { type: 'string', default: '20' },
-    minutes: { type: 'string', default: '10' },
-    events: { type: 'string', default: '1000000' },
-    engine: { type: 'string', default: 'sqlite' },
-    folder: { type: 'string' },
-    calls: { type: 'string', default: '2000' },
-    items: { type: 'string', default: '1000' },
-    trace: { type: 'string' },
-    clusters: { type: 'string', default: '4' },
-    'cache-tokens': { type: 'string', default: '4096000' },
-    load: { type: 'string', default: '0.9' },
-    seed: { type: 'string', default: '1' },
-    out: { type: 'string' },
-  },
-})
+const OPTIONS = {
+  rounds: { type: 'string', default: '5' },
+  seconds: { type: 'string', default: '3' },
+  connections: { type: 'string', default: '64' },
+  'warm-seconds': { type: 'string', default: '20' },
+  minutes: { type: 'string', default: '10' },
+  events: { type: 'string', default: '1000000' },
+  engine: { type: 'string', default: 'sqlite' },
+  folder: { type: 'string' },
+  calls: { type: 'string', default: '2000' },
+  items: { type: 'string', default: '1000' },
+  trace: { type: 'string' },
+  clusters: { type: 'string', default: '4' },
+  'cache-tokens': { type: 'string', default: '4096000' },
+  load: { type: 'string', default: '0.9' },
+  seed: { type: 'string', default: '1' },
+  out: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+const { values, positionals } = given()
 const conditions: Conditions = {
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),
@@ -103,6 +103,10 @@ const conditions: Conditions = {
 const named = positionals.filter((name) => name in SCENARIOS)
 const operands = positionals.filter((name) => !(name in SCENARIOS))
 
+if (values.help) {
+  process.stdout.write(help())
+  process.exit(0)
+}
 cleanUpOnSignals()
 if (operands[0] !== 'load') keepOffTheServersCore() // loading has no server beside it
 try {
@@ -119,3 +123,22 @@ try {
 }
 await letGoOfAll()
 process.exit(wasInterrupted() ? 130 : process.exitCode)
+
+function given() {
+  try {
+    return parseArgs({ allowPositionals: true, options: OPTIONS })
+  } catch (error) {
+    process.stderr.write(`bench: ${(error as Error).message}\n\n${help()}`)
+    process.exit(2)
+  }
+}
+
+function help(): string {
+  const options = Object.entries(OPTIONS).map(([name, one]) => `--${name}${'default' in one ? ` ${one.default}` : ''}`)
+  return `npm run bench -- [scenario...] [options]
+
+Scenarios, ${USUAL.join(', ')} unless some are named: ${Object.keys(SCENARIOS).join(', ')}.
+Options, with what they are where nobody says: ${options.join(', ')}.
+docs/PERFORMANCE.md says what each measures.
+`
+}
