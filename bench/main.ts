@@ -1,5 +1,5 @@
 // `npm run bench`: ratios to a bare reference in the same run. Machines are noisy; ratios hold, rates do not.
-import { parseArgs } from 'node:util'
+import { Command, Option } from 'commander'
 import { capacity } from './capacity.ts'
 import { compare } from './compare.ts'
 import { chatStreams, chatWhole } from './gateway.ts'
@@ -35,30 +35,20 @@ const SCENARIOS: Record<string, Scenario> = {
   replicas,
   recordings,
   holds,
-  usage: (_conditions, [word]) =>
-    usage({
-      events: values.events,
-      engine: values.engine === 'postgres' ? 'postgres' : 'sqlite',
-      folder: values.folder,
-      load_only: word === 'load',
-    }),
-  lists: () =>
-    lists({
-      events: values.events,
-      engine: values.engine === 'postgres' ? 'postgres' : 'sqlite',
-      folder: values.folder,
-    }),
-  routing: async () =>
-    routing({
-      trace: values.trace,
-      clusters: Number(values.clusters),
-      cache_tokens: Number(values['cache-tokens']),
-      load: Number(values.load),
-      seed: Number(values.seed),
-      out: values.out,
-    }),
-  reuse: () => reuse({ calls: Number(values.calls), seed: Number(values.seed) }),
-  replays: (_conditions, [word]) => replays({ items: Number(values.items), has_upstream: word !== 'placeholder' }),
+  usage: (_conditions, [word]) => {
+    const { events, engine, folder } = values
+    return usage({ events, engine, folder, load_only: word === 'load' })
+  },
+  lists: () => {
+    const { events, engine, folder } = values
+    return lists({ events, engine, folder })
+  },
+  routing: async () => {
+    const { trace, clusters, cacheTokens: cache_tokens, load, seed, out } = values
+    return routing({ trace, clusters, cache_tokens, load, seed, out })
+  },
+  reuse: () => reuse({ calls: values.calls, seed: values.seed }),
+  replays: (_conditions, [word]) => replays({ items: values.items, has_upstream: word !== 'placeholder' }),
   'routing-cost': async () => routingCost(),
   metrics: async () => metricsCost(),
   tracing: tracingCost,
@@ -71,42 +61,60 @@ const SCENARIOS: Record<string, Scenario> = {
 }
 const USUAL = ['chat', 'streams', 'writes']
 
-const OPTIONS = {
-  rounds: { type: 'string', default: '5' },
-  seconds: { type: 'string', default: '3' },
-  connections: { type: 'string', default: '64' },
-  'warm-seconds': { type: 'string', default: '20' },
-  minutes: { type: 'string', default: '10' },
-  events: { type: 'string', default: '1000000' },
-  engine: { type: 'string', default: 'sqlite' },
-  folder: { type: 'string' },
-  calls: { type: 'string', default: '2000' },
-  items: { type: 'string', default: '1000' },
-  trace: { type: 'string' },
-  clusters: { type: 'string', default: '4' },
-  'cache-tokens': { type: 'string', default: '4096000' },
-  load: { type: 'string', default: '0.9' },
-  seed: { type: 'string', default: '1' },
-  out: { type: 'string' },
-  help: { type: 'boolean', short: 'h' },
-} as const
-
-const { values, positionals } = given()
-const conditions: Conditions = {
-  rounds: Number(values.rounds),
-  seconds: Number(values.seconds),
-  connections: Number(values.connections),
-  warm_seconds: Number(values['warm-seconds']),
-  minutes: Number(values.minutes),
+interface Options {
+  rounds: number
+  seconds: number
+  connections: number
+  warmSeconds: number
+  minutes: number
+  events: string
+  engine: 'sqlite' | 'postgres'
+  folder?: string
+  calls: number
+  items: number
+  trace?: string
+  clusters: number
+  cacheTokens: number
+  load: number
+  seed: number
+  out?: string
 }
+
+const program = new Command('npm run bench --')
+  .usage('[scenario...] [word...] [options]')
+  .description('Measures what the service costs beside a bare reference in the same run.')
+  .argument('[words...]', `scenarios, ${USUAL.join(', ')} if none is named; every other word is for them`)
+  .option('--rounds <n>', 'rounds of a comparison', Number, 5)
+  .option('--seconds <n>', 'how long a contender is measured in a round', Number, 3)
+  .option('--connections <n>', 'connections of the load', Number, 64)
+  .option('--warm-seconds <n>', 'how long a contender may be warmed up', Number, 20)
+  .option('--minutes <n>', 'how long a soak lasts', Number, 10)
+  .option('--events <n,...>', 'usage events there are', '1000000')
+  .addOption(
+    new Option('--engine <name>', 'the store of usage and lists').choices(['sqlite', 'postgres']).default('sqlite'),
+  )
+  .option('--folder <path>', 'keeps the store of usage and lists')
+  .option('--calls <n>', 'calls of reuse', Number, 2_000)
+  .option('--items <n>', 'items of a replay run', Number, 1_000)
+  .option('--trace <file>', 'requests for routing')
+  .option('--clusters <n>', 'clusters of routing', Number, 4)
+  .option('--cache-tokens <n>', 'tokens that they keep', Number, 4_096_000)
+  .option('--load <share>', 'of what they could read', Number, 0.9)
+  .option('--seed <n>', 'repeats the choices of an earlier run', Number, 1)
+  .option('--out <file>', 'where routing writes each of its decisions')
+  .addHelpText(
+    'after',
+    `\nScenarios: ${Object.keys(SCENARIOS).join(', ')}. docs/PERFORMANCE.md says what each measures.`,
+  )
+  .parse()
+const positionals = program.args
+const values = program.opts<Options>()
+const { rounds, seconds, connections, warmSeconds: warm_seconds, minutes } = values
+const conditions: Conditions = { rounds, seconds, connections, warm_seconds, minutes }
 // Several scenarios may be named; every other word is for them: a revision, a kind of profile, part of a name.
 const named = positionals.filter((name) => name in SCENARIOS)
 const operands = positionals.filter((name) => !(name in SCENARIOS))
 
-if (values.help) {
-  process.stdout.write(help())
-  process.exit(0)
-}
 cleanUpOnSignals()
 if (operands[0] !== 'load') keepOffTheServersCore() // loading has no server beside it
 try {
@@ -123,22 +131,3 @@ try {
 }
 await letGoOfAll()
 process.exit(wasInterrupted() ? 130 : process.exitCode)
-
-function given() {
-  try {
-    return parseArgs({ allowPositionals: true, options: OPTIONS })
-  } catch (error) {
-    process.stderr.write(`bench: ${(error as Error).message}\n\n${help()}`)
-    process.exit(2)
-  }
-}
-
-function help(): string {
-  const options = Object.entries(OPTIONS).map(([name, one]) => `--${name}${'default' in one ? ` ${one.default}` : ''}`)
-  return `npm run bench -- [scenario...] [options]
-
-Scenarios, ${USUAL.join(', ')} unless some are named: ${Object.keys(SCENARIOS).join(', ')}.
-Options, with what they are where nobody says: ${options.join(', ')}.
-docs/PERFORMANCE.md says what each measures.
-`
-}
