@@ -66,8 +66,9 @@ export function validValue(schema: Schema, dice: Dice, field = ''): unknown {
       return null
     case 'array': {
       const length = dice.between(schema.minItems ?? 0, Math.min(schema.maxItems ?? 4, 16))
-      const items = Array.from({ length }, () => validValue(schema.items ?? {}, dice))
-      return isRate(schema.items ?? {}) ? oneOfEachModel(items as { model: string }[]) : items
+      const of = schema.items ?? {}
+      const items = Array.from({ length }, () => validValue(of, dice))
+      return isRate(of) ? oneOfEachModel(items as { model: string }[]) : items
     }
     case 'object':
       return validObject(schema, dice)

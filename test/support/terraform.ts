@@ -39,6 +39,7 @@ export function whyNot(): string | undefined {
   return undefined
 }
 
+/** What Go would compile, with the settings of scripts/terraform-mirror.mjs: with others all of it is new. */
 function packagesToBuild(): number {
   const args = ['list', '-trimpath', '-deps', '-f', '{{if .Stale}}{{.ImportPath}}{{end}}', '.']
   const env = { ...QUICKLY, CGO_ENABLED: '0' }
