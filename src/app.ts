@@ -36,7 +36,7 @@ import type { ArrivalLimits } from './http/arrival.ts'
 import { authenticate, authorize } from './http/auth-hooks.ts'
 import { buildFastify } from './http/fastify.ts'
 import { serveReference } from './http/reference.ts'
-import { inTurn } from './http/turn-hooks.ts'
+import { beginInTurn, goOnInTurn } from './http/turn-hooks.ts'
 import { makePostsIdempotent } from './idempotency/idempotency-hooks.ts'
 import { holder, idempotencyStore } from './idempotency/idempotency-store.ts'
 import { keyHolders } from './keys/key-holders.ts'
@@ -210,11 +210,11 @@ export async function buildService(parts: Parts) {
       done()
     })
     api.addHook('onRequest', authenticate(holders, people.signIns, whereFrom)) // §5 → 401
-    api.addHook('onRequest', inTurn(turns.begin)) //          R78: no project before another
+    api.addHook('onRequest', beginInTurn(turns)) //           R78: no project before another → 503
     api.addHook('onRequest', authorize(operatorProject(db))) // R3, R79 → 403
     tracing?.stageEnds(api, 'auth')
     api.addHook('onRequest', limits.requests) //             §8.1.2, §8.1.3 → 429
-    api.addHook('onRequest', inTurn(turns.goOn)) //           R78: those that a store answered together, one by one
+    api.addHook('onRequest', goOnInTurn(turns)) //            R78: those that a store answered together, one by one
     tracing?.stageEnds(api, 'limits')
     api.addHook('onSend', limits.tellUncounted)
     keepQuotas(api, { clock, quotas: settings.quotas }) //   R70 → 429

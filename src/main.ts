@@ -9,6 +9,7 @@ import { builtConsole } from './console/built-console.ts'
 import { type Clock, systemClock } from './core/clock.ts'
 import type { SharedCounters } from './counters/counters.ts'
 import { housekeepingTasks, startHousekeeping } from './housekeeping.ts'
+import { furtherSockets, mayReusePort } from './http/listening-sockets.ts'
 import { bySmtp, type Deliver, toFiles } from './mail/delivery.ts'
 import { type FirstFounded, foundFirstProject, ownerAccess } from './start/bootstrap.ts'
 import { portToListenOn } from './start/can-listen.ts'
@@ -93,7 +94,7 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     await registerProcess(service, leases, db, clock)
     counters?.shareAmong(await service.inference.budgets.living(clock.now()))
     app.addHook('onClose', watchEventLoop(metrics.eventLoopDelay))
-    const address = await app.listen({ host: config.host, port: config.port, backlog: BACKLOG })
+    const { address, further } = await listen(app, config, shared)
     const { written } = service.inference
     const tasks = [
       ...housekeepingTasks(service, leases, clock),
@@ -109,7 +110,7 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
       if (is_replaced) readiness.partWithConnections()
       else readiness.drain()
       await sleep(drain_ms)
-      await Promise.all([app.close(), service.replays.stop()])
+      await Promise.all([further?.close(), app.close(), service.replays.stop()])
       await service.inference.close() // what lives on here is renewed until it has ended
       await stopHousekeeping()
       await flushAndDeregister(service, leases).catch((err) => logger.warn({ err }, 'the store was away at the stop'))
@@ -124,6 +125,15 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     letGo()
     throw error
   }
+}
+
+/** The first process of several workers takes connections and does nothing else, so they need no further sockets. */
+async function listen(app: Service['app'], config: Config, shared: Shared | undefined) {
+  const options = { backlog: BACKLOG, reusePort: !shared && mayReusePort() }
+  // Whoever shares a port takes connections from each other: nobody else may have it.
+  const port = options.reusePort ? await portToListenOn(config) : config.port
+  const address = await app.listen({ host: config.host, port, ...options })
+  return { address, further: options.reusePort ? await furtherSockets(app.server, options) : undefined }
 }
 
 const countedBy = ({ registry }: Metrics) => registry.getMetricsAsJSON() as unknown as Promise<Counted>

@@ -1,6 +1,6 @@
 // R78: whose request begins when, on a held clock and with turns that are ended by hand.
 import { expect, test } from 'vitest'
-import { fairTurns } from './fair-turns.ts'
+import { fairTurns, WAIT_MOST_MS } from './fair-turns.ts'
 
 const BEGINS_FOR_MS = 1 // what a request takes of its turn
 const AT_ONCE = 4 + 8 // for so long a turn lasts, and so many more of a project go on after it
@@ -21,11 +21,13 @@ function scene() {
   return {
     begun,
     ask(project: string, times = 1, go: 'begin' | 'goOn' = 'begin'): void {
+      const start = () => {
+        begun.push(go === 'begin' ? project : `${project} again`)
+        now += BEGINS_FOR_MS
+      }
       for (let n = 0; n < times; n++)
-        turns[go](project, () => {
-          begun.push(go === 'begin' ? project : `${project} again`)
-          now += BEGINS_FOR_MS
-        })
+        if (go === 'begin') turns.begin(project, start, () => void begun.push(`${project} too late`))
+        else turns.goOn(project, start)
     },
     next: turns.next,
     /** What began in it, where the last one had so much else to do. */
@@ -107,6 +109,19 @@ test('R78 there is nothing to wait for while a turn lasts; after it there is, fo
   expect(next('b')).toBeUndefined()
   turn()
   await waits
+})
+
+test('R78 whoever has not begun in time is told so; what has begun goes on however long it took', () => {
+  const { ask, turn } = scene()
+  ask('a', AT_ONCE + 2)
+  ask('a', 1, 'goOn')
+  expect(turn(WAIT_MOST_MS)).toEqual(['a again', 'a too late', 'a too late'])
+})
+
+test('R78 a request that begins just in time begins', () => {
+  const { ask, turn } = scene()
+  ask('a', AT_ONCE + 1)
+  expect(turn(WAIT_MOST_MS)).toEqual(['a'])
 })
 
 test('R78 nothing is lost where requests come while others wait', () => {

@@ -1,13 +1,16 @@
 // R78: requests go on one project after the other. A turn of the event loop lets them for a few milliseconds; those
 // that are left wait for the next turn, a queue for each project. However many of one project arrive at once, or are
 // answered at once by a store that answers many together, whoever asks for another waits for no more than one of them,
-// and who asks for little does not wait at all.
+// and who asks for little does not wait at all. Whoever has not begun after a while is told so instead: where more
+// comes than can be done, waiting for longer helps nobody.
 
 const TURN_MS = 4
 const TURN_MOST_MS = 8
 /** Of a project that has none waiting, so many go on in a turn without time left; and so many of all such projects. */
 const AHEAD_EACH = 8
 const AHEAD_MOST = 32
+/** Below what a stop waits for, and what clients do. */
+export const WAIT_MOST_MS = 20_000
 
 export interface TurnNeeds {
   now_ms(): number
@@ -25,10 +28,16 @@ const OF_NODE: TurnNeeds = {
 
 type Start = () => void
 
+interface New {
+  start: Start
+  tooLate(): void
+  since_ms: number
+}
+
 /** Of one project. What has begun goes before what has not: it is answered the sooner, and holds less meanwhile. */
 interface Queue {
   begun: Start[]
-  new: Start[]
+  new: New[]
 }
 
 export type FairTurns = ReturnType<typeof fairTurns>
@@ -66,13 +75,15 @@ export function fairTurns({ now_ms, nextTurn, afterwards }: TurnNeeds = OF_NODE)
     const [first] = waiting
     if (!first || isOver()) return // the end of the turn goes on
     const [project_id, queue] = first
-    const start = (queue.begun.shift() ?? queue.new.shift()) as Start
+    const start = queue.begun.shift() ?? inTime(queue.new.shift() as New)
     waiting.delete(project_id)
     if (queue.begun.length + queue.new.length > 0) waiting.set(project_id, queue) // behind the others
     beginTurn()
     if (waiting.size > 0) afterwards(beginNext)
     start()
   }
+
+  const inTime = ({ start, tooLate, since_ms }: New): Start => (now_ms() - since_ms > WAIT_MOST_MS ? tooLate : start)
 
   function mayGoOn(project_id: string): boolean {
     if (waiting.size > 0 || isOver()) return mayGoAhead(project_id)
@@ -98,10 +109,10 @@ export function fairTurns({ now_ms, nextTurn, afterwards }: TurnNeeds = OF_NODE)
   }
 
   return {
-    /** Starts a request of this project: now, or when it is its turn. */
-    begin(project_id: string, start: Start): void {
+    /** Starts a request of this project: now, or when it is its turn, unless that comes too late. */
+    begin(project_id: string, start: Start, tooLate: () => void): void {
       if (mayGoOn(project_id)) start()
-      else queueOf(project_id).new.push(start)
+      else queueOf(project_id).new.push({ start, tooLate, since_ms: now_ms() })
     },
 
     /** The same for one that has begun, and waited for others since. */
