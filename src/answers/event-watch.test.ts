@@ -35,6 +35,14 @@ test.each([
   expect([bytes, frames.quarterTokens()]).toEqual([[part.length + content.length], 4])
 })
 
+test('R43 what goes into a custom tool is counted like what goes into a function', () => {
+  const delta = (call: object) => `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [call] } }] })}\n\n`
+  const custom = delta({ index: 0, id: 'c', type: 'custom', custom: { name: 'answer', input: 'four' } })
+  const call = delta({ index: 0, id: 'c', type: 'function', function: { name: 'answer', arguments: 'four' } })
+  expect(pushed(chat, custom).frames.quarterTokens()).toBe(4)
+  expect(pushed(chat, call).frames.quarterTokens()).toBe(4)
+})
+
 test('R43 each choice of an event is counted, and what a comment says is not', () => {
   const choices = ['a', 'bc', 'def'].map((content) => ({ delta: { content, tool: { at: '}' } } }))
   const comment = ': {"delta":{"content":"not said"}}\n\n'

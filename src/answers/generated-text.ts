@@ -22,6 +22,9 @@ export const GENERATED: ReadonlySet<string> = new Set([
   'content',
   'text',
   'arguments',
+  'input', // of a custom tool
+  'command',
+  'diff',
   'refusal',
   'reasoning',
   'reasoning_content',
@@ -72,7 +75,7 @@ export function addWithin(text: string, from: number, to: number, sum: Generated
   return true
 }
 
-const PLAIN: ReadonlySet<string> = new Set(['content', 'arguments', 'refusal', 'thinking', 'partial_json'])
+const PLAIN: ReadonlySet<string> = new Set(['content', 'arguments', 'input', 'refusal', 'thinking', 'partial_json'])
 
 function addOfDelta(text: string, at: number, end: number, sum: Generated): number {
   let plain = 0

@@ -2,7 +2,7 @@
 // it goes on as it came. Of an event, only its beginning and its end are looked at: they tell what it is and what it
 // took.
 import { fieldFromEnd, jsonOrNone } from '../core/json-bytes.ts'
-import type { MediaTold } from '../media/media-usage.ts'
+import { addedUsage } from '../media/media-usage.ts'
 import type { SseFrames } from './sse-frames.ts'
 import { COMMENT } from './stream-patience.ts'
 
@@ -34,15 +34,21 @@ export function soundFrames(): SseFrames {
 /** The last of each of them; of images, there is one for each. */
 const LAST = /^(image_generation\.completed|image_edit\.completed|speech\.audio\.done|transcript\.text\.done)$/
 
+/** Something of an image is there, if only a preview. */
+const DRAWN = /^image_(generation|edit)\./
+
 const HEAD_CHARACTERS = 2_048
 const TAIL_CHARACTERS = 16 * 1_024
 
 /** `wanted`: how many last events there will be. */
 export function mediaEvents(wanted: number): SseFrames {
   const event = new EventEnds()
-  let told: MediaTold = { images: 0 }
+  let used: unknown
+  let ended = 0 // last events
   let has_data = false
+  let is_drawn = false
   let is_done = false
+  let is_over = false
   let error: unknown
 
   function look(): void {
@@ -56,11 +62,14 @@ export function mediaEvents(wanted: number): SseFrames {
     const type = name ?? /"type"\s*:\s*"([^"]{1,64})"/.exec(head)?.[1] ?? ''
     if (type === 'error' || /^\{\s*"error"\s*:/.test(head)) error = jsonOrNone(head) ?? { message: 'an error event' }
     const usage = tail.includes('"usage"') && fieldFromEnd(Buffer.from(tail, 'latin1'), 'usage', TAIL_CHARACTERS)
-    if (usage) told = { ...told, usage: added(told.usage, usage) }
-    if (!LAST.test(type)) return
-    told = { ...told, images: (told.images ?? 0) + 1 }
-    is_done ||= (told.images ?? 0) >= wanted
+    if (usage) used = addedUsage(used, usage)
+    is_drawn ||= DRAWN.test(type)
+    if (LAST.test(type)) ended++
+    is_done ||= ended >= wanted
   }
+
+  /** Where a stream is cut, those that were asked for are being drawn side by side, and their previews are there. */
+  const images = () => (is_done || is_over || !is_drawn ? ended : wanted)
 
   return {
     push(part) {
@@ -68,14 +77,17 @@ export function mediaEvents(wanted: number): SseFrames {
       has_data ||= event.has_begun // it may have megabytes
       return part
     },
-    end: () => undefined,
+    end() {
+      is_over = true
+      return undefined
+    },
     hasData: () => has_data,
     hasContent: () => has_data,
     isDone: () => is_done,
-    isComplete: () => is_done || (told.images ?? 0) > 0,
+    isComplete: () => is_done || ended > 0,
     failed: () => error !== undefined,
     error: () => error,
-    usage: () => told,
+    usage: () => ({ usage: used, images: images() }),
     quarterTokens: () => 0,
     isUsageFinal: () => true,
     sign: COMMENT,
@@ -130,15 +142,3 @@ class EventEnds {
     }
   }
 }
-
-/** Several events each tell their own. */
-function added(before: unknown, usage: unknown): unknown {
-  if (typeof before === 'number' && typeof usage === 'number') return before + usage
-  if (!isFields(before) || !isFields(usage)) return usage ?? before
-  const sum: Record<string, unknown> = { ...before }
-  for (const [name, value] of Object.entries(usage)) sum[name] = added(before[name], value)
-  return sum
-}
-
-const isFields = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -5,11 +5,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../core/clock.ts'
 import { randomBase62 } from '../core/ids.ts'
 import { jsonOrNone } from '../core/json-bytes.ts'
-import type { Stop } from '../core/stop-signal.ts'
 import { KEY_HEADER } from '../idempotency/idempotency.ts'
 import { endOf, failedWith, type ToldEvent, ToldEvents } from '../responses/background-response.ts'
 import type { BackgroundRow, BackgroundStore, Ended } from '../responses/background-store.ts'
-import { ClientLeft } from './client.ts'
+import type { CallTimer } from './call-timer.ts'
 
 const RUNNING_MAX = 128 // of this process; the store sees to it that no project has more than a few of them
 const LOOK_MS = 1_000
@@ -28,7 +27,7 @@ export interface Speaking {
 interface Run {
   row: BackgroundRow
   owner: string
-  stop: Stop | undefined
+  timer: Pick<CallTimer, 'clientLeft'> | undefined
   is_stopped: boolean
   /** Another has it now: that one tells of it, and is stopped where it is cancelled. */
   is_lost: boolean
@@ -57,7 +56,7 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
 
   async function run({ app, lend }: Speaking, row: BackgroundRow, owner: string): Promise<void> {
     const lent = lend(row.project_id, row.key_id)
-    const one: Run = { row, owner, stop: undefined, is_stopped: false, is_lost: false, trace_id: undefined }
+    const one: Run = { row, owner, timer: undefined, is_stopped: false, is_lost: false, trace_id: undefined }
     runs.set(lent.secret, one)
     const look = setInterval(() => void renew(one).catch(onFailure), LOOK_MS)
     try {
@@ -142,10 +141,11 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
   const end = ({ row, owner, trace_id }: Run, ended: Omit<Ended, 'trace_id'>) =>
     store.finish(row, owner, { ...ended, trace_id }, clock.now()).then(() => {})
 
+  /** As where a client has left: what was produced is paid for, by the count that the upstream tells at the end. */
   function stop(one: Run): void {
     if (one.is_lost) return
     one.is_stopped = true
-    one.stop?.stop(new ClientLeft('the response was cancelled'))
+    one.timer?.clientLeft()
   }
 
   async function beginAll(): Promise<void> {
@@ -180,10 +180,10 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
     },
 
     /** The generation of a run has begun: from here on it can be stopped. */
-    begun({ headers }: FastifyRequest, stopping: Stop): void {
+    begun({ headers }: FastifyRequest, timer: Run['timer']): void {
       const run = runs.get(String(headers.authorization).slice('Bearer '.length))
       if (!run) return
-      run.stop = stopping
+      run.timer = timer
       if (run.is_stopped) stop(run)
     },
 

@@ -50,7 +50,7 @@ export class CallTimer {
 
   clientLeft(): void {
     const left = () => this.#stop.stop(new ClientLeft('the client left'))
-    if (this.#forwarded?.hasContent()) this.#leaving = setTimeout(left, AFTER_LEAVING_MS)
+    if (this.#forwarded?.hasContent()) this.#leaving ??= setTimeout(left, AFTER_LEAVING_MS)
     else left()
   }
 

@@ -107,6 +107,35 @@ test.each([
 })
 
 test.each([
+  ['sound by its address', { type: 'audio_url', audio_url: { url: 'https://example.com/a.mp3' } }],
+  ['something new by its id', { type: 'hologram', hologram: { file_id: 'file-1' } }],
+])('R43 %s too', (_what, part) => {
+  expect(chat({ messages: [{ role: 'user', content: [part] }] }).input_bound).toBeGreaterThanOrEqual(200_000)
+})
+
+test.each<[string, unknown, number]>([
+  ['a file that a tool gave', [{ type: 'input_file', file_url: 'https://example.com/a.pdf' }], 200_000],
+  ['an image that a tool gave', [{ type: 'input_image', image_url: 'https://example.com/a.png' }], 2_000],
+  ['a picture of a screen', { type: 'computer_screenshot', file_id: 'file-1' }, 2_000],
+])('R43 %s counts like one in a message', (_what, output, least) => {
+  const input = [{ type: 'function_call_output', call_id: 'c', output }]
+  const { input_bound } = read('responses', { model: 'm', input })
+  expect(input_bound).toBeGreaterThanOrEqual(least)
+  expect(input_bound).toBeLessThan(least + 200)
+})
+
+test.each([
+  [
+    'a citation',
+    { type: 'output_text', text: 'so', annotations: [{ type: 'url_citation', url: 'https://example.com' }] },
+  ],
+  ['what a tool was told', { type: 'tool_use', id: 't', name: 'get', input: { url: 'https://example.com' } }],
+  ['sound that is inside', { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }],
+])('R43 %s brings nothing', (_what, part) => {
+  expect(chat({ messages: [{ role: 'user', content: [part] }] }).input_bound).toBeLessThan(200)
+})
+
+test.each([
   [
     'a file that is inside',
     { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${'A'.repeat(1_000)}` } },

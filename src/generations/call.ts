@@ -204,9 +204,15 @@ function contentOf({ messages, input, tools, cache_control }: Record<string, unk
 /** A prompt may be a million numbers, which are no messages. */
 function addMessage(message: unknown, content: Content): void {
   if (typeof message !== 'object' || message === null) return
-  const parts = (message as { content?: unknown }).content
-  if (Array.isArray(parts)) for (const part of parts as (Part | null)[]) if (part) addPart(part, content)
+  const { content: parts, output } = message as { content?: unknown; output?: unknown } // of a tool, the latter
+  addParts(parts, content)
+  addParts(output, content)
   content.long_cache ||= cachesLong(message)
+}
+
+function addParts(parts: unknown, content: Content): void {
+  const list = (Array.isArray(parts) ? parts : typeof parts === 'object' ? [parts] : []) as (Part | null)[]
+  for (const part of list) if (part) addPart(part, content)
 }
 
 type Cached = { cache_control?: unknown; function?: { cache_control?: unknown } | null } | null | undefined
@@ -224,20 +230,27 @@ function addPart(part: Part, content: Content): void {
   const { type, image_url, cache_control } = part
   content.long_cache ||= isLong(cache_control)
   if (typeof type !== 'string') return
-  if (type.includes('image')) {
+  if (IMAGES.test(type)) {
     content.images++
     const address = (image_url as { url?: unknown } | null | undefined)?.url ?? image_url
     if (typeof address === 'string' && address.startsWith('data:')) content.image_bytes += address.length
-  } else if ((type.includes('file') || type.includes('video')) && isElsewhere(part)) content.linked++
+  } else if (FILES.test(type) ? names(part, isName) : !TEXTS.test(type) && names(part, isAddress)) content.linked++
 }
 
-const TOLD_HERE = ['type', 'filename', 'file_data', 'detail', 'format'] // whatever else is said names something
+const IMAGES = /image|screenshot/
+const FILES = /file|video/
+const TEXTS = /text|refusal|thinking|reasoning|^tool_use$/ // they may say where something is, and do not bring it
+const TOLD_HERE = ['type', 'filename', 'file_data', 'detail', 'format']
+
+/** Whatever else is said of a file names it; of what is no text, whatever says where it is. */
+const isName = (field: string) => !TOLD_HERE.includes(field)
+const isAddress = (field: string) => /(^|_)(url|uri)$|^file_id$/i.test(field)
 
 /** Something that is not in the body, whose bytes are counted with it. */
-function isElsewhere(part: Part): boolean {
-  return Object.entries(part).some(([name, value]) => {
-    if (typeof value === 'object' && value !== null) return isElsewhere(value as Part)
-    return typeof value === 'string' && !TOLD_HERE.includes(name) && !value.startsWith('data:')
+function names(part: Part, isNaming: (field: string) => boolean): boolean {
+  return Object.entries(part).some(([field, value]) => {
+    if (typeof value === 'object' && value !== null) return names(value as Part, isNaming)
+    return typeof value === 'string' && isNaming(field) && !value.startsWith('data:')
   })
 }
 

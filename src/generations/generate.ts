@@ -45,7 +45,7 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   call.expansion_room?.keep()
   if (call.caller.records) beginRecording(generation)
   call.media?.begin()
-  if (call.conversation?.background) path.jobs.begun(request, generation.stop)
+  if (call.conversation?.background) path.jobs.begun(request, generation.timer)
   reply.headers({ 'agent-trace-id': call.trace_id, ...ignoredHeaders(call.ignored_fields) })
   try {
     const taking = takeContents(generation) //                     R78: before anything is done for it

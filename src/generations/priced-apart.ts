@@ -3,6 +3,8 @@
 import { pricedApartInMessages } from '../messages/message-pricing.ts'
 import type { Price } from '../models/price.ts'
 import { isHostedSearch } from '../responses/client-tools.ts'
+import { isReference } from '../responses/response-items.ts'
+import type { Item } from '../responses/response-request.ts'
 import type { Asked } from './call.ts'
 
 const USUAL_TIERS: readonly unknown[] = ['auto', 'default', 'standard_only']
@@ -25,11 +27,19 @@ export function pricedApart({ kind, json, long_cache }: Asked, price: Price, is_
   if (Array.isArray(modalities) && modalities.some((one) => one !== 'text')) return 'modalities'
   if (long_cache && price.cache_write_1h === undefined) return 'cache_control.ttl'
   if (kind === 'messages') return pricedApartInMessages(json, price)
+  const reference = kind === 'responses' ? foreignReference(json.input) : undefined
+  if (reference) return reference
   const leaves_search = kind === 'responses' && !is_native
   return Array.isArray(tools) ? hostedTool(tools, leaves_search) : undefined
 }
 
 const isGiven = (value: unknown) => value !== undefined && value !== null
+
+/** Ours were put in place of what pointed at them: what still points is for the upstream to know, at any length. */
+function foreignReference(input: unknown): string | undefined {
+  const at = Array.isArray(input) ? input.findIndex((item) => isGiven(item) && isReference(item as Item)) : -1
+  return at < 0 ? undefined : `input[${at}]`
+}
 
 function hostedTool(tools: readonly unknown[], leaves_search: boolean): string | undefined {
   const at = tools.findIndex((tool) => {

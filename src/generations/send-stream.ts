@@ -34,6 +34,8 @@ import type { Settled } from './settle.ts'
 
 /** Read for a client that has left, at most: the usage comes last, and what was produced is charged by it. */
 const LEFT_MAX_BYTES = 1024 * 1024
+/** An image alone has more. */
+const LEFT_MEDIA_MAX_BYTES = 32 * LEFT_MAX_BYTES
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8'
 
@@ -98,7 +100,8 @@ class Forwarding {
   #write(part: Buffer): void | Promise<void> {
     const { client } = this.generation
     if (client.left && this.generation.isAbandoned()) this.#left_bytes += part.length
-    if (this.#left_bytes > LEFT_MAX_BYTES) throw new ClientLeft('the client left')
+    const most = this.generation.call.media ? LEFT_MEDIA_MAX_BYTES : LEFT_MAX_BYTES
+    if (this.#left_bytes > most) throw new ClientLeft('the client left')
     this.#keep(part)
     const spooled = this.spool?.add(part)
     if (spooled) return spooled.then(() => this.#forward(part))

@@ -47,8 +47,14 @@ export function mediaNeeds(kind: MediaMatter, fields: Fields, files: readonly As
 
 type TextTokens = Pick<MediaNeeds, 'input_bound' | 'input_estimate'>
 
-/** Tokens of an image that is drawn in the usual size and quality, and of one that is looked at. */
+/** Tokens of a square image in the usual quality, and of one that is looked at. */
 const IMAGE_TOKENS_USUAL = 1_056
+const IMAGE_TOKENS_BY_QUALITY = new Map<unknown, number>([
+  ['low', 272],
+  ['high', 4_160],
+])
+const OBLONG = 1.5
+const PREVIEW_TOKENS = 100
 const IMAGE_INPUT_MOST = 8_000
 
 function drawing(fields: Fields, text: TextTokens, inputs: number): MediaNeeds {
@@ -65,10 +71,18 @@ function drawing(fields: Fields, text: TextTokens, inputs: number): MediaNeeds {
     output_limit: undefined,
     input_bound: text.input_bound + inputs * IMAGE_INPUT_MOST,
     input_estimate: text.input_estimate + inputs * IMAGE_TOKENS_USUAL,
-    output_estimate: choices * IMAGE_TOKENS_USUAL,
+    output_estimate: choices * imageTokens(fields),
     units,
     units_estimate: units,
   }
+}
+
+/** What the models that count images by tokens count. */
+function imageTokens({ size, quality, partial_images }: Fields): number {
+  const square = IMAGE_TOKENS_BY_QUALITY.get(quality) ?? IMAGE_TOKENS_USUAL
+  const [, width, height] = /^(\d+)x(\d+)$/.exec(String(size)) ?? []
+  const previews = typeof partial_images === 'number' && partial_images > 0 ? partial_images : 0
+  return Math.ceil(square * (width === height ? 1 : OBLONG) + previews * PREVIEW_TOKENS)
 }
 
 function editing(fields: Fields, files: readonly AskedFile[], text: TextTokens): MediaNeeds {

@@ -3,6 +3,18 @@ import { mediaNeeds } from './media-request.ts'
 import { mediaCounts } from './media-usage.ts'
 
 const drawing = mediaNeeds('images', { prompt: 'x', n: 2 }, [], 40)
+const drawnAs = (more: object) => mediaNeeds('images', { prompt: 'x', ...more }, [], 40).output_estimate
+
+test.each([
+  [{}, 1_056],
+  [{ quality: 'low' }, 272],
+  [{ quality: 'high', n: 2 }, 8_320],
+  [{ quality: 'high', size: '1024x1536' }, 6_240],
+  [{ size: '1024x1024', stream: true, partial_images: 3 }, 1_356],
+])('R77 where nobody tells the tokens of an image, %j is %i', (more, tokens) => {
+  expect(drawnAs(more)).toBe(tokens)
+})
+
 const listening = mediaNeeds('transcriptions', {}, [{ field: 'file', bytes: 4_000, head: Buffer.alloc(0) }], 0)
 const ranking = mediaNeeds('rerank', { query: 'x', documents: ['y'] }, [], 40)
 

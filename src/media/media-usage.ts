@@ -44,6 +44,34 @@ export function mediaCounts(needs: MediaNeeds, told: MediaTold): MediaCounts {
   return { input: input_estimate, output: output_estimate, estimated: true, units }
 }
 
+const COUNTS = ['input_tokens', 'prompt_tokens', 'output_tokens', 'completion_tokens', 'total_tokens', 'seconds']
+const DETAILS = ['input_tokens_details', 'input_token_details', 'output_tokens_details', 'output_token_details']
+const PARTS = ['image_tokens', 'audio_tokens', 'text_tokens']
+
+/** Several events of a stream each tell their own. Nothing else is kept of them: there may be any number of both. */
+export function addedUsage(before: unknown, usage: unknown): Fields {
+  const [had, more] = [fieldsOf(before), fieldsOf(usage)]
+  const sum: Record<string, unknown> = addedCounts(COUNTS, had, more)
+  for (const name of DETAILS)
+    if (isTold(had[name]) || isTold(more[name]))
+      sum[name] = addedCounts(PARTS, fieldsOf(had[name]), fieldsOf(more[name]))
+  return sum
+}
+
+function addedCounts(names: readonly string[], had: Fields, more: Fields): Record<string, number> {
+  const sum: Record<string, number> = {}
+  for (const name of names) {
+    const told = [had[name], more[name]].filter(isTold).map(countOf)
+    if (told.length > 0) sum[name] = told.reduce((one, other) => one + other)
+  }
+  return sum
+}
+
+const isTold = (value: unknown) => value !== undefined && value !== null
+
+/** One that cannot be makes a sum that cannot be. */
+const countOf = (value: unknown) => (Number(value) >= 0 ? Number(value) : Number.NaN)
+
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 

@@ -179,6 +179,24 @@ withScene(
       expect(await stage.audit()).toMatchObject({ spent: 0, held: 0 })
     })
 
+    test('R26 cancelled once its text is there: what was produced is paid for, as the upstream tells it', async () => {
+      const stage = await scene().stage({ key: 100_000 })
+      let go: () => void = () => {}
+      const held = new Promise<void>((resolve) => {
+        go = resolve
+      })
+      stage.one.behave({ chunks: 3, pace: (event) => (event === 4 ? held : undefined) }) // the usage comes last
+      const client = stage.openai()
+      const { id } = (await ask(stage)).json
+      for await (const { type } of await client.responses.retrieve(id, { stream: true }))
+        if (type === 'response.output_text.delta') break
+      expect(await client.responses.cancel(id)).toMatchObject({ id, status: 'cancelled' })
+      go()
+      await done()
+      expect(await stage.audit()).toMatchObject({ spent: USUAL_COST, held: 0 })
+      expect((await client.responses.retrieve(id)).status).toBe('cancelled')
+    })
+
     test('§8.2.3, §4.11 one that is not made yet is read on every path, and not told to be unknown', async () => {
       const stage = await scene().stage({ key: 100_000 })
       stage.one.behave({ wait: new Promise(() => {}) })

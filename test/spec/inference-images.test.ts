@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { toFile } from 'openai'
 import { expect, test } from 'vitest'
 import { type OpenDb, sql } from '../../src/storage/db.ts'
-import { moneyIn } from '../support/inference-client.ts'
+import { hintsHeader, moneyIn } from '../support/inference-client.ts'
 import { withScene } from '../support/inference-scene.ts'
 import { answering, event, mediaConfig } from '../support/media-scene.ts'
 
@@ -185,6 +185,22 @@ withScene(
       const broken = await ask(stage, { model: 'draw-tokens', stream: true }, 'b')
       expect(broken.text).toContain('data: {"error"')
       expect([await stage.keyState('b', IMAGES), (await stage.audit()).spent]).toEqual(['free', 0])
+    })
+
+    test('R71 previews of images are worth what the images are: so much is waived at a deadline', async () => {
+      const stage = await scene().stage({ key: 1_000_000 })
+      stage.one.behave({
+        respond(_request, response) {
+          response.writeHead(200, { 'content-type': 'text/event-stream' })
+          response.write(event({ type: 'image_generation.partial_image', b64_json: PICTURE }))
+        },
+      })
+      await stage.ask(IMAGES, {
+        body: { model: 'draw', prompt: 'a cat', stream: true, n: 2 },
+        headers: hintsHeader({ qos: { deadline_ms: 700 } }),
+      })
+      const { events } = await stage.audit()
+      expect(events).toMatchObject([{ status: 'deadline_exceeded', charged_micros: 0, waived_micros: 160_000 }])
     })
 
     test.each([

@@ -141,6 +141,16 @@ withScene(
         },
       )
 
+      test.each([{ type: 'item_reference', id: 'msg_theirs' }, { id: 'rs_theirs' }])(
+        'R76 what points at the upstream’s own state, %j, brings any length: refused on a limited key, on without one',
+        async (reference) => {
+          const body = { model: 'native', input: [{ role: 'user', content: 'go on' }, reference] }
+          await refused(await scene().stage({ key: LIMIT }), body, 'input[1]', '/v1/responses')
+          const free = await scene().stage()
+          expect((await free.ask('/v1/responses', { body })).status).toBe(200)
+        },
+      )
+
       test('R76 what costs no more than usual is let through', async () => {
         const stage = await scene().stage({ key: LIMIT })
         const usual = [
