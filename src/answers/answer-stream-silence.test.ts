@@ -259,3 +259,28 @@ test('R81 Messages: thinking may be silent for minutes, and its client is told t
   expect([heard.length, states.last]).toEqual([4, STOP])
   expect(timers.pending()).toBe(0)
 })
+
+test.each<[string, () => void | Promise<void>]>([
+  [
+    'throws',
+    () => {
+      throw new UpstreamError('too_large')
+    },
+  ],
+  ['rejects', () => Promise.reject(new UpstreamError('too_large'))],
+])('R77 a sign of life whose sending %s ends its stream, and not the process; no other follows', async (_how, fail) => {
+  const one = scene()
+  await one.says(ROLE)
+  await one.pass(USUAL_PATIENCE.headers_after_ms)
+  let asked = 0
+  one.forward((part) => {
+    if (String(part) !== OURS) return undefined
+    asked++
+    return fail()
+  })
+  await settled()
+  await one.pass(USUAL_PATIENCE.comment_every_ms)
+  expect(one.states.failure).toMatchObject({ failure: 'too_large' })
+  await one.pass(3 * USUAL_PATIENCE.comment_every_ms)
+  expect(asked).toBe(1)
+})

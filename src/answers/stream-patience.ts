@@ -64,6 +64,8 @@ export interface Signing {
   to: Write
   /** What is sent in silence. */
   sign: Buffer
+  /** It could not be sent, and no more are: nobody else hears of it. */
+  onFailure(error: unknown): void
 }
 
 /** Hands on what the upstream says, and a comment in its place whenever it was silent for too long. */
@@ -72,6 +74,7 @@ export class LifeSigns {
   readonly #timers: Timers
   readonly #to: Write
   readonly #sign: Buffer
+  readonly #onFailure: (error: unknown) => void
   #callOff: (() => void) | undefined
   /** The client has not taken the last part yet. */
   #is_busy = false
@@ -79,11 +82,12 @@ export class LifeSigns {
   #is_easy = false
   #has_spoken = false
 
-  constructor(patience: Patience, timers: Timers, { to, sign }: Signing) {
+  constructor(patience: Patience, timers: Timers, { to, sign, onFailure }: Signing) {
     this.#patience = patience
     this.#timers = timers
     this.#to = to
     this.#sign = sign
+    this.#onFailure = onFailure
     this.#setAlarm()
   }
 
@@ -113,8 +117,18 @@ export class LifeSigns {
       this.#setAlarm()
       const is_silent = !(this.#is_easy && this.#has_spoken)
       this.#has_spoken = false
-      if (is_silent && !this.#is_busy) this.#hand(this.#sign)
+      if (is_silent && !this.#is_busy) void this.#giveSign()
     })
+  }
+
+  /** Nobody waits for it: what goes wrong here would end the process. */
+  async #giveSign(): Promise<void> {
+    try {
+      await this.#hand(this.#sign)
+    } catch (error) {
+      this.end()
+      this.#onFailure(error)
+    }
   }
 
   #hand(part: Buffer): void | Promise<void> {

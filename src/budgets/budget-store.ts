@@ -6,7 +6,6 @@ import { type Hold, type HoldOutcome, overageOf, type RowFate, type Settlement, 
 import { carveStore, holdOfChild, releaseOfChild, settleOfChild } from './carve-store.ts'
 import {
   DoesNotFit,
-  lockProject,
   lowerHeld,
   Moves,
   moveProject,
@@ -129,12 +128,9 @@ export function budgetStore(db: Db, process: string, beats: OwnBeats = ownBeats(
       await db.transaction(async (tx) => {
         const micros = await takeHold(tx, id)
         if (micros === undefined) return
-        if (tag_budgets) {
-          await lockProject(tx, project_id) // as whoever holds does, before any budget of a tag
-          await settleTags(tx, project_id, id, 0)
-        }
-        if (parent_id != null) return releaseOfChild(tx, { key_id, project_id, parent_id }, micros)
-        await together([moveProject(tx, project_id, { held: -micros, spent: 0 }), lowerHeld(tx, key_id, micros)])
+        if (parent_id != null) await releaseOfChild(tx, { key_id, project_id, parent_id }, micros)
+        else await together([moveProject(tx, project_id, { held: -micros, spent: 0 }), lowerHeld(tx, key_id, micros)])
+        if (tag_budgets) await settleTags(tx, project_id, id, 0) // last, as whoever holds takes them
       })
     },
 

@@ -5,6 +5,7 @@ import type { Envelope, Refusal } from '../core/refusal.ts'
 import type { Headers } from '../headers/agent-headers.ts'
 import { ChunkFrames } from '../http/chunk-frames.ts'
 import { messagesError } from '../http/messages-errors.ts'
+import { endWhereStalled } from '../http/unread-answers.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { Tape } from '../recordings/tape.ts'
 
@@ -88,6 +89,7 @@ export class Client {
     this.#reply.hijack()
     if (this.left) return
     const length = { 'content-length': String(body.bytes) }
+    endWhereStalled(raw) // whoever reads nothing keeps what the answer lies in
     raw.writeHead(status, { ...(this.#reply.getHeaders() as Headers), ...headers, ...length })
     for await (const part of body.parts()) {
       if (this.left) return

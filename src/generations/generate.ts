@@ -38,11 +38,21 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
   const { stream, model } = call
   const allowance = await request.allowGeneration(reply, { tokens: tokensOnArrival(call), stream, model })
   traced?.stage('allow')
-  if (!call.is_replay) path.live.came(request.received_at)
-  const turn = path.turns.next(call.caller.project_id) //         R78: no project before another
-  if (turn) await turn
-  const generation = new Generation(path, call, { request, reply, allowance })
-  call.expansion_room?.keep()
+  try {
+    if (!call.is_replay) path.live.came(request.received_at)
+    const turn = path.turns.next(call.caller.project_id) //       R78: no project before another
+    if (turn) await turn
+    call.expansion_room?.keep()
+    await generateAllowed(new Generation(path, call, { request, reply, allowance }), reply)
+  } finally {
+    await allowance.end()
+  }
+}
+
+/** What it takes on its way is given back here, however it ends. */
+async function generateAllowed(generation: Generation, reply: FastifyReply): Promise<void> {
+  const { path, call, request } = generation
+  const { traced } = request
   if (call.caller.records) beginRecording(generation)
   call.media?.begin()
   if (call.conversation?.background) path.jobs.begun(request, generation.timer)
@@ -69,7 +79,6 @@ export async function generate(path: Path, kind: CallKind, request: FastifyReque
     call.media?.close()
     call.expansion_room?.giveBack()
     giveBackContents(generation)
-    await allowance.end()
   }
 }
 
@@ -133,11 +142,12 @@ async function answer(generation: Generation): Promise<void> {
 
 /** Whatever it still holds. What was settled is not touched by this. */
 async function giveBack(generation: Generation, error: unknown): Promise<void> {
-  const { target, attempts } = generation
-  await generation.giveBackHold()
+  const { target, attempts, request } = generation
   if (target && error instanceof Refusal) error.about ??= { attempts, ...aboutOf(target) }
   generation.slot?.release()
-  await generation.giveBackKey()
+  const given = await Promise.allSettled([generation.giveBackHold(), generation.giveBackKey()])
+  for (const one of given)
+    if (one.status === 'rejected') request.log.error({ err: one.reason }, 'what a call had taken was not given back')
 }
 
 /** Before the first byte, the error handler answers; after it, only an error event can (R47). */

@@ -18,6 +18,7 @@ export async function sendSpooled(generation: Generation, { content_type, spool,
   const answer: FinalAnswer = { headers, body, is_native: false, said: {} }
   const settled = await settleNow(generation, { ...billFor(generation, outcome, answer), ahead })
   const { status, headers: told } = settled.kept ?? toldWith(answer, outcome, settled)
+  generation.slot?.release() // the upstream is done with, however slowly its answer is read
   const whole = spool.inMemory()
   if (whole) generation.client.send(status, told, whole)
   else await generation.client.sendParts(status, told, spool)

@@ -146,7 +146,8 @@ const trailersOf = ({ call, is_target_open }: Generation): string =>
 
 async function endWell(forwarding: Forwarding): Promise<void> {
   const { generation, stream, outcome, headers, last } = forwarding
-  const { call, path, target, reuse, client } = generation
+  const { call, path, target, reuse, client, timer } = generation
+  timer.clear() // R71: a deadline that passes from here on was kept
   const trailers = forwarding.trailers()
   outcome.tokens = streamedTokens(call, stream.frames)
   outcome.repeated_tokens_est = path.prompts.note(call, target, reuse?.chain)
@@ -176,6 +177,7 @@ async function keepSpool(generation: Generation, bill: Bill, spool: Spool): Prom
 async function endEarly(forwarding: Forwarding, reason: unknown): Promise<void> {
   const { generation, stream, outcome, late } = forwarding
   const { call, path, target, reuse, client, request, timer } = generation
+  timer.clear() // it has ended: nothing is waived for a deadline any more
   const { frames } = stream
   const has_left = reason instanceof ClientLeft
   const is_late = reason instanceof Refusal && reason.kind === 'deadline_exceeded'

@@ -177,3 +177,19 @@ test('§operations connections that rested are closed at once; a request that ha
   await Promise.all([late.over, stopped])
   expect([idle.heard.text, answers(late.heard.text)]).toEqual(['', 1])
 })
+
+test('F22 who never comes to the end of a head is parted with after ten seconds: a stop waits for nobody for ever', async () => {
+  const { server, port, rest } = await listening((_request, response) => void response.end('ok'))
+  const accepted = once(server, 'connection')
+  const socket = connect(port, '127.0.0.1')
+  const over = once(socket, 'close')
+  const [taken] = await accepted
+  socket.write('GET / HT')
+  while (taken.bytesRead === 0) await nextTurn()
+  rest()
+  const timers = heldTimers()
+  const stopped = closed(server)
+  await timers.untilSet(10_000, 1)
+  timers.pass(10_000)
+  await Promise.all([over, stopped])
+})

@@ -6,6 +6,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export const REST_MS = 500 // after its beginning, or its last answer
+/** For a head that has begun to come; a server that is closing looks after none by itself. */
+const HEAD_WITHIN_MS = 10_000
 
 interface Connection {
   answering: number
@@ -24,10 +26,12 @@ export function closeGracefully(server: Server, now_ms = () => performance.now()
   const partWhenRested = (socket: Socket, connection: Connection) => {
     const since = connection.resting_since
     const left_ms = since + REST_MS - now_ms()
-    const partWithIdle = () => {
+    const partWithIdle = (has_had_time = false) => {
       const { answering, read_bytes, resting_since } = connection
       // Who had another answer meanwhile is judged half a second after that.
-      if (answering === 0 && socket.bytesRead === read_bytes && resting_since === since) socket.destroySoon()
+      if (answering > 0 || resting_since !== since) return
+      if (has_had_time || socket.bytesRead === read_bytes) socket.destroySoon()
+      else setTimeout(partWithIdle, HEAD_WITHIN_MS, true)
     }
     const judge = () => void setImmediate(() => setImmediate(partWithIdle))
     if (left_ms > 0) setTimeout(judge, left_ms)

@@ -8,6 +8,7 @@ import type { Clock } from '../core/clock.ts'
 import { IGNORED_FIELDS_HEADER } from '../headers/ignored-fields.ts'
 import { JSON_TYPE } from '../http/answers.ts'
 import { headerValues } from '../http/routes.ts'
+import { endWhereStalled } from '../http/unread-answers.ts'
 import { mayNameModel, unknownModel } from '../keys/key-terms.ts'
 import type { KeptQuota } from '../limits/kept-quota.ts'
 import { CommitUnknown, type Db } from '../storage/db.ts'
@@ -178,6 +179,7 @@ function answer(reply: FastifyReply, result: unknown): KeptResponse {
 function sendLarge(reply: FastifyReply, { response, large, large_bytes = 0 }: KeptFound): FastifyReply {
   const { status, headers, body } = response
   const told = { ...headers, [REPLAY_HEADER]: 'true', 'content-length': String(large_bytes + body.length) }
+  endWhereStalled(reply.raw)
   return reply
     .code(status)
     .headers(told)

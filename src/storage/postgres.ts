@@ -91,7 +91,8 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
         try {
           return await once(work)
         } catch (error) {
-          if (!isConflict(error) || attempt > CONFLICT_RETRIES) throw error
+          if (!isConflict(error)) throw error
+          if (attempt > CONFLICT_RETRIES) throw unavailable(error) // nothing happened: whoever can wait tries it later
         }
       }
     },

@@ -2,7 +2,7 @@
 // takes the two rows in that order too, so nobody waits for somebody who waits for them.
 import { nextSequence } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
-import { raiseRoutingEpoch } from '../storage/routing-epoch.ts'
+import { raiseRoutingEpoch, raiseRoutingEpochLast } from '../storage/routing-epoch.ts'
 import { type Allowance, coveredTokens, isActive, type Subscription } from './subscription.ts'
 
 type Row = Omit<Subscription, 'object' | 'overage_enabled'> & { overage_enabled: number }
@@ -73,7 +73,7 @@ export function subscriptionStore(db: Db) {
         if (!after) return 0
         const covered = coveredTokens(tokens, after)
         // The call that uses up the allowance ends the discount for the next one, in every process.
-        if (covered > 0 && after.used_tokens >= after.allowance_tokens) await raiseRoutingEpoch(tx, project_id)
+        if (covered > 0 && after.used_tokens >= after.allowance_tokens) await raiseRoutingEpochLast(tx, project_id)
         return covered
       })
     },

@@ -1,9 +1,11 @@
 // §4.11, R42, R43, R77: images, drawn and edited: priced by the image or by tokens, as forms and as events, megabytes of
 // them, none of which is ever whole in memory.
 import { createHash } from 'node:crypto'
+import { connect } from 'node:net'
 import { toFile } from 'openai'
 import { expect, test } from 'vitest'
 import { type OpenDb, sql } from '../../src/storage/db.ts'
+import { comesTrue } from '../support/inference-cases.ts'
 import { hintsHeader, moneyIn } from '../support/inference-client.ts'
 import { withScene } from '../support/inference-scene.ts'
 import { answering, event, mediaConfig } from '../support/media-scene.ts'
@@ -140,6 +142,23 @@ withScene(
         background: 'opaque',
       })
       expect((await stage.audit()).spent).toBe(10 + 40 * 3 + 200)
+    })
+
+    test('R78 whoever does not read a large answer keeps no slot of the target that made it', async () => {
+      const stage = await scene().stage({ key: 1_000_000 })
+      stage.one.behave({ body: drawn(1, {}, 'A'.repeat(30_000_000)) })
+      const body = JSON.stringify({ model: 'draw', prompt: 'a cat' })
+      const head = [
+        `POST ${IMAGES} HTTP/1.1`,
+        ...['host: a', `authorization: Bearer ${stage.key}`, 'content-type: application/json'],
+        `content-length: ${body.length}`,
+      ]
+      const socket = connect(Number(new URL(scene().origin).port), '127.0.0.1').pause()
+      socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+      await stage.until(({ events }) => events.length === 1)
+      await comesTrue(async () => scene().inference.runningAt('first') === 0)
+      expect(socket.destroyed).toBe(false)
+      socket.destroy()
     })
 
     test('R47 a form is sent anew to the next target, whole', async () => {

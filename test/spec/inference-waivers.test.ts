@@ -104,6 +104,28 @@ withScene(
       })
     })
 
+    test('R71 a deadline that passes while a whole stream is being settled was kept: nothing is waived', async () => {
+      const stage = await scene().stage({ key: 1_000_000 })
+      const { tampering } = scene()
+      const [settling, go] = [deferred(), deferred()]
+      tampering.rows = async (statement, run) => {
+        if (/^INSERT INTO usage_event/.test(textOf(statement))) {
+          settling.resolve()
+          await go.promise
+        }
+        return run(statement)
+      }
+      const counted = countAsked(scene())
+      const call = stage.openChat(STREAM, { headers: DEADLINE })
+      await settling.promise
+      await new Promise((later) => setTimeout(later, DEADLINE_MS))
+      go.resolve()
+      const heard = await call.heard
+      tampering.rows = undefined
+      expect([counted.asked, moneyIn(heard), honored(heard)[1]]).toEqual([0, USUAL_COST, undefined])
+      expect((await stage.audit()).events).toMatchObject([{ status: 'completed', waived_micros: 0 }])
+    })
+
     describe('beyond the waiver', () => {
       /** A stage whose waiver is used up. */
       async function usedUp(): Promise<Stage> {
