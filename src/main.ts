@@ -22,6 +22,7 @@ import { openStore, type Store } from './start/open-store.ts'
 import { openTracing } from './start/open-tracing.ts'
 import { awaitingRestart } from './start/reload.ts'
 import { stopSignal } from './start/stop-signals.ts'
+import { tellUnawaited } from './start/unawaited.ts'
 import { showing, usageTasks } from './start/usage-tasks.ts'
 import { version } from './start/version.ts'
 import { type Notice, welcome } from './start/welcome.ts'
@@ -238,6 +239,7 @@ function reload(config: Config, settings: GatewaySettings, service: Service, log
 export async function serveUntilSignal(config: Config, replaceable?: Replaceable): Promise<number> {
   let running: Running | undefined
   let asked_early = false // while it was starting
+  tellUnawaited(config)
   const signalled = stopSignal({
     onReload() {
       if (running) running.reload()

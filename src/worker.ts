@@ -5,6 +5,7 @@ import { SECOND_MS } from './core/clock.ts'
 import { Refusal } from './core/refusal.ts'
 import { type Replaceable, startServer, stopInTime } from './main.ts'
 import type { Config } from './start/config.ts'
+import { tellUnawaited } from './start/unawaited.ts'
 import type { Order, Word } from './start/worker-messages.ts'
 
 const METRICS_WITHIN_MS = 5 * SECOND_MS
@@ -16,6 +17,7 @@ type Stop = Extract<Order, { kind: 'stop' | 'leave' }>
 /** Resolves with the exit code. */
 export async function serveAsWorker(config: Config, replaceable?: Replaceable): Promise<number> {
   for (const signal of ['SIGINT', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {})
+  tellUnawaited(config)
   const orders = ordersHere()
   const stopped = new Promise<Stop>((resolve) => {
     orders.on('stop', resolve)
