@@ -10,6 +10,7 @@ import { lanes } from '../core/lanes.ts'
 import { type Maker, maySee } from '../core/maker.ts'
 import { type InItsWords, Refusal } from '../core/refusal.ts'
 import { Stop } from '../core/stop-signal.ts'
+import { tagsOf } from '../headers/call-tags.ts'
 import { inItsWords } from '../messages/upstream-words.ts'
 import { upTo } from '../providers/first-bytes.ts'
 import { type ProviderCall, UpstreamError } from '../providers/provider.ts'
@@ -19,74 +20,103 @@ import { speaksMessages, type Target } from '../routing/target.ts'
 import { checkedModel } from './call.ts'
 import { askedOfMessages } from './messages-asked.ts'
 import type { Path } from './path.ts'
+import { isExpandable, isExpanded } from './prompt-expansion.ts'
 import { routeFor } from './route-for.ts'
 
 const TIMEOUTS = { first_byte_ms: 15_000, idle_ms: 5_000, total_ms: 20_000 }
 
 export async function countTokens(path: Path, request: FastifyRequest): Promise<InItsWords> {
-  const { caller, body } = request
-  const { bytes, json } = (body as JsonBody | undefined) ?? { bytes: Buffer.alloc(0), json: undefined }
-  const fields = fieldsOf(json)
-  const trace_id = traceIdOf(request.id)
-  const asking = {
-    kind: 'messages',
-    model: fields.model,
-    trace_id,
-    session_id: undefined,
-    caller,
-    hints: undefined,
-  } as const
-  const { candidates } = await routeFor(path, asking)
-  const target = candidates.find(speaksMessages)
-  if (!target) throw new Refusal('not_found', `The upstream of '${fields.model}' counts no tokens ahead of an answer.`)
-  const spliced = target.model === fields.model ? bytes : spliceFields({ bytes, json: fields }, { model: target.model })
-  const { headers, query } = askedOfMessages(request)
-  return ask(path, request, target, { kind: 'messages', body: spliced, headers, query, counts_only: true })
+  const came = bodyOf(request)
+  const fields = checkedFields(request, came)
+  return inItsLane(request, isExpanded('messages', request, fields), async () => {
+    const target = (await candidatesFor(path, request, { kind: 'messages', fields })).find(speaksMessages)
+    if (!target)
+      throw new Refusal('not_found', `The upstream of '${fields.model}' counts no tokens ahead of an answer.`)
+    const { headers, query } = askedOfMessages(request)
+    return askExpanded(path, request, came, { target, kind: 'messages', headers, query, counts_only: true })
+  })
 }
-
-/** R78: a few bytes may continue 32 MiB, and no rate of tokens bounds counting: so many of a project at a time. */
-const inLane = lanes({ at_once: 2, waiting_max: 50 })
 
 /** The same of a Responses request: what it continues lies here, so an upstream gets all of it at once. */
 export async function countResponseTokens(path: Path, request: FastifyRequest): Promise<InItsWords> {
-  const { json } = (request.body as JsonBody | undefined) ?? {}
-  const count = () => countWhole(path, request)
-  return isObject(json) && json.previous_response_id ? inLane(request.caller.project_id, count) : count()
+  const came = bodyOf(request)
+  const fields = checkedFields(request, came)
+  const may_grow = Boolean(fields.previous_response_id) || isExpanded('responses', request, fields)
+  return inItsLane(request, may_grow, async () => {
+    const candidates = await candidatesFor(path, request, { kind: 'responses', fields })
+    const target = candidates.find(({ dialling }) => dialling.responses_native)
+    if (!target)
+      throw new Refusal(
+        'not_found',
+        `The upstream of '${fields.model}' counts no tokens ahead of an answer: it speaks chat alone.`,
+      )
+    const whole = await continued(path, request, came)
+    const headers = { 'x-request-id': traceIdOf(request.id) }
+    return askExpanded(path, request, whole, { target, kind: 'responses', headers, below: 'input_tokens' })
+  })
 }
 
-async function countWhole(path: Path, request: FastifyRequest): Promise<InItsWords> {
-  const { caller, body } = request
-  const came = (body as JsonBody | undefined) ?? { bytes: Buffer.alloc(0), json: undefined }
-  const { model } = fieldsOf(came.json)
-  const trace_id = traceIdOf(request.id)
-  const asking = { kind: 'responses', model, trace_id, session_id: undefined, caller, hints: undefined } as const
-  const { candidates } = await routeFor(path, asking)
-  const target = candidates.find(({ dialling }) => dialling.responses_native)
-  if (!target)
-    throw new Refusal(
-      'not_found',
-      `The upstream of '${model}' counts no tokens ahead of an answer: it speaks chat alone.`,
-    )
+const bodyOf = ({ body }: FastifyRequest) =>
+  (body as JsonBody | undefined) ?? { bytes: Buffer.alloc(0), json: undefined }
+
+const countedInLane = lanes({ at_once: 2, waiting_max: 50 })
+
+/** R78: a few bytes may become 32 MiB, and no rate of tokens bounds counting: so many of a project at a time. */
+const inItsLane = <T>({ caller }: FastifyRequest, may_grow: boolean, count: () => Promise<T>): Promise<T> =>
+  may_grow ? countedInLane(caller.project_id, count) : count()
+
+type Fields = Record<string, unknown> & { model: string }
+
+/** §10.1: tags are read though nothing is filed under them, so that they are refused here as where the call is made. */
+function checkedFields({ headers }: FastifyRequest, { json }: JsonBody): Fields {
+  if (!isObject(json)) throw new Refusal('invalid_request', 'The body must be a JSON object.')
+  checkedModel(json.model)
+  tagsOf(headers['agent-tags'], {})
+  return json as Fields
+}
+
+async function candidatesFor(path: Path, request: FastifyRequest, { kind, fields: { model } }: Counted) {
+  const { caller, id } = request
+  const asking = { kind, model, trace_id: traceIdOf(id), session_id: undefined, caller, hints: undefined }
+  return (await routeFor(path, asking)).candidates
+}
+
+interface Counted {
+  kind: 'messages' | 'responses'
+  fields: Fields
+}
+
+async function continued(path: Path, { caller }: FastifyRequest, came: JsonBody): Promise<JsonBody> {
   const { project_id } = caller
   const now = path.clock.now()
   const mayUse = (maker: Maker) => maySee(caller, maker)
   const unstored = { ...(came.json as object), store: false, stream: false, stream_options: null }
   const conversation = await readConversation(unstored, path.responses, { surface: 'v1', project_id, now, mayUse })
-  const whole = await selfContained(came, conversation)
-  const fields = whole.json as Record<string, unknown>
-  const spliced =
-    target.model === model ? whole.bytes : spliceFields({ ...whole, json: fields }, { model: target.model })
-  const headers = { 'x-request-id': trace_id }
-  return ask(path, request, target, { kind: 'responses', body: spliced, headers, below: 'input_tokens' })
-}
-
-function fieldsOf(json: unknown): Record<string, unknown> & { model: string } {
-  if (!isObject(json)) throw new Refusal('invalid_request', 'The body must be a JSON object.')
-  checkedModel(json.model)
-  return json as Record<string, unknown> & { model: string }
+  return selfContained(came, conversation)
 }
 
 type Count = Omit<ProviderCall, 'stream' | 'timeouts'>
+
+/** §4.13.7, §4.14.3: what the body refers to is counted with it, and not its name. */
+async function askExpanded(
+  path: Path,
+  request: FastifyRequest,
+  whole: JsonBody,
+  { target, ...count }: Omit<Count, 'body'> & { target: Target },
+): Promise<InItsWords> {
+  const prompt = { body: whole, conversation: undefined }
+  const expanded = isExpandable(request, whole)
+    ? await path.expansion.expand(count.kind, prompt, { request })
+    : undefined
+  try {
+    const { bytes, json } = expanded?.body ?? whole
+    const fields = json as Fields
+    const body = target.model === fields.model ? bytes : spliceFields({ bytes, json: fields }, { model: target.model })
+    return await ask(path, request, target, { body, ...count })
+  } finally {
+    expanded?.room.giveBack()
+  }
+}
 
 /** It takes a slot of the target like any call, since it takes a connection. */
 async function ask(path: Path, request: FastifyRequest, target: Target, count: Count): Promise<InItsWords> {
@@ -114,14 +144,9 @@ async function ask(path: Path, request: FastifyRequest, target: Target, count: C
     const secret = await path.dialer.secretFor(target, caller.project_id)
     const words = inItsWords(answer, bytes, secret)
     if (words) return words
-    const { envelope } = whatWasRefused(bytes)
-    if (count.kind === 'responses' && envelope && verdictOn(status, undefined).kind === 'hand_on')
-      throw new Refusal(
-        'invalid_request',
-        `The upstream refused this request with status ${status}: ${wordsOf(bytes, secret)}`,
-      )
     if (status === 404 || status === 405)
       throw new Refusal('not_found', `The upstream '${target.provider}' counts no tokens.`)
+    if (verdictOn(status, undefined).kind === 'hand_on') throw refused(status, bytes, secret)
     throw failed(target, new Error(`upstream: status ${status}`))
   } catch (error) {
     throw error instanceof UpstreamError ? failed(target, error) : error
@@ -132,3 +157,12 @@ async function ask(path: Path, request: FastifyRequest, target: Target, count: C
 
 const failed = ({ provider }: Target, cause: unknown) =>
   new Refusal('upstream_failed', `The upstream '${provider}' could not count the tokens.`, { cause })
+
+/** The caller's own mistake, in whatever shape it is told: as where the call is made. */
+function refused(status: number, body: Buffer, secret: string | undefined): Refusal {
+  const words = whatWasRefused(body).reason && wordsOf(body, secret)
+  const why = words === undefined ? '.' : `: ${words}`
+  return new Refusal('invalid_request', `The upstream refused this request with status ${status}${why}`, {
+    by: 'upstream',
+  })
+}

@@ -6,7 +6,8 @@ import { Label, orNull } from '../core/shapes.ts'
 import type { Routes } from '../http/routes.ts'
 import { unknownModel } from '../keys/key-terms.ts'
 import { aliasStore } from '../models/alias-store.ts'
-import { CALL_KINDS } from '../providers/provider.ts'
+import { CALL_KINDS, type CallKind } from '../providers/provider.ts'
+import type { Answer } from '../routing/choose-route.ts'
 import type { Placing } from '../routing/placement.ts'
 import type { Target } from '../routing/target.ts'
 import type { Db } from '../storage/db.ts'
@@ -14,6 +15,7 @@ import { candidateShape } from '../usage/traced-placing.ts'
 import type { Asking } from './asking.ts'
 import { candidateOf } from './placing.ts'
 import type { Generations } from './running.ts'
+import { noSuchEndpoint, takesKind } from './spoken-protocol.ts'
 
 const BYTES_PER_TOKEN_USUAL = 4
 
@@ -77,23 +79,36 @@ export const explainRoutes: Routes<{ path: Generations }> = async (app, { path }
       schema: { tags: ['Routing'], summary: 'Explain a route', body: Question, response: { 200: Explanation } },
     },
     async ({ caller, body, db }) => {
-      const answer = await path.explain(askingOf(caller, body))
+      const asking = askingOf(caller, body)
+      const answer = await path.explain(asking)
       const object = 'route_explanation' as const
       if (answer.kind === 'unknown_model') throw unknownModel(body.model, caller)
-      if (answer.kind === 'none_fit')
-        return { object, decision: 'none_fit' as const, candidates: [], dropped: [...answer.dropped] }
-      const { candidates, dropped, alias_release_id, placing } = answer.route
+      const { candidates, dropped } = placesFor(asking.kind, answer)
+      if (answer.kind === 'none_fit' || candidates.length === 0)
+        return { object, decision: 'none_fit' as const, candidates: [], dropped }
+      const { alias_release_id, placing } = answer.route
       const release = await releaseOf(db, caller.project_id, alias_release_id)
       return {
         object,
         decision: 'route' as const,
         candidates: candidates.map((target) => shown(target, placing)),
-        dropped: [...dropped],
+        dropped,
         ...(alias_release_id && { alias_release_id }),
         ...(release?.evidence && { replay_run_id: release.evidence.replay_run_id }),
       }
     },
   )
+}
+
+/** A call goes to none of those that would have to be asked for what their protocol does not have. */
+function placesFor(kind: CallKind, answer: Exclude<Answer, { kind: 'unknown_model' }>) {
+  if (answer.kind === 'none_fit') return { candidates: [], dropped: [...answer.dropped] }
+  const { candidates, dropped } = answer.route
+  const others = candidates.filter((target) => !takesKind(target, kind))
+  return {
+    candidates: candidates.filter((target) => takesKind(target, kind)),
+    dropped: [...dropped, ...others.map((target) => ({ target: target.id, reason: noSuchEndpoint(target) }))],
+  }
 }
 
 const releaseOf = async (db: Db, project_id: string, id: string | undefined) =>

@@ -45,7 +45,8 @@ export interface Expanded extends Prompt {
 
 interface Arrived {
   request: FastifyRequest
-  reply: FastifyReply
+  /** Undefined: whoever asked gives the room back. */
+  reply?: FastifyReply
 }
 
 interface Expanding extends Arrived {
@@ -72,6 +73,12 @@ export const isExpandable = ({ headers }: FastifyRequest, { bytes }: JsonBody) =
   headers[BUNDLE] !== undefined || mayRefer(bytes)
 
 const SURFACES: Partial<Record<CallKind, Surface>> = { chat: 'chat', responses: 'responses' }
+
+/** Whether a body surely becomes larger than it came: what only looks like a reference is none. */
+export function isExpanded(kind: CallKind, { headers }: FastifyRequest, json: Fields): boolean {
+  const surface = SURFACES[kind]
+  return headers[BUNDLE] !== undefined || (!!surface && referencesIn(surface, json[listName(surface)]).length > 0)
+}
 
 export type PromptExpansion = ReturnType<typeof promptExpansion>
 
@@ -115,8 +122,8 @@ export function promptExpansion({ artifacts, bundles, room }: Needs) {
       is_over = true
       if (!is_kept) place.giveBack()
     }
-    reply.raw.once('close', answered)
-    reply.raw.once('finish', answered)
+    reply?.raw.once('close', answered)
+    reply?.raw.once('finish', answered)
     return {
       take(more) {
         place.take(more)
@@ -180,7 +187,12 @@ export function promptExpansion({ artifacts, bundles, room }: Needs) {
   return {
     async expand(kind: CallKind, prompt: Prompt, came: Arrived): Promise<Expanded & { room: ExpansionRoom }> {
       const room = roomFor(came)
-      return { ...(await expanded(kind, prompt, { ...came, room })), room }
+      try {
+        return { ...(await expanded(kind, prompt, { ...came, room })), room }
+      } catch (error) {
+        room.giveBack()
+        throw error
+      }
     },
   }
 
