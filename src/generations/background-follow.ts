@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify'
 import { drained } from '../core/drained.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Named } from '../responses/background-events-store.ts'
-import { isOver } from '../responses/background-response.ts'
+import { isLast, isOver, lastEvent } from '../responses/background-response.ts'
 import type { BackgroundStore } from '../responses/background-store.ts'
 
 const LOOK_MS = 250
@@ -57,6 +57,7 @@ async function stream(store: BackgroundStore, followed: Followed, reply: Fastify
 
 async function tellAll(store: BackgroundStore, followed: Followed, raw: FastifyReply['raw']): Promise<void> {
   let last = followed.after
+  let told: string | undefined
   let look_ms = LOOK_MS
   for (let silent_ms = 0; !raw.destroyed; ) {
     // The state is read first: what was written before it was over is there then.
@@ -65,6 +66,7 @@ async function tellAll(store: BackgroundStore, followed: Followed, raw: FastifyR
     for (const [number, text] of events) {
       if (raw.destroyed) return // nothing more drains
       last = number
+      told = text
       if (!raw.write(text)) await drained(raw)
     }
     if (events.length > 0) {
@@ -72,7 +74,7 @@ async function tellAll(store: BackgroundStore, followed: Followed, raw: FastifyR
       look_ms = LOOK_MS
       continue
     }
-    if (status === undefined || isOver(status)) break
+    if (status === undefined || isOver(status)) return tellEnd(store, followed, { last, told }, raw)
     await pause(raw, look_ms)
     silent_ms += look_ms
     look_ms = Math.min(look_ms * 2, LOOK_MOST_MS)
@@ -80,6 +82,35 @@ async function tellAll(store: BackgroundStore, followed: Followed, raw: FastifyR
     silent_ms = 0
     raw.write(': waiting\n\n')
   }
+}
+
+interface Told {
+  /** The number behind which nothing is kept. */
+  last: number
+  /** The event of that number, where it was told here. */
+  told: string | undefined
+}
+
+/**
+ * §10.2: what came to nothing never looks complete. A run that was refused, stopped or broken off has told no last
+ * event: the row says how it ended. Whoever comes again may be told so twice, and never not at all.
+ */
+async function tellEnd(
+  store: BackgroundStore,
+  { project_id, id }: Named,
+  { last, told }: Told,
+  raw: FastifyReply['raw'],
+): Promise<void> {
+  const row = await store.find(project_id, id)
+  if (row?.status !== 'failed' && row?.status !== 'cancelled') return
+  const seen = told ?? (await keptAt(store, { project_id, id }, last))
+  if (seen !== undefined && (await isLast(seen))) return
+  if (!raw.destroyed) raw.write(lastEvent(row, last + 1))
+}
+
+async function keptAt(store: BackgroundStore, named: Named, number: number): Promise<string | undefined> {
+  const [kept] = await store.eventsAfter(named, number - 1)
+  return kept?.[0] === number ? kept[1] : undefined
 }
 
 /** Shorter where the client leaves. */

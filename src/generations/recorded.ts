@@ -6,7 +6,7 @@ import type { Generation } from './generation.ts'
 
 /** Asked only for a caller whose project records. */
 export function beginRecording({ path, call, client, request }: Generation): void {
-  if (!path.gateway.full_fidelity || call.media) return // images and sound are not held
+  if (!path.gateway.full_fidelity || call.media) return // §4.16: images, sound, judgements and rankings
   const { caller, trace_id, endpoint } = call
   const { project_id, key_id } = caller
   const body = request.body as JsonBody | undefined

@@ -187,6 +187,7 @@ export const responseRoutes: Routes<ResponseNeeds> = async (app, needs) => {
       const { stream, starting_after } = query
       if (stream !== 'true') return told(db, caller, id) as never
       const row = await promised(db, caller, id)
+      if (!row) await kept(db, caller, id)
       if (!row) throw new Refusal('invalid_request', "'stream': only a background response can be read as events.")
       const after = starting_after === undefined ? -1 : wholeNumber('starting_after', starting_after, EVENT_NUMBERS)
       return follow(jobsOn(db), { ...row, after }, reply) as never

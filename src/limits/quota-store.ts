@@ -1,8 +1,29 @@
 // Quotas at rest: one row for each project and kind, raised by one conditional statement, so that no race of requests
 // or replicas passes the bound.
-import { type Db, type Sql, sql } from '../storage/db.ts'
+import { randomBase62 } from '../core/ids.ts'
+import { type Db, sql } from '../storage/db.ts'
 import type { OwnQuotas } from './operator-quota.ts'
-import type { QuotaKind } from './quota.ts'
+import { QUOTA_MAX, type QuotaKind } from './quota.ts'
+
+/** Of these a project may have more, or fewer, than were taken: where it stands at the bound, they are counted. */
+const COUNTED: ReadonlySet<QuotaKind> = new Set([
+  'keys',
+  'clusters',
+  'aliases',
+  'releases',
+  'credentials',
+  'hints',
+  'sessions',
+  'invitations',
+  'purge_jobs',
+  'notification_channels',
+  'tag_budgets',
+])
+
+export const isCounted = (kind: QuotaKind): boolean => COUNTED.has(kind)
+
+/** For `present`, where nobody knows it: beyond every bound, so that whoever takes counts first. No two are alike. */
+const uncounted = () => QUOTA_MAX + 1 + Number.parseInt(randomBase62(8), 36)
 
 export function quotaStore(db: Db) {
   return {
@@ -38,11 +59,25 @@ export function quotaStore(db: Db) {
         WHERE project_id = ${project_id} AND kind = ${kind}`)
     },
 
-    /** What ended meanwhile makes room again. `present` counts what the project has. */
-    async recount(project_id: string, kind: QuotaKind, present: Sql): Promise<void> {
-      const [row] = await db.rows<{ present: number }>(present)
+    /** What ended meanwhile makes room again. */
+    async setPresent(project_id: string, kind: QuotaKind, present: number): Promise<void> {
       await db.rows(sql`
-        UPDATE project_quota SET present = ${row?.present ?? 0} WHERE project_id = ${project_id} AND kind = ${kind}`)
+        UPDATE project_quota SET present = ${present} WHERE project_id = ${project_id} AND kind = ${kind}`)
+    },
+
+    /** Something went: where there was no room, whoever comes next counts. One statement that seldom finds a row. */
+    async allowRecount(project_id: string, kind: QuotaKind, max: number): Promise<void> {
+      await db.rows(sql`
+        UPDATE project_quota SET present = ${uncounted()}
+        WHERE project_id = ${project_id} AND kind = ${kind} AND present >= COALESCE(max_present, ${max})`)
+    },
+
+    /** By which whoever counted knows whether anybody has asked for that since; undefined where it is known. */
+    async uncountedBy(project_id: string, kind: QuotaKind): Promise<number | undefined> {
+      const [row] = await db.rows<{ present: number }>(sql`
+        SELECT present FROM project_quota
+        WHERE project_id = ${project_id} AND kind = ${kind} AND present > ${QUOTA_MAX}`)
+      return row?.present
     },
 
     /** What the operator said for this project alone (R79). */
@@ -52,11 +87,15 @@ export function quotaStore(db: Db) {
       return Object.fromEntries(rows.map(({ kind, max_present }) => [kind, max_present]))
     },
 
-    /** Null: as for every project. */
+    /** Null: as for every project. What there is already counts, whoever put it there. */
     async setMax(project_id: string, kind: QuotaKind, max: number | null): Promise<void> {
+      const unknown = isCounted(kind) ? uncounted() : null
       await db.rows(sql`
-        INSERT INTO project_quota (project_id, kind, present, max_present) VALUES (${project_id}, ${kind}, 0, ${max})
-        ON CONFLICT (project_id, kind) DO UPDATE SET max_present = excluded.max_present`)
+        INSERT INTO project_quota (project_id, kind, present, max_present)
+        VALUES (${project_id}, ${kind}, ${unknown ?? 0}, ${max})
+        ON CONFLICT (project_id, kind) DO UPDATE
+          SET max_present = excluded.max_present,
+              present = CASE WHEN excluded.present = 0 THEN project_quota.present ELSE excluded.present END`)
     },
   }
 }

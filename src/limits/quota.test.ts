@@ -1,7 +1,8 @@
 // R70: how many of a thing a project may have, over HTTP and under races.
 import { expect, test } from 'vitest'
-import { type TestProject, withService } from '../../test/support/service.ts'
+import { type Answer, type TestProject, withService } from '../../test/support/service.ts'
 import { noGateway } from '../start/gateway-settings.ts'
+import { sql } from '../storage/db.ts'
 import { quotaStore } from './quota-store.ts'
 
 const MAX = 3
@@ -96,6 +97,91 @@ withService(
         (await home.post('/v2/agent-hints', { qos: {} })).status,
       ]
       expect(after).toEqual([200, 429])
+    })
+
+    const REMOVED: [kind: string, add: Add, remove: (made: Answer['body']) => string][] = [
+      ['keys', ({ post }, n) => post('/v2/api-keys', { name: `k${n}` }), ({ id }) => `/v2/api-keys/${id}`],
+      [
+        'clusters',
+        ({ post }, n) => post('/v2/byoc/clusters', { name: `c${n}`, region: 'eu' }),
+        ({ id }) => `/v2/byoc/clusters/${id}`,
+      ],
+      [
+        'credentials',
+        ({ post }, n) => post('/v2/provider-credentials', { provider: 'openai', name: `p${n}`, secret }),
+        ({ id }) => `/v2/provider-credentials/${id}`,
+      ],
+      ['hints', ({ post }) => post('/v2/agent-hints', { qos: {} }), ({ id }) => `/v2/agent-hints/${id}`],
+      ['sessions', ({ post }) => post('/v2/sessions', {}), ({ id }) => `/v2/sessions/${id}`],
+      [
+        'invitations',
+        ({ post }, n) => post('/v2/members/invitations', { email: `p${n}@example.com`, role: 'member' }),
+        ({ id }) => `/v2/members/${id}`,
+      ],
+    ]
+
+    test.each(REMOVED)('R70 %s: what is deleted or revoked makes room at once, and once', async (kind, add, remove) => {
+      const home = await service().newProject()
+      let n = 0
+      const addOne = async () => add(home, n++)
+      const first = (await addOne()).body
+      let refused = await addOne()
+      while (refused.status === 200) refused = await addOne()
+      expect([refused.status, (await addOne()).status]).toEqual([429, 429])
+      // Beside the keys that took places there is the project's first one.
+      if (kind === 'keys') await home.send('DELETE', remove((await home.get('/v2/api-keys')).body.data[0]))
+      expect((await home.send('DELETE', remove(first))).status).toBe(200)
+      const next = await addOne()
+      expect([next.status, (await addOne()).status]).toEqual([200, 429])
+      const other = await service().startProcess('other')
+      expect((await home.send('DELETE', remove(next.body))).status).toBe(200)
+      const there = { ...home, ...other.as(home.key) }
+      expect([(await add(there, n++)).status, (await add(there, n++)).status]).toEqual([200, 429])
+    })
+
+    test('R70 a removal lets count once: whoever stands at a bound makes nobody count at every try', async () => {
+      const home = await service().newProject()
+      const hint = async () => (await home.post('/v2/agent-hints', { qos: {} })).status
+      const ids: string[] = []
+      for (let n = 0; n < MAX; n++) ids.push((await home.post('/v2/agent-hints', { qos: {} })).body.id)
+      await quotaStore(service().db).setMax(home.project.id, 'hints', 1)
+      await home.send('DELETE', `/v2/agent-hints/${ids[0]}`)
+      expect(await hint()).toBe(429) // two are left: counted
+      await service().db.rows(sql`DELETE FROM agent_hints WHERE project_id = ${home.project.id}`)
+      expect([await hint(), await hint()]).toEqual([429, 429]) // and believed
+      service().clock.advance(60_000)
+      expect([await hint(), await hint()]).toEqual([200, 429])
+    })
+
+    test('R70 what a refused removal names makes nobody count', async () => {
+      const home = await service().newProject()
+      const hint = async () => (await home.post('/v2/agent-hints', { qos: {} })).status
+      for (let n = 0; n < MAX; n++) await hint()
+      expect(await hint()).toBe(429)
+      await service().db.rows(sql`DELETE FROM agent_hints WHERE project_id = ${home.project.id}`)
+      expect((await home.send('DELETE', '/v2/agent-hints/ah_none')).status).toBe(404)
+      expect(await hint()).toBe(429)
+    })
+
+    test('R70 what fails once there is room again takes no place, and leaves the room', async () => {
+      const { post, send } = await service().newProject()
+      const targets = [{ provider: 'openai', model: 'gpt-4o' }]
+      const alias = async (name: string) => (await post('/v2/aliases', { name, targets })).status
+      const made = [await alias('a'), await alias('b'), await alias('c'), await alias('d')]
+      expect(made).toEqual([200, 200, 200, 429])
+      await send('DELETE', '/v2/aliases/a')
+      expect([await alias('b'), await alias('b'), await alias('d'), await alias('e')]).toEqual([400, 400, 200, 429])
+    })
+
+    test('R70 an alias takes its first release too, or neither of them', async () => {
+      const { post, get } = await service().newProject()
+      const targets = [{ provider: 'openai', model: 'gpt-4o' }]
+      expect((await post('/v2/aliases', { name: 'a', targets })).status).toBe(200)
+      const release = () => post('/v2/aliases/a/releases', { targets })
+      expect([(await release()).status, (await release()).status, (await release()).status]).toEqual([200, 200, 429])
+      const refused = await post('/v2/aliases', { name: 'b', targets })
+      expect([refused.status, refused.body.error.message]).toEqual([429, expect.stringContaining('many releases as')])
+      expect((await get('/v2/aliases')).body.data).toHaveLength(1)
     })
 
     test('R70 of a hundred at once, as many get a place as there are', async () => {

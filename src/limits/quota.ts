@@ -51,7 +51,7 @@ export const RECOUNT_AFTER_MS = 60_000
 const SPOKEN: Partial<Record<QuotaKind, [what: string, remedy: string]>> = {
   keys: ['keys', 'Revoke some'],
   clusters: ['clusters', 'Deregister some'],
-  releases: ['releases', 'Delete an alias, with its releases'],
+  releases: ['releases', 'Delete an alias: its releases count no more'],
   credentials: ['credentials', 'Revoke some'],
   invitations: ['invitations', 'Withdraw some'],
   purge_jobs: ['purge jobs', 'Plans that are not carried out go after 7 days; wait'],

@@ -26,6 +26,8 @@ const ByName = Type.Object({ name: Type.String({ description: 'The alias; `/` is
 const ByRelease = Type.Object({ release_id: Type.String({ description: 'Begins `alr_`.' }) })
 const manage = { scope: 'admin', class: 'read' } as const
 const watch = { scope: 'read', class: 'read' } as const
+const aliases = { kind: 'aliases', present: aliasesPresent } as const
+const releases = { kind: 'releases', present: releasesPresent } as const
 const tags = ['Aliases']
 
 interface Needs {
@@ -45,7 +47,7 @@ export const aliasRoutes: Routes<Needs> = async (app, { clock, providerProblem, 
   app.post(
     '/v2/aliases',
     {
-      config: { ...manage, adds: { kind: 'aliases', present: aliasesPresent } },
+      config: { ...manage, adds: [aliases, releases] },
       schema: {
         tags,
         summary: 'Create an alias',
@@ -121,7 +123,7 @@ const releaseRoutes: Routes<Needs> = async (app, { clock, providerProblem, evide
   app.post(
     '/v2/aliases/:name/releases',
     {
-      config: { ...manage, adds: { kind: 'releases', present: releasesPresent } },
+      config: { ...manage, adds: releases },
       schema: {
         tags,
         summary: 'Add a release',

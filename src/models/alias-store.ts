@@ -222,5 +222,7 @@ const releaseFrom = ({ targets, evidence, ...row }: ReleaseRow): AliasRelease =>
 export const aliasesPresent = (project_id: string) => sql`
   SELECT COUNT(*) AS present FROM model_alias WHERE project_id = ${project_id}`
 
+/** Of aliases that are there: a release that outlives its alias is only to be looked up. */
 export const releasesPresent = (project_id: string) => sql`
-  SELECT COUNT(*) AS present FROM alias_release WHERE project_id = ${project_id}`
+  SELECT COUNT(*) AS present FROM alias_release r WHERE r.project_id = ${project_id}
+    AND EXISTS (SELECT 1 FROM model_alias a WHERE a.project_id = r.project_id AND a.id = r.alias_id)`

@@ -27,8 +27,8 @@ export function whyNone(trace_id: string, { now, is_allowed, days, records_since
 }
 
 const NEVER =
-  'Calls that were refused before a model answered are not recorded, nor are replays of kept answers. ' +
-  'What was purged is gone.'
+  'Calls for images, sound, judgements and rankings are not recorded, nor are those that were refused before a model ' +
+  'answered, nor replays of kept answers. What was purged is gone.'
 
 const told = ({ reason, count }: { reason: DroppedFor; count: number }) =>
   `${count}, ${DROPPED_FOR[reason].charAt(0).toLowerCase()}${DROPPED_FOR[reason].slice(1, -1)}`

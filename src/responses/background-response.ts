@@ -110,3 +110,18 @@ const ENDS: Readonly<Record<string, BackgroundStatus>> = {
 
 /** Undefined where it goes on. */
 export const endOf = ({ type }: ToldEvent): BackgroundStatus | undefined => (type === 'error' ? 'failed' : ENDS[type])
+
+/** The last event of one that came to nothing: where its run told none, `row` says how it ended. */
+export const lastEvent = (
+  { response, status }: { response: Json; status: BackgroundStatus },
+  number: number,
+): string => {
+  const event = { type: 'response.failed', sequence_number: number, response: { ...response, status } }
+  return `event: response.failed\ndata: ${JSON.stringify(event)}\n\n`
+}
+
+/** Whether an event, as it was sent, is the last one. */
+export async function isLast(text: string): Promise<boolean> {
+  for await (const event of new ToldEvents().read(Buffer.from(text))) if (endOf(event)) return true
+  return false
+}

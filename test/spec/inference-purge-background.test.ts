@@ -87,7 +87,7 @@ withScene((scene) => {
       for (const [path, status] of [
         ['', 404],
         ['/input_items', 404],
-        ['?stream=true', 400],
+        ['?stream=true', 404],
       ] as const)
         expect((await stage.get(`${RESPONSES}/${id}${path}`)).status).toBe(status)
       expect(receipt.erased).toContainEqual({ kind: 'responses', count: 1 })

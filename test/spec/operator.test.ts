@@ -1,4 +1,5 @@
 // R79: what belongs to whoever runs the service, and to nobody else.
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, rfc3339 } from '../../src/core/clock.ts'
 import { keyStore } from '../../src/keys/key-store.ts'
@@ -195,7 +196,7 @@ withService((service) => {
       const { body } = await operator.post(`${at}/suspend`)
       expect([body.status, body.suspended_at]).toEqual(['suspended', service().clock.rfc3339()])
       expect(new Set(await told(keys, other))).toEqual(new Set([SUSPENDED.join(' ')]))
-      for (const path of ['/v2/usage', '/v2/usage?group_by=day', '/v2/project', '/v2/audit-log'])
+      for (const path of ['/v2/usage', '/v2/usage?group_by=day', '/v2/requests', '/v2/project', '/v2/audit-log'])
         expect(
           (await told(keys, other, path)).map((one) => one.slice(0, 3)),
           path,
@@ -205,18 +206,25 @@ withService((service) => {
       expect(new Set(await told(keys, other))).toEqual(new Set(['200  ']))
     })
 
+    const contract = readFileSync(new URL('../../docs/CONTRACT.md', import.meta.url), 'utf8')
+    /** The paths that the contract names as open to an admin of a suspended project. */
+    const openIn = (text: string) => {
+      const sentence = /\*\*A suspended project\*\*.*?an admin can still read(.*?)\.\s/s.exec(text)?.[1] ?? ''
+      return [...sentence.matchAll(/`(?:GET )?(\/[^`]+)`/g)].map(([, url]) => ({ method: 'GET', url: url as string }))
+    }
+
+    test('§4.10 the contract names every route that an admin of a suspended project can read, and no other', () => {
+      const open = walkOf(service().routes.filter(({ config }) => config?.while_suspended))
+        .filter(({ method }) => method !== 'HEAD')
+        .map(({ method, route: url }) => ({ method, url }))
+      const byUrl = (one: { url: string }, other: { url: string }) => one.url.localeCompare(other.url)
+      expect(openIn(contract).sort(byUrl)).toEqual(open.sort(byUrl))
+    })
+
     test('R79 every route but those answers so, and nothing is stored', async () => {
       const { operator, tenant, at } = await both()
       await operator.post(`${at}/suspend`)
-      const open = [
-        '/v2/usage',
-        '/v2/usage/reuse',
-        '/v2/usage/timeline',
-        '/v2/usage/outcomes',
-        '/v2/requests',
-        '/v2/project',
-        '/v2/audit-log',
-      ]
+      const open = openIn(contract).map(({ url }) => url)
       const closed = walkOf(service().routes).filter(
         ({ isPublic, method, route }) => !isPublic && !(['GET', 'HEAD'].includes(method) && open.includes(route)),
       )
@@ -270,6 +278,17 @@ withService((service) => {
       expect((await operator.post(`${at}/quotas`, { hints: null })).body.effective.hints).toBe(10_000)
       expect((await hint(tenant)).status).toBe(200)
       expect((await hint(await service().newProject())).status).toBe(200)
+    })
+
+    test('R79 a quota holds of what was there before it: counted, not taken for none', async () => {
+      const { operator, tenant, at } = await both()
+      const create = async () => (await tenant.post('/v2/api-keys', { name: 'ci' })).status
+      await operator.post(`${at}/quotas`, { keys: 1 })
+      expect([await create(), await create()]).toEqual([429, 429])
+      await operator.post(`${at}/quotas`, { keys: 2 })
+      expect([await create(), await create()]).toEqual([200, 429])
+      await operator.post(`${at}/quotas`, { keys: 3 })
+      expect([await create(), await create()]).toEqual([200, 429])
     })
 
     test('R79 a quota of 0 lets none be made', async () => {
