@@ -40,6 +40,8 @@ export function endingFor(error: unknown): Ending {
   if (error instanceof Failure) return ending(error.exit_code, error.message)
   if (!(error instanceof Error)) return ending(EXIT.failed, String(error))
   const { kind, status, cause } = error as { kind?: string; status?: number; cause?: unknown }
+  const no_tls = noTls(kind === 'unavailable' ? cause : error)
+  if (no_tls !== undefined) return ending(EXIT.unreachable, no_tls)
   if (kind === 'unavailable' && status === 503)
     return ending(EXIT.unreachable, `The store cannot be reached: ${reasonOf(cause)}.`)
   if (error.name === 'SettingError') return { code: EXIT.usage, text: inLines(error.message) }
@@ -59,6 +61,18 @@ function inLines(text: string): string {
   return problems.length === 1 ? text : [`${problems.length} problems:`, ...problems].join('\n  ')
 }
 
+// As OpenSSL and Node name what is wrong with a certificate or a handshake. PostgreSQL's driver has words alone.
+const TLS_CODES =
+  /^(ERR_(TLS|SSL|OSSL)_\w+|(CERT|CRL|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO)_\w+|INVALID_(CA|PURPOSE)|HOSTNAME_MISMATCH)$/
+const TLS_WORDS = /^(The server does not support|There was an error establishing an) SSL connection|with sslrootcert/
+
+/** Of a store. A service that is asked over TLS has failed by then with a message of its own. */
+function noTls(error: unknown): string | undefined {
+  const { code = '', message = '' } = (error ?? {}) as NodeJS.ErrnoException
+  if (!TLS_CODES.test(code) && !TLS_WORDS.test(message)) return undefined
+  return `The TLS that DATABASE_URL asks for (sslmode) cannot be had: ${message.replace(/\.$/, '')}.`
+}
+
 type SystemError = NodeJS.ErrnoException & { address?: string; port?: number }
 
 /** What the operating system, SQLite or PostgreSQL refused. Their messages are fit to be read; their stacks are not. */
@@ -70,10 +84,15 @@ function systemEnding(error: SystemError): Ending | undefined {
     return ending(EXIT.usage, `HOST ${address} with PORT ${port} cannot be listened on: ${code}.`)
   if (syscall === 'getaddrinfo') return ending(EXIT.usage, `HOST is not an address of this machine: ${message}.`)
   if (/^(28|3D)...$/.test(code)) return ending(EXIT.unreachable, `DATABASE_URL does not let us in: ${message}.`)
+  if (code === '42501' || code === '3F000')
+    return ending(EXIT.unreachable, `The user of DATABASE_URL may not ${denied(message)} there: ${message}.`)
   if (code === 'ERR_SQLITE_ERROR') return ending(EXIT.failed, `The store cannot be used: ${message}.`)
   if (syscall !== undefined) return ending(EXIT.failed, `${message}.`)
   return undefined
 }
+
+/** Tables that another user has made are there, and are not for this one. */
+const denied = (message: string) => (/ (for|of) (table|sequence) /.test(message) ? 'use the tables' : 'create tables')
 
 /** The innermost cause is what people can act on. Several addresses tried at once leave only a code. */
 export function reasonOf(error: unknown): string {

@@ -167,6 +167,16 @@ test('§2 a data folder that is a file, a database that is away: one line, and t
   })
 })
 
+// Large images and sound go through it: nobody else would notice before the first of them.
+test('R77 a TMPDIR that cannot be written to is warned of once, by its name, and the server starts', async (context) => {
+  const { serve, folder } = newWorkplace(context)
+  const TMPDIR = join(folder, 'nowhere')
+  const { stdout } = await (await serve({ TMPDIR })).stop()
+  const warned = stdout.split('\n').filter((line) => line.includes('"level":40') && line.includes(TMPDIR))
+  expect(warned).toEqual([expect.stringMatching(/no file can be made in .* \(TMPDIR\)/)])
+  expect((await (await serve({ TMPDIR: folder })).stop()).stdout).not.toContain('TMPDIR')
+})
+
 test('R83 SIGHUP reads the file again, tells the difference, and a bad file changes nothing; nor does SIGUSR2', async (context) => {
   const { expect } = context // polling needs to know which of the concurrent tests it is for
   const { serve, folder } = newWorkplace(context)

@@ -21,6 +21,7 @@ import { openCounters } from './start/open-counters.ts'
 import { openStore, type Store } from './start/open-store.ts'
 import { openTracing } from './start/open-tracing.ts'
 import { awaitingRestart } from './start/reload.ts'
+import { tellUnspoolable } from './start/spool-folder.ts'
 import { stopSignal } from './start/stop-signals.ts'
 import { tellUnawaited } from './start/unawaited.ts'
 import { showing, usageTasks } from './start/usage-tasks.ts'
@@ -154,6 +155,7 @@ async function tellPeople(begun: Begun, logger: Logger, replaceable: Replaceable
   const access = await ownerAccess(db, { founded, shows_secrets }, clock.now())
   print(textOf({ address, public_url: config.public_url ?? address, founded, access, gateway: settings.gateway }))
   if (!founded && access.kind === 'on_request') logger.info(NOBODY_YET)
+  await tellUnspoolable(logger)
 }
 
 /** R43: from now on our holds are ours; on the embedded store, where we are alone, everybody else's go back at once. */

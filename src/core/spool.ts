@@ -85,6 +85,12 @@ export class Spool {
   }
 }
 
+/** Rejects where there is no folder for what does not fit into memory. */
+export async function assertSpoolable(): Promise<void> {
+  const file = await nameless()
+  await file.close()
+}
+
 /** Nobody else can open it, and it is gone with its last descriptor. */
 async function nameless(): Promise<FileHandle> {
   const path = join(tmpdir(), `switchyard-${randomUUID()}`)

@@ -200,6 +200,18 @@ describe('at the start', () => {
   })
 })
 
+// It would count in database 0 without a word, together with whoever else counts there.
+test.each([
+  ['that it does not have', '16', 'ERR DB index is out of range'],
+  ['that nobody has', '99999999999', 'ERR value is out of range'],
+])('R50 a database %s stops the start, and nothing is counted elsewhere', async (_which, database, reason) => {
+  await expect(replicaOn(`${server.url}/${database}`)).rejects.toThrow(reason)
+  expect(await onServer(server.url, (redis) => redis.dbsize())).toBe(0)
+  const last = await replicaOn(`${server.url}/15`, patient())
+  expect([(await last.take([one], now())).kind, last.isAway()]).toEqual(['taken', false])
+  expect(await onServer(server.url, (redis) => redis.dbsize())).toBe(0)
+})
+
 test('R50 one that may not be written to is away, until it may', async () => {
   const { all } = await replicasOn(server.url, 2)
   await passing(all, 10, one)

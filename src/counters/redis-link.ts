@@ -33,9 +33,15 @@ export interface SlotRange {
 
 const KEEPALIVE_MS = 5_000
 
+// As Redis refuses the number at the end of a URL; where a script stumbles over a value, its name follows these words.
+const NO_DATABASE =
+  /^ERR ((DB index is|value is not an integer or) out of range|invalid DB index|(value is out of range,|SELECT is) .*)$/
 /** Redis answered, and does not want us, or not in this way: nothing that waiting would mend. */
-export const isLockedOut = (error: unknown) =>
-  /^(WRONGPASS|NOAUTH|NOPERM|MOVED|ERR This instance has cluster support disabled)\b/.test((error as Error).message)
+export const isLockedOut = (error: unknown) => {
+  const { message } = error as Error
+  if (NO_DATABASE.test(message)) return true
+  return /^(WRONGPASS|NOAUTH|NOPERM|MOVED|ERR This instance has cluster support disabled)\b/.test(message)
+}
 
 /** Resolves once Redis lets us in; rejects after `within_ms` where it does not. `onEnd`: it has hung up. */
 export async function dial(url: string, within_ms: number, onEnd: (reason: Error) => void): Promise<NodeLink> {
@@ -94,14 +100,18 @@ export async function dial(url: string, within_ms: number, onEnd: (reason: Error
   }
 }
 
-/** A server that is stopped still accepts connections, by its kernel; only an answer counts. */
+/**
+ * A server that is stopped still accepts connections, by its kernel; only an answer counts. The database is selected
+ * here, since ioredis goes on in database 0 where its own SELECT is refused.
+ */
 async function entered(redis: Redis, within_ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`Redis did not answer within ${within_ms} ms`)), within_ms)
   })
   try {
-    await Promise.race([redis.connect().then(() => redis.ping()), late])
+    const { db } = redis.options
+    await Promise.race([redis.connect().then(() => (db ? redis.select(db) : redis.ping())), late])
   } finally {
     clearTimeout(timer)
   }

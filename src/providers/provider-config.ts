@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { type Platform, PROTOCOLS, type Protocol } from '../credentials/platform.ts'
 import { BUILT_IN, type PriceBook } from '../models/price-book.ts'
 import { type ModelSettings, ModelShape, modelSettings, type Wrong } from './model-config.ts'
-import { type Env, hasResponses, nameAt, PlatformFields, platformSettings } from './platform-settings.ts'
+import { type Env, hasResponses, nameAt, PlatformFields, platformSettings, spokenAt } from './platform-settings.ts'
 import type { Timeouts } from './provider.ts'
 
 const closed = { additionalProperties: false }
@@ -152,6 +152,15 @@ export function providerSettings(shape: ProviderShape, wrong: Wrong, around: Sur
       return { ...settings, upstream_id: nameAt(protocol, settings) }
     }),
   }
+}
+
+/** What says something, and would do nothing. Not refused over the API, where it may be stored by now. */
+export function tellIdle({ protocol, responses, models }: ProviderShape, wrong: Wrong): void {
+  if (responses && protocol !== 'openai' && protocol !== 'azure')
+    wrong('/responses', `responses: true means nothing to the protocol '${protocol}'`)
+  for (const [index, { id, upstream_id = id, speaks }] of models.entries())
+    if (speaks !== undefined && speaks !== 'converse' && speaks !== spokenAt(protocol, { id, upstream_id, speaks }))
+      wrong(`/models/${index}/speaks`, `models: speaks: ${speaks} means nothing to the protocol '${protocol}'`)
 }
 
 function checkAddress(base_url: string | undefined, wrong: Wrong): URL | undefined {

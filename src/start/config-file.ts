@@ -22,10 +22,12 @@ import {
   ProviderShape,
   providerSettings,
   type Surroundings,
+  tellIdle,
 } from '../providers/provider-config.ts'
 import { DAYS } from '../recordings/recording.ts'
 import { type TracingFile, TracingShape } from '../telemetry/tracing-settings.ts'
 import { SettingError, secretOf } from './config.ts'
+import { substituted } from './file-variables.ts'
 import { readPricesFile } from './prices-file.ts'
 import { type Finding, findingsOf } from './shape-findings.ts'
 
@@ -135,19 +137,25 @@ export function parseConfig(text: string, path: string, env: Env, readPrices?: R
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const problems: Problem[] = []
   const tell = (line: number, message: string) => void problems.push({ line, message })
-  for (const { pos, message } of document.errors) tell(lines.linePos(pos[0]).line, `${message}.`)
+  const last = text.trimEnd().split('\n').length // what breaks off is told at its end, which may be lines below
+  for (const { pos, message } of document.errors) tell(Math.min(lines.linePos(pos[0]).line, last), `${message}.`)
   refuseWith(problems, path) // what is no YAML has no fields to look at
 
   const unset = new Set<string>() // of a field whose variable is missing, nothing more is known
   const wrong = (pointer: string, message: string) =>
     unset.has(pointer) || tell(lines.linePos(offsetOf(document, pointer)).line, `${message}.`)
-  const values = substituted(valuesOf(document, (message) => tell(1, message)) ?? {}, '', (pointer, name) => {
-    const value = secretOf(env, name)
-    if (value !== undefined) return value
-    wrong(pointer, `the variable ${name} is not set`)
+  const onMisspelt = (pointer: string, message: string) => {
+    wrong(pointer, message)
     unset.add(pointer)
-    return ''
-  })
+  }
+  const heldBy = (pointer: string, name: string) => {
+    const value = secretOf(env, name)
+    if (value === undefined) onMisspelt(pointer, `the variable ${name} is not set`)
+    return value ?? ''
+  }
+  const said = valuesOf(document, (message) => tell(1, message)) ?? {}
+  const values = substituted(said, '', { heldBy, onMisspelt })
+  checkSilence(values, wrong)
   const filled = Default(FileShape, values) as FileShape
   const prices = pricesNamedIn(filled, readPrices, wrong)
   for (const finding of worthTelling(findingsOf(FileShape, filled))) wrong(finding.instancePath, inWords(finding))
@@ -216,19 +224,16 @@ function worthTelling(findings: readonly Finding[]): Finding[] {
 
 const parentOf = ({ instancePath }: Finding) => instancePath.slice(0, instancePath.lastIndexOf('/'))
 
-const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
-
-/** ${NAME} in any text, so that no secret need stand in the file. */
-function substituted(value: unknown, pointer: string, variable: (pointer: string, name: string) => string): unknown {
-  if (typeof value === 'string') return value.replace(VARIABLE, (_whole, name) => variable(pointer, name))
-  if (Array.isArray(value)) return value.map((one, index) => substituted(one, `${pointer}/${index}`, variable))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [key, substituted(one, `${pointer}/${key}`, variable)]),
-  )
-}
-
 type Wrong = (pointer: string, message: string) => void
+
+/** R82: from the first byte on, a longer wait than that from the upstream's 200 would never end. */
+function checkSilence(values: unknown, wrong: Wrong): void {
+  const { headers_after_ms: after, headers_latest_ms: latest = USUAL_PATIENCE.headers_latest_ms } = Object(
+    Object(values).streams,
+  )
+  if (typeof after === 'number' && typeof latest === 'number' && after > latest)
+    wrong('/streams/headers_after_ms', "'streams.headers_after_ms' must not exceed streams.headers_latest_ms")
+}
 
 /** What no shape can say. Parts whose shape is wrong are left out; of them something has been told already. */
 function settingsOf(file: FileShape, wrong: Wrong, around: Required<Surroundings>): FileSettings | undefined {
@@ -242,6 +247,7 @@ function settingsOf(file: FileShape, wrong: Wrong, around: Required<Surroundings
     if (!Check(ProviderShape, known)) return []
     const at = (field: string, message: string) =>
       wrong(`/providers/${index}${field}`, `providers[${index}]: ${message}`)
+    tellIdle(known, at)
     return providerSettings(known, at, around)
   })
   for (const [index, network] of (Array.isArray(networks?.allow) ? networks.allow : []).entries())

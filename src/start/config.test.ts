@@ -68,6 +68,16 @@ const BAD: [keyof typeof SETTINGS, string][] = [
   ['PORT', 'http'],
   ['DATABASE_URL', 'mysql://db/switchyard'],
   ['DATABASE_URL', 'db:5432'],
+  ['DATABASE_URL', 'postgres://switchyard:hunter#2@db/switchyard'],
+  ['DATABASE_URL', 'postgres://switchyard:hunter/2@db/switchyard'],
+  ['DATABASE_URL', 'postgres://switchyard:hunter?2@db/switchyard'],
+  ['DATABASE_URL', 'postgres://switchyard:12#hunter2@db/switchyard'],
+  ['DATABASE_URL', 'postgres://switchyard:hunter%e92@db/switchyard'],
+  ['DATABASE_URL', 'postgres://db:99999/switchyard'],
+  ['DATABASE_URL', 'postgres:///switchyard?host=/run/postgresql&port=99999'],
+  ['DATABASE_URL', 'postgres://db/switchyard?connect_timeout=abc'],
+  ['DATABASE_URL', 'postgres://db/switchyard?sslmode=verify-full&connect_timeout='],
+  ['DATABASE_URL', 'postgres://db/switchyard?sslmode=verify-full&sslrootcert=/nowhere/ca.pem'],
   ['REDIS_URL', 'cache:6379'],
   ['REDIS_URL', 'http://cache:6379'],
   ['REDIS_URL', 'redis://'],
@@ -130,6 +140,29 @@ test.each(BAD)('§settings %s=%s: one line that names it and what it must be', (
   const refused = catching(() => readConfig({ [name]: value }))
   expect(refused).toBeInstanceOf(SettingError)
   expect(refused?.message).toMatch(new RegExp(`^${name} must .+\\.$`))
+})
+
+test('§settings why a DATABASE_URL is none: what the driver would stumble over, and not the password', () => {
+  const told = (url: string) => catching(() => readConfig({ DATABASE_URL: url }))?.message ?? ''
+  for (const password of ['hunter2#', 'hunter2/', 'hunter2?', '12#hunter2', 'hunter2%ff']) {
+    const message = told(`postgres://switchyard:${password}@db/switchyard`)
+    expect(message).toMatch(/#, \/, \?, @ of the password percent-encoded: %23, %2F, %3F, %40\.$/)
+    expect(message).not.toContain('hunter2')
+  }
+  expect(told('postgres://db:99999/s')).toContain('a port of at most 65535')
+  expect(told('postgres://db/s?connect_timeout=abc')).toBe('DATABASE_URL must have whole seconds as connect_timeout.')
+  expect(told('postgres://db/s?sslcert=/nowhere')).toBe('DATABASE_URL must name a file that can be read as sslcert.')
+})
+
+test.each([
+  'postgres://u:p%23%2F%3F%40%25@db:5432/s?connect_timeout=10&sslmode=verify-full',
+  'postgres://u:p@w%zz@db/s',
+  'postgres://[::1]:5432/s',
+  'postgres://u@%2Frun%2Fpostgresql/s',
+  'postgres://u@/s?host=/run/postgresql&port=5433',
+  'postgresql:///s?host=/run/postgresql',
+])('§settings %s is one: whatever the driver can take', (url) => {
+  expect(readConfig({ DATABASE_URL: url }).database_url).toBe(url)
 })
 
 test('§settings every setting that can be wrong is wrong above', () => {

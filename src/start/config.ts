@@ -6,6 +6,7 @@ import type { Cidr } from '../core/ip-address.ts'
 import { parseRedisUrl } from '../counters/redis-url.ts'
 import { isOperatorForm } from '../keys/key.ts'
 import { parseNoProxy } from '../providers/outbound-proxy.ts'
+import { databaseUrl } from './database-url.ts'
 import { OTEL_SETTINGS, otelVariables } from './otel-variables.ts'
 import { cidrs, integer, mustBe, SettingError } from './setting-text.ts'
 
@@ -45,11 +46,7 @@ export const SETTINGS = {
       'A PostgreSQL, 15 or later, instead of the embedded store: `postgres://user:password@host/database`. ' +
       'A connection is waited for 2.5 s; `?connect_timeout=` says other seconds.',
     default: 'unset',
-    read: (text) => {
-      if (text !== undefined && !/^postgres(ql)?:\/\//.test(text))
-        throw mustBe('begin with postgres:// or postgresql://')
-      return text
-    },
+    read: databaseUrl,
   },
   REDIS_URL: {
     secret: true,

@@ -30,6 +30,26 @@ withConsole((scene) => {
     await visit.close()
   })
 
+  test('§8.2.3 where there is no advice, it says that little is lost only where little was missed', async () => {
+    const { cookie, project_id } = await seedOwner(scene().db())
+    const created_at = rfc3339(systemClock.now() - 60_000)
+    const sent = { created_at, provider: 'openai', resolved_model: 'gpt-4o', input_tokens: 60 }
+    const add = (tokens: object) => usageStore(scene().db()).insert(usageEvent(project_id, { ...sent, ...tokens }))
+    const visit = await scene().arrive({ cookie })
+    const { page } = visit
+    const notice = async () => {
+      await page.goto('/console/reuse')
+      return page.locator('p.notice').innerText()
+    }
+    await add({ repeated_tokens_est: 0, cached_tokens: 0, missed_reuse_tokens: 0 })
+    expect(await notice()).toBe('Little is lost: what is repeated is found in caches.')
+    await add({ repeated_tokens_est: 40, cached_tokens: 0, missed_reuse_tokens: 40 })
+    expect(await notice()).toBe('Too little was missed so far to advise anything.')
+    await add({ repeated_tokens_est: 960, cached_tokens: 960, missed_reuse_tokens: 0 })
+    expect(await notice()).toBe('Little is lost: what is repeated is found in caches.')
+    await visit.close()
+  })
+
   test('§8.2.3 shows each bundle, how often it was used, what was cached, and where it was last seen warm', async () => {
     const owner = await seedOwner(scene().db())
     const [busy = '', idle = ''] = await seedBundles(scene(), owner)

@@ -118,8 +118,9 @@ const Figure = ({ label, note, children }: { label: string; note: string; childr
 
 const seconds = (value: number | null) => (value === null ? '–' : `${count(value)} GPU s`)
 
-function Next({ summary: { next, places } }: { summary: ReuseSummary }) {
-  if (next.length === 0) return <p className="notice">Little is lost: what is repeated is found in caches.</p>
+function Next({ summary }: { summary: ReuseSummary }) {
+  const { next, places } = summary
+  if (next.length === 0) return <p className="notice">{withoutAdvice(summary)}</p>
   return (
     <Card title="What to do next">
       <div className="stack">
@@ -132,6 +133,15 @@ function Next({ summary: { next, places } }: { summary: ReuseSummary }) {
       </div>
     </Card>
   )
+}
+
+const LITTLE = 0.1 // of what is repeated
+
+/** None is given for a few tokens either, all of which may have been missed. */
+function withoutAdvice({ repeated_tokens_est: repeated, missed_reuse_tokens: missed }: ReuseSummary): string {
+  return missed <= LITTLE * repeated
+    ? 'Little is lost: what is repeated is found in caches.'
+    : 'Too little was missed so far to advise anything.'
 }
 
 /** Where the API is named, the page has a link. */
