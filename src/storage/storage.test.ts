@@ -167,6 +167,20 @@ withDb((db) => {
     },
   )
 
+  test.runIf(ENGINE === 'postgres')(
+    '§store a transaction that conflicts each time it is tried is away: nothing has happened, and it may be tried later',
+    async () => {
+      let tries = 0
+      const conflicting = db().transaction(async (tx) => {
+        tries++
+        await tx.rows(put('conflicting', '1'))
+        await tx.rows(sql`DO 'BEGIN RAISE EXCEPTION USING ERRCODE = ''40P01''; END'`)
+      })
+      await expect(conflicting).rejects.toMatchObject({ kind: 'unavailable' })
+      expect([tries, await db().rows(get('conflicting'))]).toEqual([4, []])
+    },
+  )
+
   test.runIf(ENGINE === 'sqlite')(
     '§store where a full disk undoes a transaction, nothing begun with it is written',
     async () => {
