@@ -68,7 +68,7 @@ interface RedisOptions {
 }
 
 interface HostileOptions {
-  store: Engine
+  engine: Engine
   attack?: Hostile['attacks']
   seconds: number
   server?: string
@@ -241,7 +241,7 @@ program
   .command('hostile')
   .description('Runs every attack of a hostile tenant beside a victim: it must gain nothing and disturb nobody.')
   .addOption(
-    new Option('--store <name>', 'which store; three servers on PostgreSQL').choices(ENGINES).default('sqlite'),
+    new Option('--engine <name>', 'which store; three servers on PostgreSQL').choices(ENGINES).default('sqlite'),
   )
   .addOption(new Option('--attack <name...>', 'only these, one after the other; together: all at once').choices(ROUNDS))
   .option('--seconds <n>', 'how long each attack lasts, and the quiet run before it', whole, 15)
@@ -249,10 +249,9 @@ program
   .option('--save <file>', 'writes what each attack did')
   .option('--beside <file>', 'lays what another run saved beside this one')
   .addOption(seed())
-  .action(async ({ store, attack, server, save, beside: other, ...options }: HostileOptions) => {
+  .action(async ({ attack, server, save, beside: other, ...options }: HostileOptions) => {
     const judged = await hostile({
       ...options,
-      engine: store,
       attacks: attack,
       built: server,
       measure: true,
