@@ -157,22 +157,17 @@ class AnswerStream implements OpenedStream {
 
   async forward(write: Write): Promise<Buffer | undefined> {
     await this.#handOverEarly(write)
-    let unsent: Promise<never> | undefined
     if (this.#has_content && !this.frames.keeps_signing) this.#write = write
     else {
       const { patience, timers } = this.#opening
-      let onFailure: (error: unknown) => void = () => {}
-      unsent = new Promise((_resolve, reject) => {
-        onFailure = reject
-      })
-      const life = new LifeSigns(patience, timers, { to: write, sign: this.frames.sign, onFailure })
+      const life = new LifeSigns(patience, timers, { to: write, sign: this.frames.sign })
       if (this.#has_content) life.easeOff()
       this.#life = life
       this.#write = (part) => life.write(part)
     }
     this.#goOn?.()
     try {
-      await (unsent ? Promise.race([this.#ended, unsent]) : this.#ended)
+      await (this.#life ? Promise.race([this.#ended, this.#life.unsent]) : this.#ended)
     } finally {
       this.#life?.end()
     }

@@ -64,17 +64,19 @@ export interface Signing {
   to: Write
   /** What is sent in silence. */
   sign: Buffer
-  /** It could not be sent, and no more are: nobody else hears of it. */
-  onFailure(error: unknown): void
 }
 
 /** Hands on what the upstream says, and a comment in its place whenever it was silent for too long. */
 export class LifeSigns {
+  #fail: (error: unknown) => void = () => {}
+  /** Rejects where one could not be sent: no more are, and nobody else hears of it. */
+  readonly unsent = new Promise<never>((_resolve, reject) => {
+    this.#fail = reject
+  })
   readonly #patience: Patience
   readonly #timers: Timers
   readonly #to: Write
   readonly #sign: Buffer
-  readonly #onFailure: (error: unknown) => void
   #callOff: (() => void) | undefined
   /** The client has not taken the last part yet. */
   #is_busy = false
@@ -82,12 +84,11 @@ export class LifeSigns {
   #is_easy = false
   #has_spoken = false
 
-  constructor(patience: Patience, timers: Timers, { to, sign, onFailure }: Signing) {
+  constructor(patience: Patience, timers: Timers, { to, sign }: Signing) {
     this.#patience = patience
     this.#timers = timers
     this.#to = to
     this.#sign = sign
-    this.#onFailure = onFailure
     this.#setAlarm()
   }
 
@@ -127,7 +128,7 @@ export class LifeSigns {
       await this.#hand(this.#sign)
     } catch (error) {
       this.end()
-      this.#onFailure(error)
+      this.#fail(error)
     }
   }
 

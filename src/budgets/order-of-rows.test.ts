@@ -20,8 +20,8 @@ withDb((db) => {
       const { project_id } = parent
       const id = `tgb_${which}`
       await db().rows(sql`
-      INSERT INTO tag_budget (id, project_id, name, value, limit_micros, created_at, sequence)
-      VALUES (${id}, ${project_id}, 'team', 'search', 1000000, '2026-01-01T00:00:00Z', 1)`)
+        INSERT INTO tag_budget (id, project_id, name, value, limit_micros, created_at, sequence)
+        VALUES (${id}, ${project_id}, 'team', 'search', 1000000, '2026-01-01T00:00:00Z', 1)`)
       const taken: string[] = []
       const tampering: Tampering = {
         rows(statement, run) {

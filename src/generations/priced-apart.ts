@@ -1,5 +1,6 @@
 // R76: fields that change what a call costs in a way that its price does not tell: a tier, a search, sound, a tool that
 // the upstream runs, state of the upstream's own. Where a limit is to be kept, nobody can hold for them. Pure.
+import { isGiven } from '../core/given.ts'
 import { pricedApartInMessages } from '../messages/message-pricing.ts'
 import type { Price } from '../models/price.ts'
 import { isHostedSearch } from '../responses/client-tools.ts'
@@ -32,8 +33,6 @@ export function pricedApart({ kind, json, long_cache }: Asked, price: Price, is_
   const leaves_search = kind === 'responses' && !is_native
   return Array.isArray(tools) ? hostedTool(tools, leaves_search) : undefined
 }
-
-const isGiven = (value: unknown) => value !== undefined && value !== null
 
 /** Ours were put in place of what pointed at them: what still points is for the upstream to know, at any length. */
 function foreignReference(input: unknown): string | undefined {

@@ -1,6 +1,7 @@
 // Whoever is asked takes the call in its own protocol where it speaks that, and by way of chat where it does not.
 import { chainedAnswer } from '../answers/chained-answer.ts'
 import { Refusal } from '../core/refusal.ts'
+import { placeholderSpeaks } from '../providers/placeholder.ts'
 import { AZURE_KINDS } from '../providers/platforms/azure.ts'
 import type { CallKind, Provider } from '../providers/provider.ts'
 import type { Conversation } from '../responses/conversation.ts'
@@ -14,7 +15,7 @@ import { chatLimitName, sentTo } from './upstream-request.ts'
 /** Whether it takes such calls, as they are or by way of chat: known of it without opening what it is dialled with. */
 export function takesKind({ dialling: { protocol, platform } }: Target, kind: CallKind): boolean {
   if (kind === 'chat' || kind === 'responses' || kind === 'messages') return true
-  if (protocol === 'placeholder') return kind !== 'image_edits' && kind !== 'transcriptions'
+  if (protocol === 'placeholder') return placeholderSpeaks(kind)
   return platform?.kind === 'azure' ? AZURE_KINDS.includes(kind) : protocol === 'openai' && !platform
 }
 

@@ -4,6 +4,7 @@ import { createServer, get } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { deferred } from '../../test/support/tampered-db.ts'
 import { closeGracefully, REST_MS } from './graceful-close.ts'
 import { furtherSockets, mayReusePort } from './listening-sockets.ts'
 
@@ -58,18 +59,13 @@ test.runIf(mayReusePort())(
   '0372 whichever socket took them, they are answered, and a stop waits for their answers',
   async () => {
     const { server, further, port, rest } = await listening(7)
-    let release = () => {}
-    const released = new Promise<void>((resolve) => {
-      release = resolve
-    })
+    const [begun, released] = [deferred(), deferred()]
     server.removeAllListeners('request')
-    const begun = new Promise<void>((resolve) => {
-      let asked = 0
-      server.on('request', async (_request, response) => {
-        if (++asked === CLIENTS) resolve()
-        await released
-        response.end('here')
-      })
+    let asked = 0
+    server.on('request', async (_request, response) => {
+      if (++asked === CLIENTS) begun.resolve()
+      await released.promise
+      response.end('here')
     })
     const answers = Array.from({ length: CLIENTS }, async () => {
       const [answer] = await once(get({ port, host: '127.0.0.1', agent: false }), 'response')
@@ -77,9 +73,9 @@ test.runIf(mayReusePort())(
       for await (const part of answer) text += part
       return text
     })
-    await begun
+    await begun.promise
     const stopped = Promise.all([further.close(), new Promise((done) => void server.close(done))])
-    release()
+    released.resolve()
     expect(new Set(await Promise.all(answers))).toEqual(new Set(['here']))
     rest()
     await stopped

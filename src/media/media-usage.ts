@@ -1,5 +1,6 @@
 // What an answer says that it took: tokens, of which kind, seconds of sound, searches. What cannot be is not used
 // (R77). Pure.
+import { isGiven } from '../core/given.ts'
 import { isTokenCount } from '../models/price.ts'
 import type { Units } from '../models/unit-price.ts'
 import type { MediaNeeds } from './media-request.ts'
@@ -53,7 +54,7 @@ export function addedUsage(before: unknown, usage: unknown): Fields {
   const [had, more] = [fieldsOf(before), fieldsOf(usage)]
   const sum: Record<string, unknown> = addedCounts(COUNTS, had, more)
   for (const name of DETAILS)
-    if (isTold(had[name]) || isTold(more[name]))
+    if (isGiven(had[name]) || isGiven(more[name]))
       sum[name] = addedCounts(PARTS, fieldsOf(had[name]), fieldsOf(more[name]))
   return sum
 }
@@ -61,13 +62,11 @@ export function addedUsage(before: unknown, usage: unknown): Fields {
 function addedCounts(names: readonly string[], had: Fields, more: Fields): Record<string, number> {
   const sum: Record<string, number> = {}
   for (const name of names) {
-    const told = [had[name], more[name]].filter(isTold).map(countOf)
+    const told = [had[name], more[name]].filter(isGiven).map(countOf)
     if (told.length > 0) sum[name] = told.reduce((one, other) => one + other)
   }
   return sum
 }
-
-const isTold = (value: unknown) => value !== undefined && value !== null
 
 /** One that cannot be makes a sum that cannot be. */
 const countOf = (value: unknown) => (Number(value) >= 0 ? Number(value) : Number.NaN)

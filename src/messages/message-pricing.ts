@@ -1,5 +1,6 @@
 // R76: what of a Messages request costs something that its price does not tell, by the name of the field. Where a limit
 // is to be kept, nobody can hold for it.
+import { isGiven } from '../core/given.ts'
 import type { Price } from '../models/price.ts'
 import { FETCH, SEARCH } from './message-content.ts'
 
@@ -35,8 +36,6 @@ function compactionIn(context_management: unknown): string | undefined {
   const at = edits.findIndex((edit: Fields | null) => String(edit?.type).startsWith('compact'))
   return at < 0 ? undefined : `context_management.edits[${at}].type`
 }
-
-const isGiven = (value: unknown) => value !== undefined && value !== null
 
 function chargedTool({ type, max_uses }: Fields, at: string, { web_search }: Price): string | undefined {
   if (!isGiven(type)) return undefined

@@ -39,9 +39,12 @@ const STREAMED: Partial<Record<CallKind, (body: Body, identity: Identity) => Buf
   responses: responseEvents,
 }
 
+/** Known without making one. */
+export const placeholderSpeaks = (kind: CallKind): boolean => kind in WHOLE || kind === 'speech'
+
 export function placeholder({ clock, newId = randomId }: PlaceholderOptions): Provider {
   return {
-    speaks: (kind) => kind in WHOLE || kind === 'speech',
+    speaks: placeholderSpeaks,
 
     async call({ kind, body, stream, below }, signal) {
       if (signal.aborted) throw signal.reason

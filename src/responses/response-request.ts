@@ -1,5 +1,6 @@
 // What a caller asks of /v1/responses and /v2/responses. Only what we act on ourselves is checked: items and tools that
 // we do not know may be known to an upstream with a Responses API of its own.
+import { isGiven } from '../core/given.ts'
 import { Refusal } from '../core/refusal.ts'
 
 export type Json = Readonly<Record<string, unknown>>
@@ -120,8 +121,6 @@ function checkCombinations({ background, conversation, previous_response_id, str
     throw wrong('previous_response_id', "not be used together with 'conversation'")
   if (isGiven(stream_options) && stream !== true) throw wrong('stream_options', "be used only with 'stream': true")
 }
-
-const isGiven = (value: unknown) => value !== undefined && value !== null
 
 function checkModel(model: unknown): string {
   if (model === undefined) throw new Refusal('invalid_request', "'model' is required.")

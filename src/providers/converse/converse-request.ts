@@ -1,5 +1,6 @@
 // From a chat completion request to one of Converse. What it has no word for is refused where the answer would be
 // another one, and told where only its quality hangs on it (converse-fields.ts): nothing is dropped in silence.
+import { isGiven } from '../../core/given.ts'
 import { othersIn, schemaOf, stopSequences, wantsUsage, withoutAbsent } from '../anthropic/anthropic-request.ts'
 import { Untranslatable } from '../anthropic/anthropic-turns.ts'
 import { CONVERSE_FIELDS, SETS_LENGTH } from './converse-fields.ts'
@@ -150,7 +151,6 @@ const EFFORTS: Readonly<Record<string, string>> = {
 }
 
 function novaFields(top_k: unknown, effort: unknown): Chat {
-  const isGiven = (value: unknown) => value !== undefined && value !== null
   const inferenceConfig = isGiven(top_k) ? { topK: top_k } : undefined
   if (!isGiven(effort)) return { inferenceConfig }
   if (effort === 'none') return { inferenceConfig, reasoningConfig: { type: 'disabled' } }
