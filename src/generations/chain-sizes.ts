@@ -30,7 +30,7 @@ export function chainSizes(): ChainSizes {
 
     note({ conversation, input_estimate }, request) {
       const previous = conversation?.request.previous_response_id ?? null
-      if (previous === null) return
+      if (previous === null || conversation?.has_pointers) return // what is pointed at may be left out the next time
       // What is new in the request counts for nothing here: the next one may bring less of its own.
       const tokens = input_estimate - Math.ceil(bodyOf(request).bytes.length / BYTES_PER_TOKEN_USUAL)
       if (tokens <= 0) return

@@ -15,6 +15,7 @@ import { inItsWords } from '../messages/upstream-words.ts'
 import { upTo } from '../providers/first-bytes.ts'
 import { type ProviderCall, UpstreamError } from '../providers/provider.ts'
 import { readConversation, selfContained } from '../responses/conversation.ts'
+import { pointersIn } from '../responses/pointed-items.ts'
 import { isObject } from '../responses/response-request.ts'
 import { speaksMessages, type Target } from '../routing/target.ts'
 import { checkedModel } from './call.ts'
@@ -41,7 +42,9 @@ export async function countTokens(path: Path, request: FastifyRequest): Promise<
 export async function countResponseTokens(path: Path, request: FastifyRequest): Promise<InItsWords> {
   const came = bodyOf(request)
   const fields = checkedFields(request, came)
-  const may_grow = Boolean(fields.previous_response_id) || isExpanded('responses', request, fields)
+  const { previous_response_id, input } = fields
+  const points = Array.isArray(input) && pointersIn(input.filter(isObject)) !== undefined
+  const may_grow = points || Boolean(previous_response_id) || isExpanded('responses', request, fields)
   return inItsLane(request, may_grow, async () => {
     const candidates = await candidatesFor(path, request, { kind: 'responses', fields })
     const target = candidates.find(({ dialling }) => dialling.responses_native)

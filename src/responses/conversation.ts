@@ -13,6 +13,8 @@ export interface Conversation {
   /** What previous_response_id leads to, oldest first. */
   history: readonly Item[]
   ids: ResponseIds
+  /** Some of its input was only pointed at, in the body that came: here it stands in place. */
+  has_pointers?: boolean
   /** It was promised before: nobody waits for it. */
   background?: boolean
   /** It is to be made shorter, and not to be answered. */
@@ -47,10 +49,13 @@ export async function readConversation(json: unknown, chains: Chains, asking: As
   if (asked.store) await chains.mayStore(project_id, now)
   const { previous_response_id } = asked
   const history = previous_response_id === null ? [] : await chains.history(project_id, previous_response_id, mayUse)
-  const request = { ...asked, input: await chains.resolved(project_id, asked.input, mayUse) }
+  const input = await chains.resolved(project_id, asked.input, mayUse)
   const ids = { response_id: promised ?? newId('resp'), created_at_s: Math.floor(now / 1_000) }
-  if (promised !== undefined) return { surface, request, history, ids, background: true }
-  return compacts ? { surface, request, history, ids, compacts } : { surface, request, history, ids }
+  const conversation: Conversation = { surface, request: { ...asked, input }, history, ids }
+  if (input !== asked.input) conversation.has_pointers = true
+  if (promised !== undefined) conversation.background = true
+  else if (compacts) conversation.compacts = true
+  return conversation
 }
 
 /** Nothing of it is stored, and it comes whole. */
@@ -59,15 +64,19 @@ function compactionOf(request: ResponseRequest): ResponseRequest {
   return { ...request, store: false }
 }
 
-/** The chain lives with us, so an upstream gets all of it at once. Without one, the bytes go on as they came. */
+/**
+ * The chain lives with us, and so does what is pointed at by an id of ours: an upstream gets all of it at once, and
+ * that is what counts. Without either, the bytes go on as they came.
+ */
 export function selfContained({ bytes, json }: JsonBody, conversation: Conversation): JsonBody | Promise<JsonBody> {
-  const { request, history } = conversation
-  return request.previous_response_id === null ? { bytes, json } : written()
+  const { request, history, has_pointers } = conversation
+  return request.previous_response_id === null && !has_pointers ? { bytes, json } : written()
 
   async function written(): Promise<JsonBody> {
     const { previous_response_id: _ours, ...rest } = json as Record<string, unknown>
     const whole = { ...rest, input: [...history, ...request.input] }
-    return { bytes: await jsonBytes(whole, bytes.length + history.length * ITEM_BYTES), json: whole }
+    const about_bytes = has_pointers ? Number.POSITIVE_INFINITY : bytes.length + history.length * ITEM_BYTES
+    return { bytes: await jsonBytes(whole, about_bytes), json: whole }
   }
 }
 

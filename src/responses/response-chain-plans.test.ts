@@ -5,18 +5,24 @@ import { projectIn } from '../../test/support/projects.ts'
 import { seals, storedTurns } from '../../test/support/stored-responses.ts'
 import { type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
 import type { Sql } from '../storage/db.ts'
-import { responseStore } from './response-store.ts'
+import { type ResponseStore, responseStore } from './response-store.ts'
+
+type Reading = (store: ResponseStore, project_id: string, id: string) => Promise<unknown>
 
 withDb((db) => {
   const turn = storedTurns(db)
 
-  /** How the store reads the links of a chain, line by line. */
-  async function planOfLinks(explain: string): Promise<string[]> {
+  const continued: Reading = (store, project_id, id) => store.history(project_id, id, () => true)
+  const pointedAt: Reading = (store, project_id, id) =>
+    store.resolved(project_id, [{ id: `${id.replace('resp', 'msg')}_0` }], () => true)
+
+  /** How the store first looks at what is asked for, line by line. */
+  async function planOfLinks(explain: string, reading = continued): Promise<string[]> {
     const mine = await projectIn(db())
     const id = await turn(mine, { previous: await turn(mine) })
     const asked: Sql[] = []
     const rows: Tampering['rows'] = (statement, run) => run(asked[asked.push(statement) - 1] as Sql)
-    await responseStore(tamperedDb(db(), { rows }), seals).history(mine, id, () => true)
+    await reading(responseStore(tamperedDb(db(), { rows }), seals), mine, id)
     const [{ text, values }] = asked as [Sql]
     const [first = '', ...rest] = text
     const plan = await db().rows<Record<string, unknown>>({ text: [`${explain} ${first}`, ...rest], values })
@@ -29,6 +35,11 @@ withDb((db) => {
     const links = plan.filter((line) => /^(SEARCH|SCAN) (stored_response|r) /.test(line))
     expect(links.length).toBeGreaterThanOrEqual(2)
     for (const line of links) expect(line).toContain('COVERING INDEX stored_response_links (')
+  })
+
+  test.runIf(ENGINE === 'sqlite')('§7.2 so is how large that is which items are pointed at in', async () => {
+    const [line, ...more] = await planOfLinks('EXPLAIN QUERY PLAN', pointedAt)
+    expect([line, more]).toEqual([expect.stringContaining('COVERING INDEX stored_response_links ('), []])
   })
 
   test.runIf(ENGINE === 'postgres')('§7.2 the links of a chain are asked for by their ids as they are', async () => {

@@ -10,9 +10,10 @@ import { foundProject } from '../start/bootstrap.ts'
 import { sql } from '../storage/db.ts'
 import { largeBodies } from '../storage/large-bodies.ts'
 import { responseFrom } from './from-chat.ts'
+import { CHAIN_MAX, CHAIN_MAX_BYTES } from './response-chain.ts'
 import { keptInput, readItemsPage } from './response-items.ts'
 import { type Item, readResponseRequest } from './response-request.ts'
-import { CHAIN_MAX, CHAIN_MAX_BYTES, inputItems, mostOf, responseStore } from './response-store.ts'
+import { inputItems, mostOf, responseStore } from './response-store.ts'
 
 const ANYBODY = () => true
 
@@ -181,6 +182,28 @@ withDb((db) => {
     await expect(store().resolved(mine, many, ANYBODY)).rejects.toThrow(
       refused("'input' must point at items of at most 100"),
     )
+  })
+
+  const itemOf = (response_id: string, place: string) => ({ id: `${response_id.replace('resp', 'msg')}_${place}` })
+  const TOO_MANY_BYTES = `'input' points at more than ${CHAIN_MAX_BYTES} bytes of conversation.`
+
+  test('§7.2 what is pointed at has at most so many bytes, however often one item is', async () => {
+    const mine = await project()
+    const item = itemOf(await turn(mine, { input: 'x'.repeat(2 ** 20) }), 'i0')
+    const pointing = (times: number) => store().resolved(mine, Array(times).fill(item), ANYBODY)
+    expect(await pointing(30)).toHaveLength(30)
+    for (const times of [33, 8_000]) await expect(pointing(times)).rejects.toThrow(refused(TOO_MANY_BYTES))
+  })
+
+  test('§7.2 nor has what it comes out of, and where that is more nothing is opened', async () => {
+    const mine = await project()
+    const ids: string[] = []
+    for (let at = 0; at < 4; at++) ids.push(await turn(mine, { said: 'x'.repeat(CHAIN_MAX_BYTES / 4) }))
+    const { on, bytes } = counting()
+    const questions = ids.map((id) => itemOf(id, 'i0'))
+    await expect(on.resolved(mine, questions, ANYBODY)).rejects.toThrow(refused(TOO_MANY_BYTES))
+    expect(bytes()).toBe(0)
+    expect(texts(await on.resolved(mine, questions.slice(1), ANYBODY))).toEqual(Array(3).fill('question'))
   })
 
   test('§8.2 input items are listed where full fidelity is kept; otherwise the list is empty', async () => {

@@ -6,9 +6,8 @@ import { BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { nextSequence } from '../core/ids.ts'
 import { lanes } from '../core/lanes.ts'
 import { type Maker, madeByAnother } from '../core/maker.ts'
-import { Refusal } from '../core/refusal.ts'
 import type { Sealing } from '../core/sealing.ts'
-import { nextTurn } from '../core/turns.ts'
+import { inTurns, nextTurn } from '../core/turns.ts'
 import type { Kept } from '../limits/kept-quota.ts'
 import { asideFirst, type Db, joined, sql } from '../storage/db.ts'
 import { isOneOf } from '../storage/erasing.ts'
@@ -21,9 +20,11 @@ import {
 } from '../storage/large-bodies.ts'
 import { backgroundStore } from './background-store.ts'
 import type { NativeBlocks } from './native-response.ts'
-import { type ItemList, type ItemsPage, isReference, listItems, responseOfItem } from './response-items.ts'
+import { type Pointers, pointersIn, repeatedBytes } from './pointed-items.ts'
+import { CHAIN_MAX, CHAIN_MAX_BYTES, type ChainLink, checkChain, checkPointedAt, notStored } from './response-chain.ts'
+import { type ItemList, type ItemsPage, listItems } from './response-items.ts'
 import { outputOf, type ResponseObject } from './response-object.ts'
-import { type Item, isResponseId, wrong } from './response-request.ts'
+import { type Item, isResponseId } from './response-request.ts'
 
 export interface KeptResponse extends Maker {
   trace_id: string
@@ -32,9 +33,6 @@ export interface KeptResponse extends Maker {
   input: readonly Item[]
   native: NativeBlocks | null
 }
-
-export const CHAIN_MAX = 100
-export const CHAIN_MAX_BYTES = 32 * 1024 * 1024
 
 type Sealed = Pick<KeptResponse, 'response' | 'input' | 'native'>
 
@@ -57,7 +55,8 @@ type Written = KeptResponse & { sealed: Buffer; sequence: number; created_at: st
 
 /** R74: whether whoever asks may see what this maker made. */
 export type MayUse = (maker: Maker) => boolean
-type Link = Row & { previous_response_id: string | null; depth: number; bytes: number; own_bytes: number }
+type Sized = Row & { own_bytes: number }
+type Link = Sized & ChainLink
 
 export type ResponseStore = ReturnType<typeof responseStore>
 
@@ -114,11 +113,11 @@ export function responseStore(db: Db, seals: Sealing) {
   }
 
   /** What is sealed in the links of a chain, a bounded number of bytes at a time. */
-  async function* sealedOf(project_id: string, links: readonly Link[]): AsyncGenerator<Link> {
+  async function* sealedOf(project_id: string, links: readonly Sized[]): AsyncGenerator<Sized> {
     for (let from = 0; from < links.length; ) {
       let to = from
       for (let bytes = 0; to < links.length && (to === from || bytes <= CHAIN_READ_BYTES); to++)
-        bytes += (links[to] as Link).own_bytes
+        bytes += (links[to] as Sized).own_bytes
       const some = links.slice(from, to)
       const missing = some.filter(({ sealed }) => sealed === null).map(({ id }) => id)
       const rows = missing.length === 0 ? [] : await sealedRows(project_id, missing)
@@ -128,20 +127,35 @@ export function responseStore(db: Db, seals: Sealing) {
     }
   }
 
-  async function itemsIn(project_id: string, links: readonly Link[]): Promise<Item[]> {
-    const items: Item[] = []
+  /** Without `kept` where it went meanwhile. */
+  async function* openedOf(project_id: string, links: readonly Sized[]) {
     let bytes = 0
     for await (const link of sealedOf(project_id, links)) {
-      const kept = await opened(project_id, link)
-      if (!kept) throw notStored(link.id)
-      for (const item of itemsOf(kept)) items.push(item)
+      yield { id: link.id, kept: await opened(project_id, link) }
       bytes += link.own_bytes
       if (bytes > OPENED_AT_ONCE_BYTES) {
         bytes = 0
         await nextTurn()
       }
     }
+  }
+
+  async function itemsIn(project_id: string, links: readonly Link[]): Promise<Item[]> {
+    const items: Item[] = []
+    for await (const { id, kept } of openedOf(project_id, links)) {
+      if (!kept) throw notStored(id)
+      for (const item of itemsOf(kept)) items.push(item)
+    }
     return items
+  }
+
+  /** `bytes`: what all of these rows have. */
+  async function pointedAt(project_id: string, rows: readonly Sized[], { uses }: Pointers, bytes: number) {
+    const found = new Map<unknown, Item>()
+    for await (const { kept } of openedOf(project_id, rows))
+      for (const item of itemsOf(kept)) if (uses.has(item.id)) found.set(item.id, item)
+    checkPointedAt(bytes + (await inTurns(repeatedBytes(found, { uses }, CHAIN_MAX_BYTES - bytes))))
+    return found
   }
 
   const sealedRows = (project_id: string, ids: readonly string[]) =>
@@ -197,28 +211,30 @@ export function responseStore(db: Db, seals: Sealing) {
 
     /** Puts the items in place of those only pointed at. Ids that are not ours are for the upstream to know. */
     async resolved(project_id: string, items: readonly Item[], mayUse: MayUse): Promise<readonly Item[]> {
-      const pointers = new Map<Item, string>()
-      for (const item of items) {
-        const response_id = isReference(item) ? responseOfItem(String(item.id)) : undefined
-        if (response_id !== undefined) pointers.set(item, response_id)
-      }
-      if (pointers.size === 0) return items
-      const responses = new Set(pointers.values())
-      if (responses.size > CHAIN_MAX) throw wrong('input', `point at items of at most ${CHAIN_MAX} responses`)
-      const known = new Map<unknown, Item>()
-      for (const response_id of responses) {
-        const kept = await find(project_id, response_id)
-        if (kept && !mayUse(kept)) throw madeByAnother("What an item of 'input' points at")
-        for (const item of itemsOf(kept)) known.set(item.id, item)
-      }
-      return items.map((item, at) => {
-        const meant = pointers.has(item) ? known.get(item.id) : item
-        if (!meant) throw wrong(`input[${at}].id`, 'be the id of an item of a stored response')
-        return meant
-      })
+      const pointers = pointersIn(items)
+      if (!pointers) return items
+      const ids = [...pointers.responses]
+      const found = await db.rows<Sized>(sizesOf(project_id, ids))
+      const rows = ids.flatMap((id) => found.filter((row) => row.id === id)) // of two items of one id the later counts
+      if (!rows.every(mayUse)) throw madeByAnother("What an item of 'input' points at")
+      const bytes = rows.reduce((sum, { own_bytes }) => sum + own_bytes, 0)
+      checkPointedAt(bytes)
+      const read = () => pointedAt(project_id, rows, pointers, bytes)
+      return pointers.placed(await (bytes > CHAIN_READ_BYTES ? inLane(project_id, read) : read()))
     },
   }
 }
+
+/** What tells of those that are pointed at, out of the same index as the links of a chain. */
+const sizesOf = (project_id: string, ids: readonly string[]) =>
+  asideFirst(
+    joined(
+      sql`
+        SELECT id, trace_id, made_by, made_under, parts_id, parts_bytes, bytes AS own_bytes, NULL AS sealed
+        FROM stored_response WHERE project_id = ${project_id} AND `,
+      isOneOf('CAST(id AS TEXT)', ids),
+    ),
+  )
 
 /**
  * Oldest first; sealed contents only where the chain has few of them. What tells of links comes out of an index: in the
@@ -267,16 +283,3 @@ export const mostOf = (json: Buffer) => json.subarray(0, -1)
 const restOf = ({ native }: KeptResponse) => `,"native":${JSON.stringify(native)}}`
 
 const wholeOf = ({ response, input, native }: KeptResponse) => JSON.stringify({ response, input, native })
-
-const notStored = (id: string) =>
-  new Refusal('invalid_request', `'previous_response_id' leads to '${id}', which is no longer stored.`)
-
-/** `links` has the oldest first; it must be one that nothing came before. */
-function checkChain(links: readonly Link[], asked: string): void {
-  const [oldest] = links
-  const refusal = (why: string) => new Refusal('invalid_request', `'previous_response_id' ${why}.`)
-  if (!oldest) throw refusal(`must be the id of a stored response of this project; '${asked}' is not`)
-  if (oldest.depth > CHAIN_MAX) throw refusal(`leads through more than ${CHAIN_MAX} responses`)
-  if (oldest.bytes > CHAIN_MAX_BYTES) throw refusal(`leads to more than ${CHAIN_MAX_BYTES} bytes of conversation`)
-  if (oldest.previous_response_id !== null) throw notStored(oldest.previous_response_id)
-}

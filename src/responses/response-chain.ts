@@ -1,0 +1,32 @@
+// §7.2: how much of what is stored a request may bring in, by the chain that it continues or by items that it points
+// at.
+import { Refusal } from '../core/refusal.ts'
+
+export const CHAIN_MAX = 100
+export const CHAIN_MAX_BYTES = 32 * 1024 * 1024
+
+export interface ChainLink {
+  previous_response_id: string | null
+  /** Of itself and all that come after it in the chain. */
+  depth: number
+  bytes: number
+}
+
+/** `links` has the oldest first; it must be one that nothing came before. */
+export function checkChain(links: readonly ChainLink[], asked: string): void {
+  const [oldest] = links
+  const refusal = (why: string) => new Refusal('invalid_request', `'previous_response_id' ${why}.`)
+  if (!oldest) throw refusal(`must be the id of a stored response of this project; '${asked}' is not`)
+  if (oldest.depth > CHAIN_MAX) throw refusal(`leads through more than ${CHAIN_MAX} responses`)
+  if (oldest.bytes > CHAIN_MAX_BYTES) throw refusal(`leads to more than ${CHAIN_MAX_BYTES} bytes of conversation`)
+  if (oldest.previous_response_id !== null) throw notStored(oldest.previous_response_id)
+}
+
+export const notStored = (id: string) =>
+  new Refusal('invalid_request', `'previous_response_id' leads to '${id}', which is no longer stored.`)
+
+/** What the responses take that are pointed at, and whatever is said again because it is pointed at again. */
+export function checkPointedAt(bytes: number): void {
+  if (bytes > CHAIN_MAX_BYTES)
+    throw new Refusal('invalid_request', `'input' points at more than ${CHAIN_MAX_BYTES} bytes of conversation.`)
+}
