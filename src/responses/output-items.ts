@@ -19,9 +19,12 @@ import { isObject, type Json } from './response-request.ts'
 export type Emit = (type: string, fields: Json) => void
 
 /** Where an upstream says which call a fragment belongs to: by index, by id, or not at all. */
-interface Call {
-  index: unknown
-  id: unknown
+interface Named {
+  index: number | undefined
+  id: string | undefined
+}
+
+interface Call extends Named {
   place: number
   item: FunctionCallItem
   /** What the client sees of it: the item itself, where it is a function's. */
@@ -50,6 +53,7 @@ const CHARACTERS_MAX = BUDGETS.answer.bytes
 const LOGPROBS_MAX = BUDGETS.answer.parts / 2 // each is an object with a member, at the least
 export const TOO_MUCH = 'The upstream made more calls, or said more, than can be told.'
 const LOGPROB_CHARACTERS = 64 // at the least, as it is written
+const PART_CHARACTERS = 64 // the same of a part, without its text
 
 const NO_TOOLS: ClientTools['named'] = new Map()
 
@@ -87,6 +91,7 @@ export function outputItems(response_id: string, emit: Emit, tools: ClientTools[
     const { place, item } = prose ?? openProse(kind)
     const part = freshPart(type)
     item.content.push(part as never) // the kind of item goes by the kind of part
+    held.characters += PART_CHARACTERS
     prose = { place, item, part }
     emit('response.content_part.added', { ...where(prose), part })
     return prose
@@ -102,10 +107,15 @@ export function outputItems(response_id: string, emit: Emit, tools: ClientTools[
   }
 
   function addCall(fragment: Json): void {
-    const { index, id, function: called } = fragment
-    const { name, arguments: given } = isObject(called) ? called : ({} as Json)
-    const call = calls.find(fragment) ?? openCall(index, id, name)
-    if (call.item.name === '' && typeof name === 'string') call.item.name = name
+    const { function: called } = fragment
+    const { name: said, arguments: given } = isObject(called) ? called : ({} as Json)
+    const named = namesOf(fragment)
+    const name = textIn(said) ?? ''
+    const call = calls.find(named, name !== '') ?? openCall(named, name)
+    if (call.item.name === '' && name !== '') {
+      call.item.name = name
+      held.characters += name.length
+    }
     const delta = typeof given === 'string' ? given : given === undefined || given === null ? '' : JSON.stringify(given)
     if (delta === '') return
     call.item.arguments += delta
@@ -114,17 +124,18 @@ export function outputItems(response_id: string, emit: Emit, tools: ClientTools[
     emit('response.function_call_arguments.delta', { item_id: call.item.id, output_index: call.place, delta })
   }
 
-  function openCall(index: unknown, id: unknown, name: unknown): Call {
+  function openCall({ index, id }: Named, name: string): Call {
     closeProse('completed')
     const place = items.length
     const item: FunctionCallItem = {
       id: itemId('fc', response_id, place),
       type: 'function_call',
       status: 'in_progress',
-      call_id: typeof id === 'string' && id !== '' ? id : itemId('call', response_id, place),
-      name: typeof name === 'string' ? name : '',
+      call_id: id ?? itemId('call', response_id, place),
+      name,
       arguments: '',
     }
+    held.characters += item.call_id.length + name.length
     const shown = shownCall(item, tools.get(item.name))
     open(shown)
     const call = { index, id, place, item, shown }
@@ -205,30 +216,36 @@ export function outputItems(response_id: string, emit: Emit, tools: ClientTools[
 function callsByName() {
   const all: Call[] = []
   const byId = new Map<string, Call>()
-  const byIndex = new Map<unknown, Call>()
-  const nameOf = ({ id, index }: Pick<Call, 'id' | 'index'>) => JSON.stringify([id, index])
+  const byIndex = new Map<number, Call>()
+  const nameOf = ({ id, index }: Named) => JSON.stringify([id, index])
 
   return {
     all,
 
     add(call: Call): void {
       all.push(call)
-      if (!byId.has(nameOf(call))) byId.set(nameOf(call), call)
-      byIndex.set(call.index, call)
+      if (call.id !== undefined && !byId.has(nameOf(call))) byId.set(nameOf(call), call)
+      if (call.index !== undefined) byIndex.set(call.index, call)
     },
 
     /** The call that a fragment goes on with; undefined where it begins one. */
-    find({ index, id, function: called }: Json): Call | undefined {
-      const isNamed = isObject(called) && typeof called.name === 'string' && called.name !== ''
-      const hasId = typeof id === 'string' && id !== ''
-      const same = hasId ? byId.get(nameOf({ id, index })) : undefined
+    find({ index, id }: Named, has_name: boolean): Call | undefined {
+      const same = id === undefined ? undefined : byId.get(nameOf({ id, index }))
       if (same) return same
-      if (typeof index !== 'number') return hasId || isNamed ? undefined : all.at(-1)
+      if (index === undefined) return id !== undefined || has_name ? undefined : all.at(-1)
       // Some upstreams write 0 as the index of every call: another id with a name is another call all the same.
-      return hasId && isNamed ? undefined : byIndex.get(index)
+      return id !== undefined && has_name ? undefined : byIndex.get(index)
     },
   }
 }
+
+/** What is anything else names nothing, and is not kept (R77). */
+const namesOf = ({ index, id }: Json): Named => ({
+  index: typeof index === 'number' ? index : undefined,
+  id: textIn(id),
+})
+
+const textIn = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
 /** With those that each names beside itself. */
 function countOf(logprobs: readonly unknown[] = []): number {

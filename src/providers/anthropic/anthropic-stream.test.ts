@@ -148,6 +148,24 @@ describe('T-86 a stream that is out to cost more than it sends', () => {
     expect(() => chunksOf([Buffer.from(start(message))])).toThrow('too long')
   })
 
+  const called = (index: unknown) =>
+    Buffer.from(
+      event({ type: 'content_block_start', index, content_block: { type: 'tool_use', id: 'a', name: 'f' } } as never),
+    )
+
+  test.each(['x', -1, 0.5, 2 ** 53, { 0: 0 }, undefined])(
+    'R77 a call whose block is numbered %j is refused, and not kept',
+    (index) => {
+      expect(() => chunksOf([called(index)])).toThrow('a call in a block without a number')
+    },
+  )
+
+  test('R77 a thousand calls are told, and no more', () => {
+    const calls = Array.from({ length: 1_024 }, (_, at) => called(at))
+    expect(parsed(chunksOf(calls).text)).toHaveLength(1_024)
+    expect(() => chunksOf([...calls, called(1_024)])).toThrow('more calls than can be told')
+  })
+
   test('R77 a large event is parsed in steps, and what came with it stays behind it', async () => {
     const long = 'x'.repeat(200_000)
     const said = (text: string) =>

@@ -6,21 +6,16 @@ import { AT_ONCE_BYTES, BUDGETS, jsonWithin } from '../../core/foreign.ts'
 import { type MessageUsage, mergeUsage } from '../../messages/message-usage.ts'
 import { chatId, chatUsage, finishReason, type MessageEvent } from './anthropic-messages.ts'
 import { toChatError } from './anthropic-response.ts'
+import { CallsByBlock, type ToolCall } from './anthropic-stream-calls.ts'
 
 /** What every chunk repeats must be short, or an upstream could have us write a thousand times what it sends. */
 const NAMES_MAX_LENGTH = 2_048
-
-interface ToolCall {
-  index: number
-  has_arguments: boolean
-}
 
 export class ChunkStream {
   readonly #created: number
   readonly #wants_usage: boolean
   readonly #reader = new EventReader()
-  /** Messages numbers all blocks; chat numbers the tool calls alone. */
-  readonly #calls = new Map<number, ToolCall>()
+  readonly #calls = new CallsByBlock()
   #base: { id: string; object: string; created: number; model: string } | undefined
   readonly #usage: MessageUsage = {}
   /** A large event, and what came behind it. */
@@ -101,8 +96,7 @@ export class ChunkStream {
     if (block.type !== 'tool_use') return ''
     const input = JSON.stringify(block.input ?? {})
     const has_arguments = input !== '{}'
-    const call = { index: this.#calls.size, has_arguments }
-    this.#calls.set(at, call)
+    const call = this.#calls.begin(at, has_arguments)
     const named = { name: block.name, arguments: has_arguments ? input : '' }
     return this.#delta({ tool_calls: [{ index: call.index, id: block.id, type: 'function', function: named }] })
   }
@@ -112,13 +106,13 @@ export class ChunkStream {
     { type, text, partial_json }: { type: string; text?: string; partial_json?: string },
   ): string {
     if (type === 'text_delta') return text ? this.#delta({ content: text }) : ''
-    const call = this.#calls.get(at)
+    const call = this.#calls.find(at)
     return type === 'input_json_delta' && call && partial_json ? this.#arguments(call, partial_json) : ''
   }
 
   /** A call without input sends no fragment at all, where chat promises a JSON object. */
   #blockStop(at: number): string {
-    const call = this.#calls.get(at)
+    const call = this.#calls.find(at)
     return call && !call.has_arguments ? this.#arguments(call, '{}') : ''
   }
 

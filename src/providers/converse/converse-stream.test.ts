@@ -153,3 +153,21 @@ test.each([
 ])('R77 a stream that is %s has failed', async (_case, frames) => {
   await expect(told(frames)).rejects.toThrow(UpstreamError)
 })
+
+const begun = (contentBlockIndex: unknown, more: object = {}) =>
+  event('contentBlockStart', { contentBlockIndex, start: { toolUse: { toolUseId: 'a', name: 'f' } }, ...more })
+
+test.each(['x', -1, 0.5, 2 ** 53, { 0: 0 }, null])(
+  'R77 a stream has failed in which a call’s block is numbered %j, also where that is parsed late',
+  async (index) => {
+    const many = Array.from({ length: 20_000 }, (_, at) => at)
+    for (const frame of [begun(index), begun(index, { many })])
+      await expect(told([frame, STOP])).rejects.toThrow(UpstreamError)
+  },
+)
+
+test('R77 a thousand calls of a stream are told, and no more', async () => {
+  const calls = Array.from({ length: 1_024 }, (_, at) => begun(at))
+  expect(await told([...calls, STOP])).toHaveLength(1_026)
+  await expect(told([...calls, begun(1_024), STOP])).rejects.toThrow(UpstreamError)
+})

@@ -3,6 +3,7 @@
 import { BeyondBudget, BUDGETS, jsonWithin, smallJsonOrNone } from '../../core/foreign.ts'
 import type { MaybePromise } from '../../core/maybe-promise.ts'
 import { toChatError } from '../anthropic/anthropic-response.ts'
+import { CallsByBlock, type ToolCall } from '../anthropic/anthropic-stream-calls.ts'
 import { type EventMessage, EventStreamError, EventStreamReader } from '../platforms/aws-event-stream.ts'
 import { bedrockError, statusOf } from '../platforms/bedrock-errors.ts'
 import { UpstreamError } from '../provider.ts'
@@ -24,14 +25,9 @@ interface Event {
   usage?: ConverseUsage
 }
 
-interface ToolCall {
-  index: number
-  has_arguments: boolean
-}
-
 export class ConverseChunks {
   readonly #reader = new EventStreamReader(BUDGETS.event.bytes) // R77
-  readonly #calls = new Map<number, ToolCall>()
+  readonly #calls = new CallsByBlock()
   readonly #base: object
   readonly #wants_usage: boolean
   readonly #calls_max: number
@@ -73,7 +69,7 @@ export class ConverseChunks {
       const type = headers.get(':event-type') ?? ''
       const event = jsonWithin(BUDGETS.event, payload)
       if (event instanceof Promise)
-        return event.then((late) => this.#taken(messages, at + 1, chunks + this.#chunksOf(type, late)), failed)
+        return event.then((late) => this.#taken(messages, at + 1, chunks + this.#chunksOf(type, late))).catch(failed)
       chunks += this.#chunksOf(type, event)
     }
     return Buffer.from(chunks)
@@ -103,8 +99,7 @@ export class ConverseChunks {
   #blockStart({ contentBlockIndex = 0, start }: Event): string {
     const called = start?.toolUse
     if (!called || this.#calls.size >= this.#calls_max) return ''
-    const call = { index: this.#calls.size, has_arguments: false }
-    this.#calls.set(contentBlockIndex, call)
+    const call = this.#calls.begin(contentBlockIndex, false)
     const named = { name: called.name, arguments: '' }
     return this.#delta({
       tool_calls: [{ index: call.index, id: called.toolUseId, type: 'function', function: named }],
@@ -114,13 +109,13 @@ export class ConverseChunks {
   #blockDelta({ contentBlockIndex = 0, delta }: Event): string {
     if (delta?.text) return this.#delta({ content: delta.text })
     if (delta?.reasoningContent?.text) return this.#delta({ reasoning_content: delta.reasoningContent.text })
-    const call = this.#calls.get(contentBlockIndex)
+    const call = this.#calls.find(contentBlockIndex)
     return call && delta?.toolUse?.input ? this.#arguments(call, delta.toolUse.input) : ''
   }
 
   /** A call without input sends no fragment at all, where chat promises a JSON object. */
   #blockStop({ contentBlockIndex = 0 }: Event): string {
-    const call = this.#calls.get(contentBlockIndex)
+    const call = this.#calls.find(contentBlockIndex)
     return call && !call.has_arguments ? this.#arguments(call, '{}') : ''
   }
 
