@@ -53,6 +53,61 @@ test.each([
     { input: 12, cached: 0, written: 0, output: 387, reasoning: 386 },
   ],
   [
+    'Gemini, where what was thought stands in the total alone',
+    { prompt_tokens: 9, completion_tokens: 1, total_tokens: 103 },
+    { input: 9, cached: 0, written: 0, output: 94, reasoning: 0 },
+  ],
+  [
+    'Gemini, which had all of its answer for thinking',
+    { prompt_tokens: 9, total_tokens: 103 },
+    { input: 9, cached: 0, written: 0, output: 94, reasoning: 0 },
+  ],
+  [
+    'Gemini, with a part of the prompt from its cache',
+    {
+      prompt_tokens: 2_000,
+      completion_tokens: 1,
+      total_tokens: 2_094,
+      prompt_tokens_details: { cached_tokens: 1_500 },
+    },
+    { input: 2_000, cached: 1_500, written: 0, output: 94, reasoning: 0 },
+  ],
+  [
+    'parts beside the input, which the total has as well',
+    {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 22,
+      prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 },
+    },
+    { input: 10, cached: 4, written: 3, output: 5, reasoning: 0 },
+  ],
+  [
+    'parts beside the whole, which the total has as well',
+    {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 45,
+      prompt_tokens_details: { cached_tokens: 30 },
+    },
+    { input: 30, cached: 30, written: 0, output: 5, reasoning: 0 },
+  ],
+  [
+    'reasoning that is told, and a total that has more than that',
+    {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 99,
+      completion_tokens_details: { reasoning_tokens: 3 },
+    },
+    { input: 10, cached: 0, written: 0, output: 5, reasoning: 3 },
+  ],
+  [
+    'a total that is less than its parts',
+    { prompt_tokens: 10, completion_tokens: 5, total_tokens: 3 },
+    { input: 10, cached: 0, written: 0, output: 5, reasoning: 0 },
+  ],
+  [
     'reasoning that is part of what was said',
     {
       prompt_tokens: 10,
@@ -98,6 +153,13 @@ test.each([
 ])('R77 a count that is %s makes the whole report one that is not used', (_what, told) => {
   expect(readUsage(told)).toBeUndefined()
 })
+
+test.each([1_000_000_001, 2 ** 53, Number.POSITIVE_INFINITY, 103.5, '103', -1, null, {}])(
+  'R77 a total of %j is none, and nothing is taken from it',
+  (total_tokens) => {
+    expect(readUsage(usage({ total_tokens }))).toMatchObject({ input: 10, output: 5 })
+  },
+)
 
 test('R77 a billion is a count, and so are parts that stand beside a small whole', () => {
   expect(readUsage(usage({ completion_tokens: 1_000_000_000 }))?.output).toBe(1_000_000_000)

@@ -37,7 +37,7 @@ export function readUsage(usage: unknown): TokenCounts | undefined {
   if (!isTokenCount(cached) || !isTokenCount(written) || !isTokenCount(written_1h)) return undefined
   const parts = cached + written
   if (written_1h > written || (parts > input && parts > BESIDE_MAX)) return undefined
-  const output = outputTokens({ input, said, reasoning, total: fields.total_tokens })
+  const output = outputTokens({ input, said, reasoning, cached, written, total: fields.total_tokens })
   const counts: TokenCounts = { input: Math.max(input, parts), cached, written, output, reasoning, estimated: false }
   if (written_1h > 0) counts.written_1h = written_1h
   return counts

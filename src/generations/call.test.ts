@@ -135,15 +135,78 @@ test.each([
   expect(chat({ messages: [{ role: 'user', content: [part] }] }).input_bound).toBeLessThan(200)
 })
 
+const AAAA = 'A'.repeat(1_000)
+const file = (filename: string | undefined, file_data: string) => ({ type: 'file', file: { filename, file_data } })
+
 test.each([
-  [
-    'a file that is inside',
-    { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${'A'.repeat(1_000)}` } },
-  ],
-  ['a film that is inside', { type: 'video_url', video_url: { url: `data:video/mp4;base64,${'A'.repeat(1_000)}` } }],
-])('R43 %s counts by its bytes', (_what, part) => {
+  ['a text', file('a.txt', `data:text/plain;base64,${AAAA}`)],
+  ['a table', file('a.csv', `data:text/csv;base64,${AAAA}`)],
+  ['JSON', file('a.json', `data:application/json;base64,${AAAA}`)],
+  ['a page of the web', { type: 'input_file', filename: 'a.html', file_data: `data:text/html;base64,${AAAA}` }],
+  ['a text by its name alone', file('a.md', AAAA)],
+  ['a text of no known type', file('a.py', `data:application/octet-stream;base64,${AAAA}`)],
+  ['a text in the place of an image', image(`data:text/plain;base64,${AAAA}`)],
+  ['sound', { type: 'input_audio', input_audio: { data: AAAA, format: 'wav' } }],
+  ['sound by its data', { type: 'audio_url', audio_url: { url: `data:audio/mpeg;base64,${AAAA}` } }],
+])('R43 %s that is inside counts by its bytes', (_what, part) => {
   const { input_bound, body } = chat({ messages: [{ role: 'user', content: [part] }] })
   expect(input_bound).toBe(Math.ceil(body.length / 2))
+})
+
+const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
+
+// A few thousand bytes of these may have a hundred pages, or an hour.
+test.each([
+  ['a PDF', file('a.pdf', `data:application/pdf;base64,${AAAA}`)],
+  ['a PDF by its data', file(undefined, `data:application/pdf;base64,${AAAA}`)],
+  ['a PDF by its data, whatever its name', file('a.txt', `data:application/pdf;base64,${AAAA}`)],
+  ['a PDF by its name', file('A.PDF', AAAA)],
+  ['a PDF by its name, whatever its data', file('a.pdf', `data:text/plain;base64,${AAAA}`)],
+  ['a PDF of responses', { type: 'input_file', filename: 'a.pdf', file_data: `data:application/pdf;base64,${AAAA}` }],
+  [
+    'a document of Messages',
+    { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: AAAA } },
+  ],
+  ['an Office document', file('a', `data:${DOCX};base64,${AAAA}`)],
+  ['an Office document by its name', file('a.xlsx', `data:application/octet-stream;base64,${AAAA}`)],
+  ['what does not say what it is', file(undefined, `data:;base64,${AAAA}`)],
+  ['a film', { type: 'video_url', video_url: { url: `data:video/mp4;base64,${AAAA}` } }],
+  ['a film in the place of an image', image(`data:video/mp4;base64,${AAAA}`)],
+  ['a film in the place of an image, spelled otherwise', image(`DATA:Video/MP4;base64,${AAAA}`)],
+  [
+    'a film in an image of Messages',
+    { type: 'image', source: { type: 'base64', media_type: 'video/mp4', data: AAAA } },
+  ],
+  ['a PDF in the place of an image', { type: 'input_image', image_url: `data:application/pdf;base64,${AAAA}` }],
+  ['a film in the place of sound', { type: 'input_audio', input_audio: { data: AAAA, format: 'video/mp4' } }],
+  ['a film in the place of sound, by its ending', { type: 'input_audio', input_audio: { data: AAAA, format: 'mp4' } }],
+])('R43 %s that is inside may fill what a model takes in; rates count it like one that is linked', (_what, part) => {
+  const { input_bound, input_estimate, body } = chat({ messages: [{ role: 'user', content: [part] }] })
+  expect(input_bound).toBe(Math.ceil(body.length / 2) + 200_000)
+  expect(input_estimate).toBe(Math.ceil(body.length / 4) + 10_000)
+})
+
+test.each([
+  [
+    'sound by an address',
+    { type: 'input_audio', input_audio: { data: 'https://example.com/hour.mp4', format: 'mp3' } },
+  ],
+  ['sound in a bucket', { type: 'input_audio', input_audio: { data: 'gs://bucket/hour.mp4', format: 'video/mp4' } }],
+  ['sound by an address in capitals', { type: 'input_audio', input_audio: { data: 'HTTPS://example.com/a' } }],
+  ['a file by an address', file('a.txt', 'https://example.com/a.pdf')],
+])('R43 %s, in the place of its data, is somewhere else', (_what, part) => {
+  expect(chat({ messages: [{ role: 'user', content: [part] }] }).input_bound).toBeGreaterThanOrEqual(200_000)
+})
+
+test('R43 a PDF that a tool of responses gave counts like one in a message', () => {
+  const output = [{ type: 'input_file', filename: 'a.pdf', file_data: `data:application/pdf;base64,${AAAA}` }]
+  const input = [{ type: 'function_call_output', call_id: 'c', output }]
+  expect(read('responses', { model: 'm', input }).input_bound).toBeGreaterThanOrEqual(200_000)
+})
+
+test('R43 an image that says it is one is one, whatever its name', () => {
+  const part = { ...image(picture), filename: 'page-1-of-a.pdf' }
+  expect(chat({ messages: [{ role: 'user', content: [part] }] }).input_bound).toBeLessThan(2_500)
 })
 
 test('R9 a content part of a type that is no text goes on as it is', () => {

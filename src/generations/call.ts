@@ -5,6 +5,7 @@ import type { JsonBody } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Tag } from '../headers/call-tags.ts'
 import type { Hints } from '../hints/hints.ts'
+import { bringsPages, isAddress, isImageAt, mediaTypeIn } from '../messages/inline-file.ts'
 import { grownBound, type MessageContent, messageContent } from '../messages/message-content.ts'
 import { type CallKind, isMediaKind, type TextKind } from '../providers/provider.ts'
 import type { Conversation } from '../responses/conversation.ts'
@@ -98,7 +99,7 @@ const BYTES_PER_TOKEN_USUAL = 4
 /** An image's tokens come from its pixels: linked it has no bytes here to go by, and inside far too many. */
 const IMAGE_TOKENS_MOST = 2_000
 const IMAGE_TOKENS_USUAL = 1_000
-/** A file or a film that is only named here may fill what a model takes in. */
+/** A file or a film may fill what a model takes in, where it is only named here, and where it has pages of its own. */
 const LINKED_TOKENS_MOST = 200_000
 const LINKED_TOKENS_USUAL = 10_000
 const MODEL_MAX = 256 // R8; it also goes into a header
@@ -183,7 +184,7 @@ interface Content {
   images: number
   /** Bytes of the body that are the images' own. */
   image_bytes: number
-  /** Files and films that are somewhere else. */
+  /** Files and films that are somewhere else, or that may have far more tokens than bytes. */
   linked: number
   long_cache: boolean
 }
@@ -227,14 +228,18 @@ function isLong(cache_control: unknown): boolean {
 }
 
 function addPart(part: Part, content: Content): void {
-  const { type, image_url, cache_control } = part
+  const { type, cache_control } = part
   content.long_cache ||= isLong(cache_control)
   if (typeof type !== 'string') return
-  if (IMAGES.test(type)) {
+  if (isImage(type, part)) {
     content.images++
-    const address = (image_url as { url?: unknown } | null | undefined)?.url ?? image_url
-    if (typeof address === 'string' && address.startsWith('data:')) content.image_bytes += address.length
-  } else if (FILES.test(type) ? names(part, isName) : !TEXTS.test(type) && names(part, isAddress)) content.linked++
+    const address = addressOf(part)
+    if (mediaTypeIn(address) !== undefined) content.image_bytes += (address as string).length
+    return
+  }
+  const is_file = FILES.test(type)
+  if (!is_file && TEXTS.test(type)) return
+  if (names(part, is_file ? isName : isNamedElsewhere) || bringsPages(part)) content.linked++
 }
 
 const IMAGES = /image|screenshot/
@@ -242,15 +247,31 @@ const FILES = /file|video/
 const TEXTS = /text|refusal|thinking|reasoning|^tool_use$/ // they may say where something is, and do not bring it
 const TOLD_HERE = ['type', 'filename', 'file_data', 'detail', 'format']
 
+/** What stands in the place of an image may be a film. */
+function isImage(type: string, part: Part): boolean {
+  if (!IMAGES.test(type)) return false
+  const address = addressOf(part)
+  return typeof address === 'string' ? isImageAt(address) : !bringsPages(part)
+}
+
+const addressOf = ({ image_url }: Part): unknown =>
+  (image_url as { url?: unknown } | null | undefined)?.url ?? image_url
+
+type IsNaming = (field: string, value: string) => boolean
+
 /** Whatever else is said of a file names it; of what is no text, whatever says where it is. */
-const isName = (field: string) => !TOLD_HERE.includes(field)
-const isAddress = (field: string) => /(^|_)(url|uri)$|^file_id$/i.test(field)
+const isName: IsNaming = (field, value) => !TOLD_HERE.includes(field) || isBroughtFrom(field, value)
+const isNamedElsewhere: IsNaming = (field, value) =>
+  /(^|_)(url|uri)$|^file_id$/i.test(field) || isBroughtFrom(field, value)
+
+/** Some upstreams take an address in the place of the data, as Vertex does for sound. */
+const isBroughtFrom: IsNaming = (field, value) => /^(input_audio|data|file_data)$/.test(field) && isAddress(value)
 
 /** Something that is not in the body, whose bytes are counted with it. */
-function names(part: Part, isNaming: (field: string) => boolean): boolean {
+function names(part: Part, isNaming: IsNaming): boolean {
   return Object.entries(part).some(([field, value]) => {
     if (typeof value === 'object' && value !== null) return names(value as Part, isNaming)
-    return typeof value === 'string' && isNaming(field) && !value.startsWith('data:')
+    return typeof value === 'string' && isNaming(field, value) && mediaTypeIn(value) === undefined
   })
 }
 

@@ -81,7 +81,7 @@ const shorterFor = (call: Call, target: Target, available_micros: number) =>
 export function refuseUnpriced(call: Call, { pricing, model, dialling }: Target): void {
   if (pricing.kind === 'fee') return
   const is_priced = pricing.kind === 'tokens' && (!isMediaKind(call.kind) || pricesMatter(call.kind, pricing.price))
-  const field = is_priced ? pricedApart(call, pricing.price, dialling.responses_native) : undefined
+  const field = is_priced ? pricedApart(call, pricing.price, dialling.responses_native, dialling.protocol) : undefined
   if (is_priced && field === undefined) return
   const what = field === undefined ? `'model' ${model} has no price here` : `What '${field}' asks for has no price here`
   const how = field === undefined ? howToPrice(call) : '.'

@@ -1,11 +1,12 @@
 // R76: fields that change what a call costs in a way that its price does not tell: a tier, a search, sound, a tool that
 // the upstream runs, state of the upstream's own. Where a limit is to be kept, nobody can hold for them. Pure.
 import { isGiven } from '../core/given.ts'
-import { pricedApartInMessages } from '../messages/message-pricing.ts'
+import { chargedField, pricedApartInMessages } from '../messages/message-pricing.ts'
 import type { Price } from '../models/price.ts'
 import { isHostedSearch } from '../responses/client-tools.ts'
 import { isReference } from '../responses/response-items.ts'
 import type { Item } from '../responses/response-request.ts'
+import type { Dialling } from '../routing/target.ts'
 import type { Asked } from './call.ts'
 
 const USUAL_TIERS: readonly unknown[] = ['auto', 'default', 'standard_only']
@@ -17,9 +18,15 @@ const CLIENT_TOOLS: readonly unknown[] = ['function', 'custom', 'namespace', 'lo
 
 /**
  * The first such field; undefined where the price tells all. `is_native`: a Responses request goes on as it is; over
- * chat hosted search is left out, and costs nothing.
+ * chat hosted search is left out, and costs nothing. `protocol`: that of whoever is asked, which may know more fields
+ * than the client's own.
  */
-export function pricedApart({ kind, json, long_cache }: Asked, price: Price, is_native = true): string | undefined {
+export function pricedApart(
+  { kind, json, long_cache }: Asked,
+  price: Price,
+  is_native = true,
+  protocol?: Dialling['protocol'],
+): string | undefined {
   const { service_tier, modalities, tools } = json
   if (isGiven(service_tier) && !USUAL_TIERS.includes(service_tier)) return 'service_tier'
   const given = (name: string) => isGiven(json[name])
@@ -28,6 +35,8 @@ export function pricedApart({ kind, json, long_cache }: Asked, price: Price, is_
   if (Array.isArray(modalities) && modalities.some((one) => one !== 'text')) return 'modalities'
   if (long_cache && price.cache_write_1h === undefined) return 'cache_control.ttl'
   if (kind === 'messages') return pricedApartInMessages(json, price)
+  const charged = protocol === 'anthropic' ? chargedField(json) : undefined
+  if (charged) return charged
   const reference = kind === 'responses' ? foreignReference(json.input) : undefined
   if (reference) return reference
   const leaves_search = kind === 'responses' && !is_native

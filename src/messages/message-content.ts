@@ -1,5 +1,6 @@
 // What a Messages request has beside its text (R43, R76, R81): images and files, caches for an hour, thinking that
 // somebody signed, and tools that the upstream runs itself, which add to the prompt while it answers.
+import { bringsPages, isImageAt } from './inline-file.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -7,7 +8,7 @@ export interface MessageContent {
   images: number
   /** Bytes of the body that are the images' own. */
   image_bytes: number
-  /** Documents that are somewhere else. */
+  /** Documents that are somewhere else, or that may have far more tokens than bytes. */
   linked: number
   long_cache: boolean
   /** Where the first thinking stands that only its own vendor can read. */
@@ -70,16 +71,29 @@ function addBlocks(blocks: unknown, at: string, content: MessageContent): void {
 function addBlock(block: Fields, at: string, content: MessageContent): void {
   const { type, source, signature } = block
   content.long_cache ||= cachesLong(block)
-  if (type === 'image') {
-    content.images++
-    const { data } = (source ?? {}) as Fields
-    if (typeof data === 'string') content.image_bytes += data.length
-  } else if (type === 'document') {
-    if (isElsewhere(source)) content.linked++
+  if (type === 'image') addImage((source ?? {}) as Fields, content)
+  else if (type === 'document') {
+    if (isElsewhere(source) || isPaged(block)) content.linked++
     addBlocks((source as Fields | null | undefined)?.content, `${at}.source.content`, content)
   } else if (type === 'container_upload') content.linked++
   else if (type === 'tool_result') addBlocks(block.content, `${at}.content`, content)
   else if (isSigned(type, signature)) content.signed_at ??= at
+}
+
+/** A film or a document in the place of an image is none: over chat it goes on as what it says it is. */
+function addImage(source: Fields, content: MessageContent): void {
+  const { media_type, data, url } = source
+  const is_inside = typeof data === 'string'
+  if (isImageAt(url) && (!is_inside || isImageAt(`data:${media_type}`))) {
+    content.images++
+    if (is_inside) content.image_bytes += data.length
+  } else if (bringsPages({ media_type, file_data: data, url })) content.linked++
+}
+
+/** Of what is said to be text, the upstream takes the text. */
+function isPaged({ source, title }: Fields): boolean {
+  const { type, media_type, data } = (source ?? {}) as Fields
+  return type !== 'text' && typeof data === 'string' && bringsPages({ media_type, file_data: data, filename: title })
 }
 
 const isElsewhere = (source: unknown) => ['url', 'file'].includes(String((source as Fields | null | undefined)?.type))

@@ -97,6 +97,36 @@ test('R81 a whole completion is the same message', async () => {
   })
 })
 
+// The same rule as on /v1, or one surface is cheaper than the other.
+test.each([
+  [
+    'beside what was said (xAI)',
+    {
+      prompt_tokens: 12,
+      completion_tokens: 1,
+      total_tokens: 399,
+      completion_tokens_details: { reasoning_tokens: 386 },
+    },
+    { input_tokens: 12, output_tokens: 387 },
+  ],
+  [
+    'in the total alone (Gemini)',
+    { prompt_tokens: 9, completion_tokens: 1, total_tokens: 103 },
+    { input_tokens: 9, output_tokens: 94 },
+  ],
+  [
+    'within what was said (OpenAI)',
+    { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, completion_tokens_details: { reasoning_tokens: 3 } },
+    { input_tokens: 10, output_tokens: 5 },
+  ],
+])('R42, R81 reasoning that stands %s is told, whole and streamed', async (_where, usage, told) => {
+  const message = { content: 'Four.' }
+  const whole = await messageFrom({ id: 'chatcmpl-1', model: 'm', choices: [{ message }], usage })
+  expect(whole.usage).toMatchObject(told)
+  const last = `data: ${JSON.stringify({ id: 'chatcmpl-1', choices: [], usage })}\n\ndata: [DONE]\n\n`
+  expect(events([Buffer.from(chunk(message) + last)]).at(-2)).toMatchObject({ type: 'message_delta', usage: told })
+})
+
 test.each([
   ['stop', 'end_turn'],
   ['length', 'max_tokens'],

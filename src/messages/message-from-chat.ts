@@ -1,5 +1,6 @@
 // A chat completion as the message that it stands for (R81).
 import { textsInTurns } from '../core/json-in-text.ts'
+import { outputTokens } from '../responses/response-object.ts'
 import { isObject, type Json } from './chat-blocks.ts'
 
 const STOP_REASONS: Readonly<Record<string, string>> = {
@@ -18,21 +19,25 @@ export const messageId = (id: unknown) =>
     .replace(/^(chatcmpl|msg)[-_]/, '')
     .slice(0, 128)}`
 
-/** Chat counts what was cached inside the prompt; Messages counts it beside. */
+/** Chat counts what was cached inside the prompt; Messages counts it beside. What was reasoned is output in both. */
 export function messageUsage(usage: unknown): Json {
-  const { prompt_tokens, completion_tokens, prompt_tokens_details, prompt_cache_hit_tokens } = isObject(usage)
-    ? usage
-    : ({} as Json)
-  const details = isObject(prompt_tokens_details) ? prompt_tokens_details : ({} as Json)
-  const cached = amount(details.cached_tokens ?? prompt_cache_hit_tokens)
-  const written = amount(details.cache_write_tokens)
+  const told = objectOr(usage)
+  const inputs = objectOr(told.prompt_tokens_details)
+  const outputs = objectOr(told.completion_tokens_details)
+  const input = amount(told.prompt_tokens)
+  const said = amount(told.completion_tokens)
+  const cached = amount(inputs.cached_tokens ?? told.prompt_cache_hit_tokens)
+  const written = amount(inputs.cache_write_tokens)
+  const reasoning = amount(outputs.reasoning_tokens)
   return {
-    input_tokens: Math.max(0, amount(prompt_tokens) - cached - written),
+    input_tokens: Math.max(0, input - cached - written),
     cache_creation_input_tokens: written,
     cache_read_input_tokens: cached,
-    output_tokens: amount(completion_tokens),
+    output_tokens: outputTokens({ input, said, reasoning, cached, written, total: told.total_tokens }),
   }
 }
+
+const objectOr = (value: unknown): Json => (isObject(value) ? value : {})
 
 const amount = (value: unknown) => (typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : 0)
 

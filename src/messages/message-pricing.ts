@@ -14,19 +14,24 @@ const ELSEWHERE = ['container', 'fallbacks', 'fallback_credit_token', 'compactio
 
 /** Undefined where the price tells all. */
 export function pricedApartInMessages(json: Fields, price: Price): string | undefined {
-  const { mcp_servers, inference_geo, speed, tools } = json
+  const field = chargedField(json)
+  if (field !== undefined || !Array.isArray(json.tools)) return field
+  for (const [at, tool] of (json.tools as (Fields | null)[]).entries()) {
+    const charged = chargedTool(tool ?? {}, `tools[${at}]`, price)
+    if (charged !== undefined) return charged
+  }
+  return undefined
+}
+
+/** Of the request itself. Chat has tools of its own, and may say the rest in these words: they go along. */
+export function chargedField(json: Fields): string | undefined {
+  const { mcp_servers, inference_geo, speed } = json
   if (isGiven(mcp_servers) && !(Array.isArray(mcp_servers) && mcp_servers.length === 0)) return 'mcp_servers'
   const elsewhere = ELSEWHERE.find((name) => isGiven(json[name]))
   if (elsewhere) return elsewhere
   if (isGiven(inference_geo) && inference_geo !== 'global') return 'inference_geo'
   if (isGiven(speed) && speed !== 'standard') return 'speed'
-  const compacting = compactionIn(json.context_management)
-  if (compacting !== undefined || !Array.isArray(tools)) return compacting
-  for (const [at, tool] of (tools as (Fields | null)[]).entries()) {
-    const field = chargedTool(tool ?? {}, `tools[${at}]`, price)
-    if (field !== undefined) return field
-  }
-  return undefined
+  return compactionIn(json.context_management)
 }
 
 /** A summary that the upstream writes by itself, at any length. */

@@ -174,7 +174,8 @@ export function usageFrom(usage: unknown): ResponseUsage | null {
   if (!isTokenCount(input) || !isTokenCount(said) || !isTokenCount(reasoning_tokens)) return null // R77
   if (!isTokenCount(cached_tokens) || !isTokenCount(cache_write_tokens) || !isTokenCount(cache_write_1h_tokens))
     return null
-  const output = outputTokens({ input, said, reasoning: reasoning_tokens, total: total_tokens })
+  const parts = { cached: cached_tokens, written: cache_write_tokens }
+  const output = outputTokens({ input, said, reasoning: reasoning_tokens, total: total_tokens, ...parts })
   const for_an_hour = cache_write_1h_tokens > 0 && { cache_write_1h_tokens }
   return {
     input_tokens: input,
@@ -185,10 +186,25 @@ export function usageFrom(usage: unknown): ResponseUsage | null {
   }
 }
 
-/** Some upstreams report what was reasoned beside what was said; then only the total has both. */
-export function outputTokens(told: { input: number; said: number; reasoning: number; total: unknown }): number {
-  const { input, said, reasoning, total } = told
-  return total === input + said + reasoning ? said + reasoning : said
+interface ToldOutput {
+  input: number
+  said: number
+  reasoning: number
+  cached: number
+  written: number
+  total: unknown
+}
+
+/**
+ * Some upstreams report what was reasoned beside what was said, and some tell it in the total alone. There, what was
+ * cached or written may stand as well: that is no output.
+ */
+export function outputTokens({ input, said, reasoning, cached, written, total }: ToldOutput): number {
+  if (total === input + said + reasoning) return said + reasoning
+  if (reasoning > 0 || !isTokenCount(total)) return said // it was told, or cannot be (R77)
+  const untold = total - input - said
+  const are_parts = cached + written > input || [cached, written, cached + written].includes(untold)
+  return untold > 0 && !are_parts ? said + untold : said
 }
 
 /** What the response adds to the conversation. */

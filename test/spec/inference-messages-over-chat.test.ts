@@ -4,6 +4,7 @@ import { moneyIn } from '../support/inference-client.ts'
 import { withScene } from '../support/inference-scene.ts'
 import { ask, eventsOf, messagesConfig } from '../support/messages-scene.ts'
 
+const REASONED = { completion_tokens_details: { reasoning_tokens: 386 } }
 const tools = [{ name: 'weather', input_schema: { type: 'object', properties: { city: { type: 'string' } } } }]
 
 withScene(
@@ -61,6 +62,22 @@ withScene(
       expect(moneyIn(heard)).toBe(7 + 2 + 14)
       expect((await stage.audit()).events).toMatchObject([{ input_tokens: 11, output_tokens: 7, tokens_estimated: 0 }])
     })
+
+    test.each([
+      ['xAI', { prompt_tokens: 12, completion_tokens: 1, total_tokens: 399, ...REASONED }, 12 + 387 * 2],
+      ['Gemini', { prompt_tokens: 9, completion_tokens: 1, total_tokens: 103 }, 9 + 94 * 2],
+    ])(
+      'R42, R81 what %s reasoned beside what it said costs the same on either surface',
+      async (_who, usage, micros) => {
+        const stage = await scene().stage()
+        const choices = [{ index: 0, message: { role: 'assistant', content: 'Four.' }, finish_reason: 'stop' }]
+        stage.one.behave({ body: { id: 'chatcmpl-1', object: 'chat.completion', model: 'm', choices, usage } })
+        const heard = await ask(stage, { model: stage.model })
+        expect([moneyIn(heard), moneyIn(await stage.chat())]).toEqual([micros, micros])
+        expect(heard.json.usage.output_tokens).toBe(usage.total_tokens - usage.prompt_tokens)
+        await stage.audit()
+      },
+    )
 
     test.each([500, 503])(
       'R2, R81 a chat upstream that fails with %i is no fault of ours: 502, in our words',

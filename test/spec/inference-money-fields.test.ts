@@ -5,6 +5,7 @@ import { comesTrue, envelope } from '../support/inference-cases.ts'
 import { moneyIn } from '../support/inference-client.ts'
 import { CHAT, holdFor, PRICES, type Stage, setKeyLimit, withScene } from '../support/inference-scene.ts'
 import { deferred } from '../support/tampered-db.ts'
+import { SERVICE_ACCOUNT } from '../support/vertex-server.ts'
 
 const LIMIT = 1_000_000
 const INVALID = [400, 'invalid_request_error', undefined]
@@ -16,6 +17,9 @@ async function refused(stage: Stage, body: string | object, field: string, path 
   expect(stage.one.requests).toHaveLength(0)
   expect((await stage.audit()).events).toEqual([])
 }
+
+const CLAUDE_ON_BEDROCK = 'anthropic.claude-sonnet-5-v1:0'
+const CLAUDE_ON_VERTEX = 'claude-sonnet-5@20260101'
 
 const model = (id: string) => ({ id, ...PRICES, max_output_tokens: 1_000 })
 
@@ -151,6 +155,39 @@ withScene(
         },
       )
 
+      const compacting = { edits: [{ type: 'compact_20260112' }] }
+      const CHANGING_MESSAGES: [object, string][] = [
+        [{ inference_geo: 'us' }, 'inference_geo'],
+        [{ speed: 'fast' }, 'speed'],
+        [{ mcp_servers: [{ type: 'url', url: 'https://example.com', name: 'x' }] }, 'mcp_servers'],
+        [{ context_management: compacting }, 'context_management.edits[0].type'],
+        [{ container: { skills: [] } }, 'container'],
+      ]
+
+      test.each(['claude', CLAUDE_ON_BEDROCK, CLAUDE_ON_VERTEX])(
+        'R76, R81 what Messages have no price for, asked of %s by chat or responses: refused on a limited key',
+        async (name) => {
+          const stage = await scene().stage({ key: LIMIT })
+          for (const [more, field] of CHANGING_MESSAGES)
+            await refused(stage, stage.bodyOf({ model: name, ...more }), field)
+          const response = { model: name, input: 'hello', inference_geo: 'us' }
+          await refused(stage, response, 'inference_geo', '/v1/responses')
+        },
+      )
+
+      test('R76, R81 without a limit they go along, and with one what says the same as nothing', async () => {
+        const free = await scene().stage()
+        for (const [more] of CHANGING_MESSAGES) {
+          expect((await free.chat({ model: 'claude', ...more })).status).toBe(200)
+          expect(free.one.requests.at(-1)?.body).toMatchObject(more)
+        }
+        const limited = await scene().stage({ key: LIMIT })
+        const usual = { inference_geo: 'global', speed: 'standard', mcp_servers: [], container: null }
+        const tools = [{ type: 'function', function: { name: 'f' } }]
+        expect((await limited.chat({ model: 'claude', tools, ...usual })).status).toBe(200)
+        expect((await limited.chat({ speed: 'fast' })).status).toBe(200) // of another protocol, and not known there
+      })
+
       test('R76 what costs no more than usual is let through', async () => {
         const stage = await scene().stage({ key: LIMIT })
         const usual = [
@@ -209,6 +246,22 @@ withScene(
           base_url: one.base_url,
           api_key: 'k',
           models: [{ ...model('claude'), cache_write_1h_usd_per_million: 4 }],
+        },
+        {
+          id: 'aws',
+          protocol: 'bedrock',
+          base_url: one.base_url,
+          region: 'us-east-1',
+          api_key: 'ABSK-k',
+          models: [model(CLAUDE_ON_BEDROCK)],
+        },
+        {
+          id: 'google',
+          protocol: 'vertex',
+          base_url: one.base_url,
+          region: 'us-east5',
+          service_account: JSON.stringify(SERVICE_ACCOUNT),
+          models: [model(CLAUDE_ON_VERTEX)],
         },
       ],
     }),

@@ -85,6 +85,19 @@ test.each([
   expect(translated(more)).toEqual({ kind: 'refused', message: expect.stringContaining(named) })
 })
 
+// Fields of Messages itself, which the translation says by others or which nobody has looked at.
+test.each([
+  ['system', [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '1h' } }]],
+  ['anthropic_beta', ['context-1m-2025-08-07']],
+  ['betas', ['context-1m-2025-08-07']],
+  ['anthropic_version', 'bedrock-2023-05-31'],
+])('R76, R81 %s of a chat request is refused by name', (field, value) => {
+  expect(translated({ [field]: value })).toEqual({
+    kind: 'refused',
+    message: expect.stringContaining(`'${field}' cannot be used`),
+  })
+})
+
 test('R81 what is not known goes along, and never in the place of what is', () => {
   expect(translated({ from_the_future: 1, max_tokens: 5 })).toMatchObject({
     body: { from_the_future: 1, max_tokens: 5 },

@@ -36,6 +36,10 @@ export const CHAT_FIELDS: Readonly<Record<string, ChatField>> = {
   web_search_options: refused('It searches by a tool of Messages.'),
   functions: refused('Use `tools`.'),
   function_call: refused('Use `tool_choice`.'),
+  system: refused('Say it in `messages`.'),
+  anthropic_beta: refused('Betas are a header of Messages.'),
+  betas: refused('Betas are a header of Messages.'),
+  anthropic_version: refused('It is said here.'),
 }
 
 /** Of a message. What says nothing (null, an empty list or text) is taken in any of them; others are told. */
