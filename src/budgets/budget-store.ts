@@ -5,6 +5,7 @@ import { CommitUnknown, type Db, sql, type Tx, together } from '../storage/db.ts
 import { type Hold, type HoldOutcome, overageOf, type RowFate, type Settlement, settlementOf } from './budget.ts'
 import { carveStore, holdOfChild, releaseOfChild, settleOfChild } from './carve-store.ts'
 import {
+  awaitNoted,
   DoesNotFit,
   lowerHeld,
   Moves,
@@ -123,9 +124,11 @@ export function budgetStore(db: Db, process: string, beats: OwnBeats = ownBeats(
       return settlements
     },
 
-    /** Gives a hold back. A second time changes nothing. */
-    async release({ id, key_id, project_id, parent_id, tag_budgets }: Hold): Promise<void> {
+    /** Gives a hold back, if need be once it is known whether there is one. A second time changes nothing. */
+    async release(hold: Hold, has_row: boolean | 'unknown' = true): Promise<void> {
+      const { id, key_id, project_id, parent_id, tag_budgets } = hold
       await db.transaction(async (tx) => {
+        if (has_row === 'unknown') await awaitNoted(tx, hold, process)
         const micros = await takeHold(tx, id)
         if (micros === undefined) return
         if (parent_id != null) await releaseOfChild(tx, { key_id, project_id, parent_id }, micros)
@@ -142,7 +145,7 @@ export function budgetStore(db: Db, process: string, beats: OwnBeats = ownBeats(
     /** Those that cannot be given back now are the next time. */
     async releaseAbandoned(): Promise<void> {
       for (const hold of abandoned) {
-        await this.release(hold)
+        await this.release(hold, 'unknown')
         abandoned.delete(hold)
       }
     },

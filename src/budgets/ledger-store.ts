@@ -28,6 +28,17 @@ export async function noteHeld(tx: Db, hold: Hold, process: string, now: number)
 }
 
 /**
+ * T-104: for a hold whose COMMIT was cut off and may still be under way, so that nobody sees its row yet. Whoever
+ * writes the same id waits until that has ended; where nothing came of it, there is a row now that holds nothing.
+ */
+export async function awaitNoted(tx: Db, { id, key_id, project_id }: Hold, process: string): Promise<void> {
+  await tx.rows(sql`
+    INSERT INTO budget_hold (id, key_id, project_id, micros, process, created_at)
+    VALUES (${id}, ${key_id}, ${project_id}, 0, ${process}, 0)
+    ON CONFLICT (id) DO NOTHING`)
+}
+
+/**
  * What the lower cap leaves then; null where there is none, or only one with overage. Never beyond what a number can
  * tell, cap or none: children may be given any sum.
  */

@@ -2,20 +2,22 @@
 // dead, a commit of which nobody knows. Planted at the end: bugs that these checks must find.
 import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
-import { withDb } from '../../test/support/databases.ts'
+import { ENGINE, withDb } from '../../test/support/databases.ts'
 import { childOf, parentIn, spenderOf } from '../../test/support/families.ts'
 import { both, heldIn, settleOn, sliceScene, take, takeAll } from '../../test/support/slice-scene.ts'
 import {
   cutOffNextCommit,
   mutateSql,
+  stallNextCommit,
   type Tampering,
   takeAway,
   tamperedDb,
   textOf,
 } from '../../test/support/tampered-db.ts'
+import { doneOrWaiting } from '../../test/support/waiting-locks.ts'
 import { MINUTE_MS } from '../core/clock.ts'
 import type { ApiKey } from '../keys/key.ts'
-import { CommitUnknown, unavailable } from '../storage/db.ts'
+import { CommitUnknown, sql, unavailable } from '../storage/db.ts'
 import type { Hold, HoldOutcome } from './budget.ts'
 import { budgetStore } from './budget-store.ts'
 import type { LimitedSpender } from './slice.ts'
@@ -104,6 +106,52 @@ withDb((db) => {
       expect(await from.hold(who, 600, NOON)).toMatchObject({ kind: 'held' })
     },
   )
+
+  /** Somebody whose holds are in such a row: one of a slice, one of a child key, one that the budget of a tag counts. */
+  async function holderOf(kind: 'slice' | 'child' | 'tag'): Promise<LimitedSpender> {
+    if (kind === 'child')
+      return spenderOf((await childOf(db(), await parentIn(db(), { budget: 1_000 }), 600)) as ApiKey)
+    const who = await spender(1_000)
+    if (kind === 'slice') return who
+    const id = `tgb_${who.key_id}`
+    await db().rows(sql`
+      INSERT INTO tag_budget (id, project_id, name, value, limit_micros, created_at, sequence)
+      VALUES (${id}, ${who.project_id}, 'team', 'search', 1000, '2026-01-01T00:00:00Z', 1)`)
+    return { ...who, tag_budgets: [id] }
+  }
+
+  // Where there is one writer at a time, nobody comes while a COMMIT is under way.
+  if (ENGINE === 'postgres')
+    test.each([
+      ['slice', true],
+      ['slice', false],
+      ['child', true],
+      ['child', false],
+      ['tag', true],
+      ['tag', false],
+    ] as const)(
+      'T-104 a hold (%s) whose COMMIT is only slow is given back, though it is tried too early; written in the end: %s',
+      async (kind, happens) => {
+        const [tampering, who]: [Tampering, LimitedSpender] = [{}, await holderOf(kind)]
+        const all = async () => ({
+          ...(await books(who)),
+          tags: await db().rows(sql`SELECT held_micros FROM tag_budget WHERE project_id = ${who.project_id}`),
+          tagged: await db().rows(sql`SELECT micros FROM tag_hold WHERE project_id = ${who.project_id}`),
+        })
+        const before = await all()
+        const from = slices(tamperedDb(db(), tampering), 'one')
+        const commit = stallNextCommit(tampering, happens)
+        await expect(from.hold(who, 600, NOON)).rejects.toThrow(CommitUnknown)
+        const early = from.giveBackUnused()
+        await doneOrWaiting(early, db(), 'budget_hold')
+        commit.release()
+        await commit.settled
+        await early
+        await from.giveBackUnused()
+        expect(await all()).toEqual(before)
+        expect(await from.hold(who, 600, NOON)).toMatchObject({ kind: 'held' })
+      },
+    )
 
   /** Refuses to raise a row until those who wait are served one by one; then these happen to what is held, in turn. */
   function oneByOne(tampering: Tampering, then: readonly ('is written' | 'cut off' | 'is gone' | 'fails')[]): void {

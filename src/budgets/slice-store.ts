@@ -87,8 +87,8 @@ export function slices(db: Db, process: string) {
 
   async function returnRow(slice: Slice): Promise<void> {
     retire(slice)
-    const { id, key_id, project_id } = slice
-    await onItsWay(project_id, direct.release({ id, key_id, project_id, micros: 0 }))
+    const { id, key_id, project_id, has_row } = slice
+    await onItsWay(project_id, direct.release({ id, key_id, project_id, micros: 0 }, has_row))
     retired.delete(slice)
   }
 
@@ -181,7 +181,7 @@ export function slices(db: Db, process: string) {
     } catch (error) {
       // The row may have been made or raised although nobody said so: it is not known what is free in it.
       if (account.slice && error instanceof CommitUnknown) {
-        account.slice.has_row = true
+        account.slice.has_row ||= 'unknown'
         retire(account.slice)
       }
       return () => batch.forEach(({ reject }) => void reject(error))

@@ -30,8 +30,8 @@ export interface Slice {
   free_micros: number
   /** The least that was free since somebody last looked: so much was not needed meanwhile. */
   unused_micros: number
-  /** Whether there is a row; before the first extension there is none. */
-  has_row: boolean
+  /** None before the first extension; unknown where that was cut off, and its COMMIT may still be under way. */
+  has_row: boolean | 'unknown'
   /** The limits that its free part was judged by: where a caller comes with others, it is judged again. */
   terms: string
   /** What the limits left at the last extension. */

@@ -102,6 +102,24 @@ export function cutOffNextCommit(tampering: Tampering, happened: boolean): void 
   }
 }
 
+/** The next transaction's caller is told that its COMMIT was cut off. It ends later, when told to, one way or the other. */
+export function stallNextCommit(tampering: Tampering, happens: boolean) {
+  const held = holdNextTransaction(tampering)
+  const hold = tampering.transaction
+  const cut = new CommitUnknown(new Error('no answer in time'))
+  tampering.transaction = async (work, begin) => {
+    const ending = (whole: Work) =>
+      begin(async (tx) => {
+        await whole(tx)
+        if (!happens) throw cut
+      })
+    hold?.(work, ending).catch(() => {})
+    await held.entered
+    throw cut
+  }
+  return held
+}
+
 /** Runs changed SQL: a planted bug in every statement that has the text, or only in those that look like `within`. */
 export function mutateSql(tampering: Tampering, from: string | RegExp, to: string, within = /./) {
   const mutants = new Map<readonly string[], readonly string[]>() // adapters know statements by identity
