@@ -1,11 +1,11 @@
 // R43, §8.2: charges that are written together are charges all the same: each once, each with its event, none undone by
 // a neighbour.
 import { expect, test } from 'vitest'
+import { billOf } from '../../test/support/bills.ts'
 import { NOON } from '../../test/support/clock.ts'
 import { ENGINE, withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
 import { deferred, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
-import type { Hold } from '../budgets/budget.ts'
 import { budgetStore, type Spender } from '../budgets/budget-store.ts'
 import { slices } from '../budgets/slice-store.ts'
 import { newId } from '../core/ids.ts'
@@ -13,47 +13,17 @@ import { sealing } from '../core/sealing.ts'
 import { holder, type IdempotencyStore, idempotencyStore, type Reservation } from '../idempotency/idempotency-store.ts'
 import { createKey } from '../keys/key.ts'
 import { keyStore } from '../keys/key-store.ts'
-import type { Target } from '../routing/target.ts'
 import { type Db, type Lasting, sql } from '../storage/db.ts'
 import { removeLooseParts } from '../storage/large-bodies.ts'
 import { usageStore } from '../usage/usage-store.ts'
-import type { Bill } from './bill.ts'
-import { outcomeOf, type Went } from './outcome.ts'
 import { charges, type SettleNeeds } from './settle.ts'
 
 const SECRET = 'a secret for tests, 32 characters or more'
 const SEALS = sealing(SECRET)
-const ROUTE = { candidates: [], dropped: [], passed_over: [], alias_release_id: undefined }
 
 type Keep = ReturnType<SettleNeeds['idempotencyOn']>['keep']
 
-interface Owed {
-  trace_id?: string
-  hold?: Hold | undefined
-  reservation?: Reservation | undefined
-  bytes?: number
-}
-
 const reservationOf = (digest: string): Reservation => ({ digest, project_id: 'prj_1', key: digest, owner: 'one' })
-
-/** Of a target with a fee: what is owed is what we say. */
-function billOf(spender: Spender, micros: number, owed: Owed = {}): Bill {
-  const { trace_id = newId('trc'), hold, reservation, bytes } = owed
-  const caller = spender as Bill['spender']
-  const target = {
-    ...{ id: 'provider:up', provider: 'up', model: 'm', region: 'eu', profile: 'byoc_native' },
-    pricing: { kind: 'fee', micros },
-    dialling: {},
-  } as Target
-  const call = { caller, trace_id, endpoint: '/v1/chat/completions', model: 'm', received_at: NOON } as Went['call']
-  const outcome = outcomeOf({
-    ...{ call: { ...call, stream: false, is_keyed: false, ignored_fields: [] }, route: ROUTE, target, attempts: [] },
-    ...{ slot: undefined, clamped_to: undefined, ttft_ms: 1, reuse: undefined, is_target_open: false },
-  })
-  const answer =
-    bytes === undefined ? undefined : { headers: {}, body: Buffer.alloc(bytes), is_native: false, said: {} }
-  return { spender: caller, target, hold, outcome, answer, reservation, turn: undefined, response: undefined }
-}
 
 withDb((db) => {
   const budgetsOn = (on: Db) => budgetStore(on, 'one')

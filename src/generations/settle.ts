@@ -8,7 +8,7 @@ import type { BudgetStore } from '../budgets/budget-store.ts'
 import type { Slices } from '../budgets/slice-store.ts'
 import type { Sealing } from '../core/sealing.ts'
 import type { MoneyFacts } from '../headers/agent-headers.ts'
-import { byDigest, conflict, type KeptResponse } from '../idempotency/idempotency.ts'
+import { conflict, type KeptResponse } from '../idempotency/idempotency.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
 import { backgroundStore } from '../responses/background-store.ts'
 import { responseStore } from '../responses/response-store.ts'
@@ -170,7 +170,8 @@ function write(needs: SettleNeeds, bills: readonly Bill[], fates: readonly RowFa
           written.push({ bill, settlement, charge, kept: undefined })
           writes.push(recordEvent(needs, tx, written[at] as Written, now))
         })
-        for (const at of inKeepingOrder(bills)) writes.push(keep(needs, tx, written[at] as Written))
+        for (const { at } of inOrderOf(bills, sessionOf)) writes.push(recordTurn(needs, tx, bills[at] as Bill, now))
+        for (const { at } of inOrderOf(bills, digestOf)) writes.push(keep(needs, tx, written[at] as Written))
         return writes
       })
       return written
@@ -195,32 +196,47 @@ const leavesEventOnly = ({ hold, reservation, turn, response, target }: Bill) =>
 const NOTHING: Charge = { cost_micros: 0, direct_cost_micros: 0 }
 
 async function chargesOf({ subscriptionsOn }: SettleNeeds, tx: Db, bills: readonly Bill[]): Promise<Charge[]> {
-  const all: Charge[] = []
-  for (const { outcome, target, spender } of bills) {
-    const { subscription } = target
-    const { tokens } = outcome
-    if (!isOwed(outcome)) all.push(NOTHING)
-    else if (!subscription) all.push(chargeFor(target, tokens, 0))
-    else {
-      const covered = await subscriptionsOn(tx).useTokens(spender.project_id, subscription.id, tokens.input)
-      all.push(chargeFor(target, tokens, covered))
-    }
+  const all = bills.map(({ outcome, target }) => (isOwed(outcome) ? chargeFor(target, outcome.tokens, 0) : NOTHING))
+  for (const { at, id } of inOrderOf(bills, subscriptionOf)) {
+    const { outcome, target, spender } = bills[at] as Bill
+    const covered = await subscriptionsOn(tx).useTokens(spender.project_id, id, outcome.tokens.input)
+    all[at] = chargeFor(target, outcome.tokens, covered)
   }
   return all
 }
 
+const subscriptionOf = ({ outcome, target }: Bill) => (isOwed(outcome) ? target.subscription?.id : undefined)
+const sessionOf = ({ turn }: Bill) => turn?.session_id
+const digestOf = ({ reservation }: Bill) => reservation?.digest
+
+/**
+ * The bills that name such a row, in the order of the rows' ids: so does whoever else takes several of them (purges,
+ * renewals of reservations, other processes), and no two transactions wait for each other.
+ */
+function inOrderOf(bills: readonly Bill[], idOf: (bill: Bill) => string | undefined): { id: string; at: number }[] {
+  const naming = bills.flatMap((bill, at) => {
+    const id = idOf(bill)
+    return id === undefined ? [] : [{ id, at }]
+  })
+  return naming.sort((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)))
+}
+
 async function recordEvent(needs: SettleNeeds, tx: Db, written: Written, now: number): Promise<void> {
-  const { outcome, turn, response, is_promised, spender, ahead } = written.bill
+  const { outcome, response, is_promised, spender, ahead } = written.bill
   const { charged_micros, written_off_micros, overage_micros } = written.settlement
   const { direct_cost_micros } = written.charge
   const figures = { charged_micros, direct_cost_micros, written_off_micros, overage_micros: overage_micros ?? 0 }
   await needs.usageOn(tx).insert(eventOf(outcome, figures, now), traceOf(outcome))
-  if (turn) await sessionStore(tx, needs.seals).recordTurn(spender.project_id, turn, now, ahead)
   if (!response) return
   const named = { project_id: spender.project_id, id: response.response.id }
   if (is_promised && !(await backgroundStore(tx, needs.seals).isAwaited(named))) return // its parts are swept
   const native = blocksOf(outcome, { charged_micros, direct_cost_micros })
   await responseStore(tx, needs.seals).insert(spender.project_id, { native, ...response }, now, ahead?.response)
+}
+
+/** Apart from its event: however much one of these has to write first, their sessions' rows are asked for in order. */
+async function recordTurn({ seals }: SettleNeeds, tx: Db, { spender, turn, ahead }: Bill, now: number): Promise<void> {
+  if (turn) await sessionStore(tx, seals).recordTurn(spender.project_id, turn, now, ahead)
 }
 
 /** R22: where another has taken the triple over meanwhile, its answer counts, and this call costs nothing. */
@@ -231,10 +247,4 @@ async function keep({ idempotencyOn, now }: SettleNeeds, tx: Db, written: Writte
   written.kept = toldWith(answer, outcome, { charged_micros, direct_cost_micros: written.charge.direct_cost_micros })
   const large = aheadOf(ahead?.answer, answer, written.kept)
   if (!(await idempotencyOn(tx).keep(reservation, written.kept, now(), large))) throw conflict()
-}
-
-/** In the order in which reservations are renewed, too. */
-function inKeepingOrder(bills: readonly Bill[]): number[] {
-  const keeping = bills.flatMap(({ reservation }, at) => (reservation ? [{ digest: reservation.digest, at }] : []))
-  return keeping.sort(byDigest).map(({ at }) => at)
 }

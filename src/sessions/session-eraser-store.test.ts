@@ -30,17 +30,15 @@ withDb((db) => {
     const [quiet, busy] = [await withTurn(project_id), await withTurn(project_id)]
     const late = (store: Db) => on(store).recordTurn(project_id, turnIn(busy, { response_id: 'resp_2' }), AS_OF + 10)
     const reached = deferred()
-    const elsewhere = reached.promise.then(() => late(db()))
+    const elsewhere = ENGINE === 'sqlite' ? undefined : reached.promise.then(() => late(db()))
     const tampering: Tampering = {}
+    let written: Promise<boolean> | undefined
     tampering.rows = async (statement, run) => {
       if (/^UPDATE agent_session SET status/.test(textOf(statement))) {
-        tampering.rows = undefined
+        reached.resolve()
         // Where one writes at a time, in the same transaction: nothing else can come between.
-        if (ENGINE === 'sqlite') await late(dbOf(run))
-        else {
-          reached.resolve()
-          await elsewhere
-        }
+        written ??= elsewhere ?? late(dbOf(run))
+        await written
       }
       return run(statement)
     }
@@ -51,6 +49,25 @@ withDb((db) => {
     expect(await on(db()).find(project_id, quiet.id)).toBeUndefined()
     expect(await on(db()).find(project_id, busy.id)).toMatchObject({ status: 'open', turns: 2 })
     expect(await sessionEraser.count(db(), scopeOf(project_id))).toBe(0)
+  })
+
+  test('§8.1 sessions are taken one by one, in the order of their ids, as settling takes them', async () => {
+    const project_id = await projectIn(db())
+    const ids: string[] = []
+    for (let n = 0; n < 10; n++) ids.push((await withTurn(project_id)).id)
+    const taken: unknown[][] = []
+    const tampering: Tampering = {
+      rows(statement, run) {
+        if (/^UPDATE agent_session SET status/.test(textOf(statement)))
+          taken.push(statement.values.filter((value) => value !== project_id))
+        return run(statement)
+      },
+    }
+    const erased = await tamperedDb(db(), tampering).transaction((tx) =>
+      sessionEraser.erase(tx, scopeOf(project_id), null, 500),
+    )
+    const sorted = [...ids].sort()
+    expect([[...erased.ids].sort(), taken]).toEqual([sorted, sorted.map((id) => [id])])
   })
 })
 

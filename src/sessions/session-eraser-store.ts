@@ -1,6 +1,6 @@
 // Sessions and the turns of their lines, for purge jobs. A turn goes by when and with which key it was made. A session
 // goes with its whole line where it is named; else only where nothing of its line would stay.
-import { type Db, fixed, joined, sql } from '../storage/db.ts'
+import { type Db, fixed, joined, sql, together } from '../storage/db.ts'
 import { addTraces, countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
 import { removeParts } from '../storage/large-bodies.ts'
 
@@ -140,13 +140,15 @@ async function countLess(tx: Db, gone: readonly Gone[]): Promise<void> {
 
 /**
  * Whoever writes to a line takes the session's row first: a turn that is being written comes before or not at all. One
- * that came before may be of after the job, and its session stays: so those are asked for again that still match.
+ * that came before may be of after the job, and its session stays: so those are asked for again that still match. Taken
+ * in the order of their ids, as settling does, lest it waits for a session here and this for another there.
  */
 async function lock(tx: Db, scope: PurgeScope, ids: readonly string[]): Promise<string[]> {
+  const { project_id } = scope
+  const touch = (id: string) =>
+    tx.rows(sql`UPDATE agent_session SET status = status WHERE project_id = ${project_id} AND id = ${id}`)
+  await together([...ids].sort().map(touch))
   const these = isOneOf('id', ids)
-  await tx.rows(
-    joined(sql`UPDATE agent_session SET status = status WHERE project_id = ${scope.project_id} AND `, these),
-  )
   const still = await tx.rows<{ id: string }>(
     joined(fixed('SELECT agent_session.id FROM agent_session'), sessions(scope), fixed(' AND agent_session.'), these),
   )
