@@ -8,13 +8,16 @@ interface TagHold {
   micros: number
 }
 
-/** In the order of their ids, after the project's row: so no two transactions wait for each other. */
+/**
+ * In the order of their ids, after the project's row: so no two transactions wait for each other. A limit of 0 blocks
+ * free calls too.
+ */
 export async function raiseTags(tx: Db, { id, project_id, micros, tag_budgets = [] }: TaggedHold): Promise<void> {
   for (const budget_id of tag_budgets) {
     const raised = await tx.rows(sql`
       UPDATE tag_budget SET held_micros = held_micros + ${micros}
       WHERE project_id = ${project_id} AND id = ${budget_id}
-        AND spent_micros + held_micros + ${micros} <= limit_micros
+        AND limit_micros > 0 AND spent_micros + held_micros + ${micros} <= limit_micros
       RETURNING id`)
     if (raised.length === 0 && (await isThere(tx, project_id, budget_id))) throw new DoesNotFit('tag')
     if (raised.length > 0)

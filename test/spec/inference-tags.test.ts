@@ -178,6 +178,18 @@ withScene((scene) => {
       await stage.audit()
     })
 
+    test('R43 0 blocks every call with the tag, those that cost nothing here too', async () => {
+      const stage = await scene().stage()
+      const own = { provider: stage.first, name: 'own', secret: 'sk-0123456789abcdef' }
+      expect((await stage.post('/v2/provider-credentials', own)).status).toBe(200)
+      await made(stage, 'team=none', 0)
+      const refused = await stage.chat(BODY, tagged('team=none'))
+      expect(envelope(refused)).toEqual([429, 'quota_exceeded', 'quota_exceeded'])
+      const served = await stage.chat(BODY, tagged('team=other'))
+      expect([served.status, served.headers['agent-execution-profile']]).toEqual([200, 'byok'])
+      expect(stage.one.requests).toHaveLength(1)
+    })
+
     /** Asked side by side, while the upstream answers none of them: what is let through, and what is held for it. */
     async function askedAtOnce(calls: number) {
       const stage = await scene().stage({ key: 1e9 })
