@@ -8,8 +8,13 @@ import { type Clock, rfc3339, SECOND_MS } from '../core/clock.ts'
 import { messageOf, type Sender } from './message.ts'
 import type { Mail } from './outbox-store.ts'
 
-/** THE PORT: rejects where the mail did not get away. */
+/** THE PORT: rejects where the mail did not get away, with a MailRefused where that says nothing of any other. */
 export type Deliver = (mail: Mail, id: string) => Promise<void>
+
+/** Of this recipient, or of what is in it. */
+export class MailRefused extends Error {
+  override readonly name = 'MailRefused'
+}
 
 const CONNECT_MS = 10 * SECOND_MS
 const SILENCE_MS = 20 * SECOND_MS
@@ -22,9 +27,18 @@ export function bySmtp(smtp_url: string, public_url: string, clock: Clock): Deli
   return async (mail, id) => {
     const envelope = { from: sender.address, to: mail.to }
     transport ??= (await import('nodemailer')).createTransport({ url, ...times }) // few servers send any
-    await transport.sendMail({ envelope, raw: messageOf(mail, id, sender, clock.now()) })
+    const raw = messageOf(mail, id, sender, clock.now())
+    await transport.sendMail({ envelope, raw }).catch((error: SmtpFailure) => {
+      throw isOfThisMail(error) ? new MailRefused(error.message, { cause: error }) : error
+    })
   }
 }
+
+type SmtpFailure = Error & { code?: string; command?: string }
+
+/** The relay talks to us, and took our sender: it is the recipient that it does not want, or the message. */
+const isOfThisMail = ({ code, command }: SmtpFailure) =>
+  code === 'EMESSAGE' || (code === 'EENVELOPE' && command !== 'MAIL FROM')
 
 /** `?from=` is ours; what else stands behind the question mark is for the SMTP library. */
 function smtpSettings(smtp_url: string): { url: string; from: string | undefined } {

@@ -35,6 +35,7 @@ function postOffice(db: Db, deliver: Deliver, clock: HeldClock, seals = SEALS) {
 
 withDb((db) => {
   const waiting = async () => (await db().rows(sql`SELECT id FROM mail_outbox`)).length
+  const forgetAll = () => db().rows(sql`DELETE FROM mail_outbox`)
 
   test('§mail what is posted is sent once, in order, and is gone', async () => {
     const sent: Mail[] = []
@@ -86,6 +87,28 @@ withDb((db) => {
     ])
     expect(await waiting()).toBe(0)
     expect([1, 2, 10, 1_000].map(pauseAfter)).toEqual([10_000, 20_000, HOUR_MS, HOUR_MS])
+  })
+
+  test('R78 recipients that the relay refuses hold up nobody: the same round sends what others wait for', async () => {
+    const { url, received } = await smtpServer({ answer: '250 taken', refuses: 'nobody' })
+    const clock = heldClock()
+    const { outbox, send } = postOffice(db(), bySmtp(url, SITE, clock), clock)
+    for (let n = 0; n < 30; n++) await outbox.post({ ...letter('bad'), to: `nobody-${n}@example.com` }, NOON)
+    await outbox.post(letter('reset'), NOON)
+    await send()
+    expect(received.map(({ to }) => to)).toEqual(['ada@example.com'])
+    expect(await waiting()).toBe(30)
+    await forgetAll()
+  })
+
+  test('§mail where the relay does not take our sender, it takes no other mail either: the round ends', async () => {
+    const { url, behaviour } = await smtpServer({ answer: '250 taken', refuses: 'no-reply' })
+    const clock = heldClock()
+    const { outbox, send } = postOffice(db(), bySmtp(url, SITE, clock), clock)
+    for (const subject of ['a', 'b']) await outbox.post(letter(subject), NOON)
+    await send()
+    expect(behaviour.refused).toBe(1)
+    await forgetAll()
   })
 
   test('§mail what came too late, or was sealed with another secret, is dropped', async () => {

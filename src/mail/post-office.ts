@@ -1,7 +1,7 @@
 // Sends what is in the outbox: one after the other, outside any transaction, a failure tried again later.
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../core/clock.ts'
-import type { Deliver } from './delivery.ts'
+import { type Deliver, MailRefused } from './delivery.ts'
 import { type OutboxStore, pauseAfter } from './outbox-store.ts'
 
 const ROUND_MAX = 100
@@ -13,7 +13,10 @@ interface Needs {
   log: FastifyBaseLogger
 }
 
-/** One round. It ends at the first failure: where one mail does not get away, the next seldom does. */
+/**
+ * One round. Where the relay is away, no other mail would get away either, and the round ends. What it refuses to take
+ * for one recipient, or because of what is in it, holds up no other (R78).
+ */
 export async function sendWaiting({ outbox, deliver, clock, log }: Needs): Promise<void> {
   for (let round = 0; round < ROUND_MAX; round++) {
     const waiting = await outbox.take(clock.now())
@@ -24,7 +27,9 @@ export async function sendWaiting({ outbox, deliver, clock, log }: Needs): Promi
     const failure = mail && !is_stale && (await deliver(mail, id).then(() => undefined, asError))
     if (failure) {
       log.warn({ mail: id, attempts, cause: failure.message }, 'a mail could not be sent; it is tried again')
-      return outbox.postpone(id, clock.now() + pauseAfter(attempts))
+      await outbox.postpone(id, clock.now() + pauseAfter(attempts))
+      if (failure instanceof MailRefused) continue
+      return
     }
     await outbox.remove(id)
   }

@@ -8,8 +8,16 @@ export interface Received {
   data: string
 }
 
-/** `answer` is what a mail's end is answered with. */
-export async function smtpServer(behaviour: { answer: string } = { answer: '250 taken' }) {
+interface Behaviour {
+  /** What a mail's end is answered with. */
+  answer: string
+  /** Addresses that begin so are refused, wherever they are named. */
+  refuses?: string
+  /** How often that was. */
+  refused?: number
+}
+
+export async function smtpServer(behaviour: Behaviour = { answer: '250 taken' }) {
   const received: Received[] = []
   const server = createServer((socket) => converse(socket, behaviour, received))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -18,7 +26,7 @@ export async function smtpServer(behaviour: { answer: string } = { answer: '250 
   return { url: `smtp://127.0.0.1:${port}?ignoreTLS=true`, received, behaviour }
 }
 
-function converse(socket: Socket, behaviour: { answer: string }, received: Received[]): void {
+function converse(socket: Socket, behaviour: Behaviour, received: Received[]): void {
   const say = (text: string) => socket.write(`${text}\r\n`)
   let mail: Received = { from: '', to: '', data: '' }
   let inData = false
@@ -40,6 +48,10 @@ function converse(socket: Socket, behaviour: { answer: string }, received: Recei
   })
   function command(line: string): void {
     const [, address = ''] = /<(.*)>/.exec(line) ?? []
+    if (behaviour.refuses !== undefined && address.startsWith(behaviour.refuses)) {
+      behaviour.refused = (behaviour.refused ?? 0) + 1
+      return void say('550 not here')
+    }
     if (/^MAIL/i.test(line)) mail.from = address
     if (/^RCPT/i.test(line)) mail.to = address
     inData = /^DATA/i.test(line)
