@@ -102,9 +102,12 @@ const NODE_CLIENT_ERRORS: Record<string, [RefusalName, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request took too long to arrive.'],
 }
 
+/** `url`: of the request whose body did not come; what is not HTTP names none. */
+export type ClientError = NodeJS.ErrnoException & { url?: string | undefined }
+
 /** Malformed HTTP never reaches the router; it is answered on the bare socket. */
 export function answerClientError(
-  error: NodeJS.ErrnoException,
+  error: ClientError,
   socket: Socket & { _httpMessage?: OutgoingMessage },
   request_id: string,
 ): void {
@@ -114,29 +117,36 @@ export function answerClientError(
   const unasked = socket.bytesRead === 0
   if (error.code === 'ECONNRESET' || !socket.writable || answering || unasked) return void socket.destroy()
   const [name, message] = NODE_CLIENT_ERRORS[error.code ?? ''] ?? ['invalid_request', 'This is not well-formed HTTP.']
-  answerOn(socket, new Refusal(name, message), request_id)
+  answerOn(socket, plainAnswer(new Refusal(name, message), request_id, error.url))
 }
 
 /** CONNECT asks for a tunnel, and never reaches the router. */
 export function answerTunnel(socket: Duplex, request_id: string): void {
   const headers = { allow: 'GET, HEAD, POST, PATCH, DELETE' }
   const message = 'This is no proxy: CONNECT is not taken.'
-  answerOn(socket, new Refusal('method_not_allowed', message, { headers }), request_id)
+  answerOn(socket, plainAnswer(new Refusal('method_not_allowed', message, { headers }), request_id))
 }
 
 const LINGER_MS = 2_000
 
-function answerOn(socket: Duplex, refusal: Refusal, request_id: string): void {
-  const { status, body } = refusal
+/** For what Fastify never hears of. */
+export function plainAnswer(refusal: Refusal, request_id: string, url = '') {
+  const is_messages = speaksMessages(url) // R81
+  const { status, body } = is_messages ? messagesError(refusal, request_id) : refusal
   const payload = JSON.stringify(body)
   const headers = {
     ...SECURITY_HEADERS,
     ...refusal.headers,
     'x-request-id': request_id,
+    ...(is_messages && { 'request-id': request_id }),
     'content-type': JSON_TYPE,
     'content-length': Buffer.byteLength(payload),
     connection: 'close',
   }
+  return { status, headers, payload }
+}
+
+function answerOn(socket: Duplex, { status, headers, payload }: ReturnType<typeof plainAnswer>): void {
   const head = Object.entries(headers)
     .map(([header, value]) => `${header}: ${value}\r\n`)
     .join('')

@@ -1,7 +1,7 @@
 // R2, T-35: a body has as long as it keeps coming, and no longer. The clock is the test's, and so is every look.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { heldClock } from '../../test/support/clock.ts'
 import { untilClosed } from '../../test/support/sockets.ts'
@@ -26,7 +26,9 @@ test.each<[string, Partial<typeof arriving>, boolean]>([
 
 async function scene(answer: RequestListener, limits: ArrivalLimits = ARRIVAL) {
   const clock = heldClock()
-  const server = createServer({ requestTimeout: 0 }, answer).on('clientError', answerClientError)
+  const server = createServer({ requestTimeout: 0 }, answer).on('clientError', (error, socket) =>
+    answerClientError(error, socket as Socket, 'req_1'),
+  )
   const look = watchArrivals(server, clock, limits)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {
@@ -34,8 +36,8 @@ async function scene(answer: RequestListener, limits: ArrivalLimits = ARRIVAL) {
     server.close()
   })
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  const head = (length: number) =>
-    `POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`
+  const head = (length: number, path = '/') =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`
   /** Time goes by a second at a time, as it does where one looks every second. */
   const wait = (seconds: number) => {
     for (let second = 0; second < seconds; second++) {
@@ -83,6 +85,16 @@ test('T-35 a body that stops coming is 408 after 15 s, in the envelope', async (
   wait(17)
   const { status, body } = await answered
   expect([status, body.error.type]).toEqual([408, 'invalid_request_error'])
+})
+
+test('R81 below /anthropic that is told in the words of that protocol', async () => {
+  const { socket, head, wait, arrived, answered } = await scene(counting)
+  socket.write(head(1_000, '/anthropic/v1/messages'))
+  await arrived(head(1_000).length)
+  wait(17)
+  const { status, headers, body } = await answered
+  expect([status, body.type, body.error.type]).toEqual([408, 'error', 'invalid_request_error'])
+  expect(body.request_id).toBe(headers['request-id'])
 })
 
 test('T-35 a byte a second is 408 once 15 s have passed', async () => {

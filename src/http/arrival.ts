@@ -3,6 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../core/clock.ts'
+import type { ClientError } from './answers.ts'
 
 export interface ArrivalLimits {
   /** With nothing new. */
@@ -70,13 +71,14 @@ export function watchArrivals(server: Server, clock: Clock, limits: ArrivalLimit
       if (!watch) continue
       const answered = connection.response?.headersSent ?? false
       if (answered && watch.bytes > limits.dropped_bytes) socket.destroy()
-      else if (isTooSlow(watch, limits)) end(socket, answered)
+      else if (isTooSlow(watch, limits)) end(socket, answered, watch.request)
     }
   }
 
-  function end(socket: Socket, answered: boolean): void {
-    if (answered) socket.destroy()
-    else server.emit('clientError', Object.assign(new Error('too slow'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket)
+  function end(socket: Socket, answered: boolean, { url }: IncomingMessage): void {
+    if (answered) return void socket.destroy()
+    const error: ClientError = Object.assign(new Error('too slow'), { code: 'ERR_HTTP_REQUEST_TIMEOUT', url })
+    server.emit('clientError', error, socket)
   }
 }
 

@@ -13,7 +13,14 @@ import { BUDGETS } from '../core/foreign.ts'
 import { newRequestId } from '../core/ids.ts'
 import { type Cidr, canonicalAddress, isIn } from '../core/ip-address.ts'
 import { Refusal } from '../core/refusal.ts'
-import { answerClientError, answerError, answerRefusal, answerTunnel, JSON_TYPE, SECURITY_HEADERS } from './answers.ts'
+import {
+  answerClientError,
+  answerError,
+  answerRefusal,
+  answerTunnel,
+  plainAnswer,
+  SECURITY_HEADERS,
+} from './answers.ts'
 import { type ArrivalLimits, watchArrivals } from './arrival.ts'
 import { lazyShapes } from './compiled-shapes.ts'
 import { readEncodedBodies } from './encoded-bodies.ts'
@@ -106,12 +113,10 @@ function watchWhileOpen(app: FastifyInstance, compileInTime: () => () => void, l
 /** Requests that Node hands to nobody else. */
 function answerOddRequests(server: Server, newName: () => string): void {
   server.on('connect', (_request, socket) => answerTunnel(socket, newName()))
-  server.on('checkExpectation', (_request, response) => {
-    const { status, body } = new Refusal('expectation_failed', "Only 'Expect: 100-continue' is understood.")
-    const payload = JSON.stringify(body)
-    const length = Buffer.byteLength(payload)
-    const own = { 'x-request-id': newName(), 'content-type': JSON_TYPE, 'content-length': length, connection: 'close' }
-    response.writeHead(status, { ...SECURITY_HEADERS, ...own }).end(payload)
+  server.on('checkExpectation', ({ url }, response) => {
+    const refusal = new Refusal('expectation_failed', "Only 'Expect: 100-continue' is understood.")
+    const { status, headers, payload } = plainAnswer(refusal, newName(), url)
+    response.writeHead(status, headers).end(payload)
   })
 }
 

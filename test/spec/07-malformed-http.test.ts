@@ -138,6 +138,15 @@ withService((service) => {
     expect(after.status).toBe(200)
   })
 
+  test('R81 below /anthropic an expectation nobody knows is told in the words of that protocol', async () => {
+    const { key } = await service().newProject()
+    const socket = await listening()
+    const expecting = head(key, 'Content-Length: 2', 'Expect: the-unexpected')
+    const { status, headers, body } = await socket.raw(`${expecting.replace(KEYS, '/anthropic/v1/messages')}{}`)
+    expect([status, body.type, body.error.type]).toEqual([417, 'error', 'invalid_request_error'])
+    expect([body.request_id, headers['request-id']]).toEqual([headers['x-request-id'], headers['x-request-id']])
+  })
+
   test('T-35 headers that drip are 408', async () => {
     const { server } = service().app
     expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 0])
