@@ -18,7 +18,7 @@ import { arrivalOf, countedAddresses } from './client-address.ts'
 import { limitRefusal, policyName } from './limit-refusal.ts'
 import { keyLimits, type Limits, ratedAs } from './policy.ts'
 import { openaiRequests, openaiTokens, policyOf, type Remaining, rateLimit } from './rate-headers.ts'
-import { WINDOW_S } from './sliding-window.ts'
+import { ALL_GONE_S } from './sliding-window.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -217,7 +217,7 @@ const policiesOf = ({ key, project }: Limits) => ({
 export function remainingOf(verdict: Verdict, at: number): Remaining {
   const reading = verdict.readings[at] ?? { left: 0, more_in_s: 0 }
   if (verdict.kind === 'taken' || verdict.by !== at) return reading
-  return { left: reading.left, more_in_s: verdict.wait_s ?? WINDOW_S }
+  return { left: reading.left, more_in_s: verdict.wait_s ?? ALL_GONE_S }
 }
 
 type Done = (error?: Error) => void

@@ -2,7 +2,7 @@
 // in whole seconds, and true.
 import { Refusal } from '../core/refusal.ts'
 import { rateLimit } from './rate-headers.ts'
-import { WINDOW_S } from './sliding-window.ts'
+import { ALL_GONE_S } from './sliding-window.ts'
 
 export interface ReachedLimit {
   layer: 'edge' | 'key' | 'project'
@@ -42,11 +42,11 @@ export function limitRefusal(reached: ReachedLimit, { left, wait_s }: Reached): 
   })
 }
 
-/** T-69. After a whole window at least nothing else stands in the way of a smaller request. */
+/** T-69. Once all that counts now has gone, nothing else stands in the way of a smaller request. */
 function tooLarge(limit_words: string, { amount, layer: by }: ReachedLimit): Refusal {
   const why = `This request counts as ${amount} tokens, more than ${limit_words} ever allows.`
   const how = 'Waiting does not help: send fewer tokens, or allow fewer in the answer.'
-  const headers = { 'retry-after': String(WINDOW_S), 'x-should-retry': 'false' }
+  const headers = { 'retry-after': String(ALL_GONE_S), 'x-should-retry': 'false' }
   return new Refusal('rate_limited', `${why} ${how}`, { headers, by })
 }
 

@@ -5,6 +5,8 @@
 
 export const WINDOW_S = 60 // R49
 const COUNTS = WINDOW_S + 1
+/** After so many seconds nothing counts any more that counts now. */
+export const ALL_GONE_S = COUNTS
 
 export const slidingWindow = {
   size: COUNTS,

@@ -83,12 +83,22 @@ withScene((scene) => {
       expect(stage.one.requests).toHaveLength(2)
     })
 
+    test('R49, T-69 more than the whole limit: after the time that is told, a smaller one is admitted', async () => {
+      const stage = await scene().stage()
+      await limitTo(stage, { tokens_per_minute: 500 })
+      stage.one.behave({ usage: { input: 500, output: 0 } })
+      expect((await stage.chat({ max_tokens: 300 })).status).toBe(200)
+      const refused = await stage.chat({ max_tokens: 5_000 })
+      scene().clock.advance(Number(refused.headers['retry-after']) * 1_000)
+      expect([refused.status, (await stage.chat({ max_tokens: 300 })).status]).toEqual([429, 200])
+    })
+
     test('T-69 more than the whole limit: waiting does not help, fewer tokens do', async () => {
       const stage = await scene().stage()
       await limitTo(stage, { tokens_per_minute: 500 })
       const refused = await stage.chat({ max_tokens: 5_000 })
       expect(envelope(refused)).toEqual(RATE_LIMITED)
-      expect(refused.headers).toMatchObject({ 'retry-after': '60', 'x-should-retry': 'false' })
+      expect(refused.headers).toMatchObject({ 'retry-after': '61', 'x-should-retry': 'false' })
       expect(refused.json.error.message).toMatch(/limit tokens_per_minute \(500\) ever allows\. .* send fewer tokens/)
       expect((await stage.chat({ max_tokens: 300 })).status).toBe(200)
     })
