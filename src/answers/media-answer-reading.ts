@@ -2,6 +2,7 @@
 // larger only the end is, and what was asked for is counted in passing (R77).
 import { AT_ONCE_BYTES, BUDGETS, jsonWithin } from '../core/foreign.ts'
 import { fieldFromEnd } from '../core/json-bytes.ts'
+import { LastBytes } from '../core/last-bytes.ts'
 import type { Spool } from '../core/spool.ts'
 import type { MediaTold } from '../media/media-usage.ts'
 import { type MediaKind, UpstreamError } from '../providers/provider.ts'
@@ -23,7 +24,7 @@ export class MediaAnswerReading {
   readonly #kind: MediaKind
   readonly #is_json: boolean
   #begins = ''
-  #tail = Buffer.alloc(0)
+  readonly #tail = new LastBytes(AT_ONCE_BYTES)
   #images = 0
   #last = ''
 
@@ -34,7 +35,7 @@ export class MediaAnswerReading {
 
   push(part: Buffer): void {
     if (this.#begins.length < OVERLAP) this.#begins += part.toString('latin1', 0, OVERLAP)
-    this.#tail = Buffer.concat([this.#tail, part]).subarray(-AT_ONCE_BYTES)
+    this.#tail.add(part)
     if (this.#kind === 'images' || this.#kind === 'image_edits') this.#count(part)
   }
 
@@ -56,7 +57,8 @@ export class MediaAnswerReading {
 
   #fromItsEnd(): MediaTold {
     if (!this.#begins.trimStart().startsWith('{')) throw noAnswer()
-    const told = (name: string) => fieldFromEnd(this.#tail, name, AT_ONCE_BYTES)
+    const tail = this.#tail.bytes()
+    const told = (name: string) => fieldFromEnd(tail, name, AT_ONCE_BYTES)
     return { usage: told('usage'), duration: told('duration'), meta: told('meta'), images: this.#images }
   }
 

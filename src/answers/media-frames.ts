@@ -121,12 +121,13 @@ class EventEnds {
 
   #add(text: string): void {
     if (this.#line.length < HEAD_CHARACTERS) this.#line += text.slice(0, HEAD_CHARACTERS)
-    this.#line_tail = (this.#line_tail + text).slice(-TAIL_CHARACTERS)
+    this.#line_tail += text
+    if (this.#line_tail.length > 2 * TAIL_CHARACTERS) this.#line_tail = this.#line_tail.slice(-TAIL_CHARACTERS)
   }
 
   #endLine(look: () => void): void {
     const line = this.#line.replace(/\r$/, '')
-    const tail = this.#line_tail.replace(/\r$/, '')
+    const tail = this.#line_tail.slice(-TAIL_CHARACTERS).replace(/\r$/, '')
     this.#line = ''
     this.#line_tail = ''
     if (line === '') {
