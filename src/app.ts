@@ -47,7 +47,7 @@ import { keyStore, watchHolders } from './keys/key-store.ts'
 import { keyUse } from './keys/key-use.ts'
 import { arrivalOf, wholeAddresses } from './limits/client-address.ts'
 import { keyLimitsRoutes } from './limits/key-limits-routes.ts'
-import { keepQuotas } from './limits/quota-hooks.ts'
+import { keepQuotas, makeRoomAtOnce } from './limits/quota-hooks.ts'
 import type { Deliver } from './mail/delivery.ts'
 import { aliasRoutes } from './models/alias-routes.ts'
 import { notificationRoutes } from './notifications/notification-routes.ts'
@@ -217,6 +217,7 @@ export async function buildService(parts: Parts) {
     api.addHook('onRequest', goOnInTurn(turns)) //            R78: those that a store answered together, one by one
     tracing?.stageEnds(api, 'limits')
     api.addHook('onSend', limits.tellUncounted)
+    makeRoomAtOnce(api, { db, quotas: settings.quotas }) // R70: by what is deleted, once that has committed
     keepQuotas(api, { clock, quotas: settings.quotas }) //   R70 → 429
     auditChanges(api, clock) // what follows keeps a kept answer, its effect and its entry together
     makePostsIdempotent(api, { db, clock, storeOn: idempotencyOn, quota: kept.answers }) // §11 → replay, 409

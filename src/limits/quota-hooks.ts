@@ -1,7 +1,8 @@
 // R70: a POST that adds something to a project declares what, and is refused where the project has as many as it may.
 // The place is taken in the transaction of what is added: both happen, or neither does. A DELETE below such a path
-// makes room at once.
-import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
+// makes room at once, when its own transaction is over: one takes the place's row first and the other the rows of what
+// is there, so in one transaction they would wait for each other.
+import type { FastifyInstance, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify'
 import type { Clock } from '../core/clock.ts'
 import type { Db, Sql } from '../storage/db.ts'
 import { beyondQuota, type QuotaKind, type Quotas, RECOUNT_AFTER_MS } from './quota.ts'
@@ -30,7 +31,6 @@ const COUNTED_MAX = 10_000 // projects and kinds that are remembered as counted 
 /** Must come before the hook that makes POSTs idempotent, whose transaction then goes around this one. */
 export function keepQuotas(app: FastifyInstance, { clock, quotas }: Needs): void {
   const judge = takingPlaces({ clock, quotas })
-  const added = new Map<string, readonly QuotaKind[]>() // by path
 
   const takingEach = (handler: RouteHandlerMethod, all: readonly Adds[]): RouteHandlerMethod =>
     async function (request, reply) {
@@ -42,8 +42,19 @@ export function keepQuotas(app: FastifyInstance, { clock, quotas }: Needs): void
       })
     }
 
+  app.addHook('onRoute', (route) => {
+    const all = addedBy(route)
+    for (const { kind } of all) if (!isCounted(kind)) throw new Error(`quota '${kind}' is not among those counted`)
+    if (all.length > 0) route.handler = takingEach(route.handler, all)
+  })
+}
+
+/** Must come after the hook that audits: what it wraps has committed when room is made. `db` is the process' own. */
+export function makeRoomAtOnce(app: FastifyInstance, { db, quotas }: { db: Db; quotas: Quotas }): void {
+  const added = new Map<string, readonly QuotaKind[]>() // by path
+
   /** What is removed is gone, whatever becomes of this: then it makes room within a minute. */
-  async function makeRoom({ db, caller, log }: FastifyRequest, kinds: readonly QuotaKind[]): Promise<void> {
+  async function makeRoom({ caller, log }: FastifyRequest, kinds: readonly QuotaKind[]): Promise<void> {
     try {
       for (const kind of kinds) await quotaStore(db).allowRecount(caller.project_id, kind, quotas[kind])
     } catch (err) {
@@ -59,19 +70,14 @@ export function keepQuotas(app: FastifyInstance, { clock, quotas }: Needs): void
     }
 
   app.addHook('onRoute', (route) => {
-    const all = [route.config?.adds ?? []].flat()
-    for (const { kind } of all) if (!isCounted(kind)) throw new Error(`quota '${kind}' is not among those counted`)
-    if (all.length > 0) {
-      added.set(
-        route.url,
-        all.map(({ kind }) => kind),
-      )
-      route.handler = takingEach(route.handler, all)
-    }
+    const kinds = addedBy(route).map(({ kind }) => kind)
+    if (kinds.length > 0) added.set(route.url, kinds)
     const collection = /^(.+)\/:[^/]+$/.exec(route.url)?.[1]
     if (route.method === 'DELETE' && collection) route.handler = makingRoom(route.handler, collection)
   })
 }
+
+const addedBy = ({ config }: RouteOptions): readonly Adds[] => [config?.adds ?? []].flat()
 
 /** What is added at a path, or below it: what is deleted there may be of any of them. */
 const kindsBelow = (added: ReadonlyMap<string, readonly QuotaKind[]>, path: string): QuotaKind[] => [

@@ -1,6 +1,7 @@
 // R70: how many of a thing a project may have, over HTTP and under races.
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { type Answer, type TestProject, withService } from '../../test/support/service.ts'
+import { mutateSql, type Tampering, textOf } from '../../test/support/tampered-db.ts'
 import { noGateway } from '../start/gateway-settings.ts'
 import { sql } from '../storage/db.ts'
 import { quotaStore } from './quota-store.ts'
@@ -52,7 +53,7 @@ const REMEDIES: Partial<Record<keyof typeof quotas, RegExp>> = {
   clusters: /Deregister some, or/,
   credentials: /Revoke some, or/,
   invitations: /Withdraw some, or/,
-  purge_jobs: /go after 7 days; wait, or/,
+  purge_jobs: /that have ended count for 30 days, .* for 7; wait, or/,
 }
 
 withService(
@@ -171,6 +172,50 @@ withService(
       expect(made).toEqual([200, 200, 200, 429])
       await send('DELETE', '/v2/aliases/a')
       expect([await alias('b'), await alias('b'), await alias('d'), await alias('e')]).toEqual([400, 400, 200, 429])
+    })
+
+    const MAKES_ROOM = /^UPDATE project_quota SET present = .* present >= COALESCE/
+    const endTampering = () => void Object.assign(service().tampering, { rows: undefined, transaction: undefined })
+
+    async function withAlias() {
+      const home = await service().newProject()
+      const alias = () => home.post('/v2/aliases', { name: 'a', targets: [{ provider: 'openai', model: 'gpt-4o' }] })
+      expect((await alias()).status).toBe(200)
+      return { ...home, alias }
+    }
+
+    test('R70 what is deleted has committed before it makes room: no two wait for each other’s rows', async () => {
+      const { send } = await withAlias()
+      const order: string[] = []
+      onTestFinished(endTampering)
+      Object.assign(service().tampering, {
+        rows(statement, run) {
+          if (textOf(statement).startsWith('DELETE FROM model_alias')) order.push('deleted')
+          if (MAKES_ROOM.test(textOf(statement))) order.push('room')
+          return run(statement)
+        },
+        async transaction(work, begin) {
+          const result = await begin(work)
+          order.push('committed')
+          return result
+        },
+      } satisfies Tampering)
+      expect((await send('DELETE', '/v2/aliases/a')).status).toBe(200)
+      expect(order).toEqual(['deleted', 'committed', 'room', 'room'])
+    })
+
+    test('R70 what is deleted is gone, and on record, though no room can be made', async () => {
+      const { send, get, alias } = await withAlias()
+      onTestFinished(endTampering)
+      const broken = mutateSql(service().tampering, 'SET present', 'SET no_such_column', MAKES_ROOM)
+      expect((await send('DELETE', '/v2/aliases/a')).status).toBe(200)
+      expect(broken.changed()).toBe(1)
+      endTampering()
+      expect((await get('/v2/aliases')).body.data).toEqual([])
+      const entries = (await get('/v2/audit-log')).body.data as { action: string; target: string }[]
+      expect(entries.map(({ action }) => action)).toContain('DELETE /v2/aliases/{name}')
+      expect(service().log.filter((line) => line.includes('makes room later'))).toHaveLength(1)
+      expect((await alias()).status).toBe(200)
     })
 
     test('R70 an alias takes its first release too, or neither of them', async () => {
