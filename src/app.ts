@@ -209,7 +209,9 @@ export async function buildService(parts: Parts) {
       request.db = db
       done()
     })
-    api.addHook('onRequest', authenticate(holders, people.signIns, whereFrom)) // §5 → 401
+    const { only, usageOf } = inference
+    const [browsers, ownCallerOf] = [people.signIns, only.callerOf]
+    api.addHook('onRequest', authenticate({ holders, browsers, addressOf: whereFrom, ownCallerOf })) // §5 → 401
     api.addHook('onRequest', beginInTurn(turns)) //           R78: no project before another → 503
     api.addHook('onRequest', authorize(operatorProject(db))) // R3, R79 → 403
     tracing?.stageEnds(api, 'auth')
@@ -260,7 +262,6 @@ export async function buildService(parts: Parts) {
     await api.register(modelRoutes, { modelsFor })
     await api.register(anthropicModelRoutes, { modelsFor })
     await api.register(explainRoutes, { path })
-    const { only, usageOf } = inference
     await api.register(warmRoutes, { path, clock, only, usageOf: ({ caller }, id) => usageOf(caller, id) })
     await api.register(operatorRoutes, { clock, wrongProvider, settings, providers: providers.offered(inference) })
     const { lend } = holders

@@ -40,7 +40,11 @@ export function onlyCalls() {
     add: (name: string, only: Only) => void under_way.set(name, { ...only, is_too_dear: false }),
     remove: (name: string) => void under_way.delete(name),
     isTooDear: (name: string) => under_way.get(name)?.is_too_dear ?? false,
-    callerOf: ({ headers }: FastifyRequest) => under_way.get(String(headers[ONLY_HEADER]))?.caller,
+
+    callerOf({ headers }: FastifyRequest): Caller | undefined {
+      if (under_way.size === 0) return undefined
+      return under_way.get(String(headers[ONLY_HEADER]))?.caller
+    },
 
     of({ headers }: FastifyRequest): OnlyCall | undefined {
       if (under_way.size === 0) return undefined

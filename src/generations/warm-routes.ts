@@ -124,7 +124,9 @@ export const warmRoutes: Routes<Needs> = async (app, { path, clock, only, usageO
   async function warm(request: FastifyRequest, asked: Asked): Promise<WarmedTarget> {
     const { target, most_micros } = asked
     const name = randomBase62(32)
-    only.add(name, { target_id: target.id, most_micros })
+    const { caller } = request
+    // A key is looked up anew for each call; a browser's session would not count below /v1.
+    only.add(name, { target_id: target.id, most_micros, ...(caller.person_id !== undefined && { caller }) })
     try {
       const answer = await send(app, request, name, asked)
       const trace_id = answer.headers['agent-trace-id']
@@ -163,8 +165,8 @@ const figuresOf = ({ ttft_ms, input_tokens, cached_tokens, written_tokens, charg
   charged_micros,
 })
 
-/** Who is asking goes along; what they asked for otherwise does not. */
-const CARRIED = ['authorization', 'cookie', 'origin', 'host', 'user-agent', 'sec-fetch-site', 'x-forwarded-for']
+/** Who is asking goes along, and from where; what they asked for otherwise does not. */
+const CARRIED = ['authorization', 'host', 'user-agent', 'x-forwarded-for']
 
 /** R21: a repeat of what broke off half way finds the answers of targets that were asked, and pays for the others. */
 const keyFor = ({ keyed }: FastifyRequest, target: Target) =>

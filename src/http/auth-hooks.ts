@@ -23,8 +23,23 @@ const BEARER = /^bearer +(\S+) *$/i
 /** Where a request comes from, as far as trusted proxies tell it. */
 export type AddressOf = (request: FastifyRequest) => Address | undefined
 
-export function authenticate(holders: Holders, browsers: Browsers, addressOf: AddressOf): onRequestHookHandler {
+/** Whose a request is that this process makes itself, for whoever asked for that. */
+export type OwnCallerOf = (request: FastifyRequest) => Caller | undefined
+
+export interface Authenticators {
+  holders: Holders
+  browsers: Browsers
+  addressOf: AddressOf
+  ownCallerOf: OwnCallerOf
+}
+
+export function authenticate({ holders, browsers, addressOf, ownCallerOf }: Authenticators): onRequestHookHandler {
   return (request, reply, done) => {
+    const own_caller = ownCallerOf(request)
+    if (own_caller) {
+      request.caller = own_caller
+      return done()
+    }
     const raw = keyIn(request)
     const enter = (caller: Caller | undefined) => {
       if (!caller) return done(unauthenticated(raw, keyHeader(request)))
