@@ -7,7 +7,6 @@ import { operatorProject } from './accounts/operator-store.ts'
 import type { PasswordHashing } from './accounts/password.ts'
 import { projectRoutes } from './accounts/project-routes.ts'
 import { artifactRoutes } from './artifacts/artifact-routes.ts'
-import { memoryRoom, UPLOADS } from './artifacts/memory-room.ts'
 import { attentionRoutes } from './attention/attention-routes.ts'
 import { auditChanges } from './audit/audit-hooks.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
@@ -22,6 +21,7 @@ import { consoleRoutes } from './console/console-routes.ts'
 import type { ContentPlaces } from './contents/content.ts'
 import type { Clock } from './core/clock.ts'
 import { fairTurns } from './core/fair-turns.ts'
+import { callsRoom, memoryRoom, UPLOADS } from './core/memory-room.ts'
 import { sealing } from './core/sealing.ts'
 import { type Counters, isShared } from './counters/counters.ts'
 import type { VerifyCredential } from './credentials/credential.ts'
@@ -34,6 +34,7 @@ import { tellIgnoredFields } from './headers/ignored-fields-hooks.ts'
 import { hintsRoutes } from './hints/hints-routes.ts'
 import type { ArrivalLimits } from './http/arrival.ts'
 import { authenticate, authorize } from './http/auth-hooks.ts'
+import { boundBodies } from './http/body-room.ts'
 import { buildFastify } from './http/fastify.ts'
 import { serveReference } from './http/reference.ts'
 import { beginInTurn, goOnInTurn } from './http/turn-hooks.ts'
@@ -54,10 +55,6 @@ import { notificationRoutes } from './notifications/notification-routes.ts'
 import { recordingRoutes } from './recordings/recording-routes.ts'
 import { recordRefusals } from './refusals/refusal-hooks.ts'
 import { refusalRoutes } from './refusals/refusal-routes.ts'
-import { refusalStore } from './refusals/refusal-store.ts'
-import { refusalTally } from './refusals/refusal-tally.ts'
-import { refusedCallStore } from './refusals/refused-call-store.ts'
-import { refusedCalls } from './refusals/refused-calls.ts'
 import { responseStore } from './responses/response-store.ts'
 import { anthropicModelRoutes } from './routing/anthropic-model-routes.ts'
 import { gatewayRoutes } from './routing/gateway-routes.ts'
@@ -68,12 +65,14 @@ import { type GatewaySettings, noGateway } from './start/gateway-settings.ts'
 import { keptContents } from './start/kept-contents.ts'
 import { keptQuotas } from './start/kept-quotas.ts'
 import { liveProviders } from './start/live-providers.ts'
+import { memoryThere } from './start/memory-there.ts'
 import { notificationsOf } from './start/notifications.ts'
 import { openable } from './start/open-contents.ts'
 import { operatorRoutes } from './start/operator-routes.ts'
 import { peopleOf } from './start/people.ts'
 import { purging } from './start/purge-parts.ts'
 import { rateLimits } from './start/rate-limits.ts'
+import { refusalRecords } from './start/refusal-records.ts'
 import { replaceSettings, settingsChanges } from './start/reload.ts'
 import { replayEvidence, replaying } from './start/replay-parts.ts'
 import type { Db, OpenDb } from './storage/db.ts'
@@ -115,6 +114,8 @@ export interface Parts {
   passwordHashing?: PasswordHashing
   /** How long bodies may take to arrive, where that is not as usual. */
   arrival?: ArrivalLimits
+  /** How much memory there is; without it, as much as the machine or its container has. */
+  memory_bytes?: number
   /** Where large contents lie; without it, in the database. */
   contents?: ContentPlaces
   /** The pages for people; without them, only the API. */
@@ -137,21 +138,14 @@ export async function buildService(parts: Parts) {
   const uses = keyUse(keyStore(db), clock)
   const wholeAddressOf = wholeAddresses(settings.trusted_proxies ?? [])
   const whereFrom = ({ raw }: FastifyRequest) => wholeAddressOf(arrivalOf(raw))
-  const refusals = refusalTally(refusalStore(db), clock, () => counts.refusalsUncounted.inc())
-  const refused = refusedCalls(refusedCallStore(db), clock, () => counts.refusalsUnkept.inc())
-  const refusedOn = (on: Db) => ({
-    ...refusedCallStore(on),
-    waitingOf: refused.waitingOf,
-    withWaiting: refused.withWaiting,
-    find: async (project_id: string, trace_id: string) =>
-      refused.withWaiting(project_id, trace_id, await refusedCallStore(on).find(project_id, trace_id)),
-  })
+  const { tally: refusals, calls: refused, callsOn: refusedOn } = refusalRecords({ db, clock, metrics: counts })
   const holders = await keyHolders({ store: keyStore(db), uses, clock, watch: watchHolders(db) })
   const seals = sealing(secret)
   const kept = keptQuotas(db, settings.quotas)
   const handlers = holder(process_id, kept.answers)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, handlers)
   const uploads = memoryRoom(UPLOADS, 'uploads')
+  const calls_room = memoryRoom(callsRoom(parts.memory_bytes ?? memoryThere()), 'large calls')
   const { gateway, policy, proxy } = settings
   const notifications = notificationsOf({
     ...{ db, clock, logger, seals, policy, proxy, version, metrics: counts, mailsPerDay: kept.mailsPerDay },
@@ -164,7 +158,7 @@ export async function buildService(parts: Parts) {
   const turns = fairTurns()
   const inference = inferencePath({
     ...{ db, clock, logger, seals, process_id, gateway, policy, proxy, idempotencyOn, artifacts, metrics: counts },
-    ...{ turns, patience: settings.streams, shares: settings.shares },
+    ...{ turns, calls_room, patience: settings.streams, shares: settings.shares },
     ...{ mayStore: kept.mayStore, session_contents: kept.session_contents },
     tapes: recordings.tapes,
     exchange: counters && isShared(counters) ? counters : undefined,
@@ -217,12 +211,13 @@ export async function buildService(parts: Parts) {
     tracing?.stageEnds(api, 'auth')
     api.addHook('onRequest', limits.requests) //             §8.1.2, §8.1.3 → 429
     api.addHook('onRequest', goOnInTurn(turns)) //            R78: those that a store answered together, one by one
+    boundBodies(api, calls_room) //                         R78 → 503
     tracing?.stageEnds(api, 'limits')
     api.addHook('onSend', limits.tellUncounted)
-    makeRoomAtOnce(api, { db, quotas: settings.quotas }) // R70: by what is deleted, once that has committed
     keepQuotas(api, { clock, quotas: settings.quotas }) //   R70 → 429
     auditChanges(api, clock) // what follows keeps a kept answer, its effect and its entry together
     makePostsIdempotent(api, { db, clock, storeOn: idempotencyOn, quota: kept.answers }) // §11 → replay, 409
+    makeRoomAtOnce(api, { db, quotas: settings.quotas }) // R70: by what is deleted, once that has committed
     tellIgnoredFields(api) // R75
 
     await api.register(keyRoutes, { clock, uses, carvingOn: carveStore })

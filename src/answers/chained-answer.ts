@@ -8,6 +8,7 @@ import { endOfValue, jsonOrNone, skipSpace } from '../core/json-bytes.ts'
 import { Outline } from '../core/json-outline.ts'
 import { spanOf, spliceFields } from '../core/json-splice.ts'
 import { surveyInSteps } from '../core/json-survey.ts'
+import type { Taking } from '../core/memory-room.ts'
 import { atOnce, inTurns } from '../core/turns.ts'
 import { type Provider, type ProviderAnswer, UpstreamError } from '../providers/provider.ts'
 import { isObject } from '../responses/response-request.ts'
@@ -27,8 +28,8 @@ export function chainedAnswer(provider: Provider, told: Told): Provider {
 }
 
 function whole(answer: ProviderAnswer, told: Told): ProviderAnswer {
-  const spliced = async () => {
-    const bytes = await answer.whole()
+  const spliced = async (taking?: Taking) => {
+    const bytes = await answer.whole(taking)
     return isLarge(bytes) ? inTurns(withPreviousInSteps(bytes, told)) : withPrevious(bytes, told)
   }
   return { ...answer, whole: spliced, each: async (take) => take(await spliced()) }

@@ -5,6 +5,7 @@ import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import { rfc3339 } from '../core/clock.ts'
 import { madeByAnother, makerOf } from '../core/maker.ts'
+import type { MemoryRoom } from '../core/memory-room.ts'
 import { Refusal } from '../core/refusal.ts'
 import { allows } from '../core/scopes.ts'
 import { listOf } from '../core/shapes.ts'
@@ -29,7 +30,6 @@ import {
 import { artifactStore, type StoredArtifact } from './artifact-store.ts'
 import type { KeptArtifacts, Upload } from './kept-artifact-store.ts'
 import { mediaTypeOf } from './media-type.ts'
-import type { MemoryRoom } from './memory-room.ts'
 import { FORM_BYTES, readUploads, type UploadedForm, whileStoring } from './upload-hooks.ts'
 
 const Params = Type.Object({ artifact_id: Type.String({ description: 'Begins `art_`.' }) })

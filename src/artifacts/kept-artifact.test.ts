@@ -7,8 +7,8 @@ import { startService } from '../../test/support/service.ts'
 import { cutOffNextCommit } from '../../test/support/tampered-db.ts'
 import type { ContentPlaces, Contents, SealedContent } from '../contents/content.ts'
 import { MINUTE_MS } from '../core/clock.ts'
+import { memoryRoom } from '../core/memory-room.ts'
 import { type Db, sql } from '../storage/db.ts'
-import { memoryRoom } from './memory-room.ts'
 
 /** Contents in memory that can be made to fail, or to wait. */
 function brittleContents() {

@@ -2,9 +2,9 @@
 // counted against the room that all uploads share, and hashed on its way in.
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
+import type { MemoryRoom } from '../core/memory-room.ts'
 import { Refusal } from '../core/refusal.ts'
 import { type FilePart, type FormBounds, readForm, toldName } from '../http/form-reading.ts'
-import type { MemoryRoom } from './memory-room.ts'
 
 /** Its fields by their names, all of them text, and the file. */
 export type UploadedForm = Readonly<Record<string, unknown>> & { file: UploadedFile }

@@ -18,10 +18,14 @@ export interface ReadArtifacts<Stored extends { artifact: Artifact }> {
 }
 
 export interface OpenBundles {
-  /** Throws the 404. */
-  open(request: FastifyRequest, id: string, surface: Surface): Promise<Opened<RenderedBundle>>
+  /** Throws the 404. `room` is taken before anything is read. */
+  open(request: FastifyRequest, id: string, surface: Surface, room: Room): Promise<Opened<RenderedBundle>>
   /** The same for Anthropic's protocol. */
-  openForMessages(request: FastifyRequest, id: string, isMarked: boolean): Promise<Opened<MessagesBundle>>
+  openForMessages(request: FastifyRequest, id: string, isMarked: boolean, room: Room): Promise<Opened<MessagesBundle>>
+}
+
+interface Room {
+  take(bytes: number): void
 }
 
 interface Opened<Rendered> {
@@ -62,7 +66,7 @@ export function openBundles<Stored extends { artifact: Artifact }>(artifacts: Re
   async function opened<Rendered extends RenderedBundle | MessagesBundle>(
     request: FastifyRequest,
     id: string,
-    form: string,
+    { form, room }: { form: string; room: Room },
     render: (contents: BundleContents) => Rendered,
   ): Promise<Opened<Rendered>> {
     const { caller, db } = request
@@ -70,6 +74,7 @@ export function openBundles<Stored extends { artifact: Artifact }>(artifacts: Re
     const stored = await bundleStore(db).find(project_id, id.slice(0, ID_MAX))
     if (!stored) throw new Refusal('not_found', `'Agent-Bundle': no bundle '${told(id)}' in this project.`)
     const { bundle } = stored
+    room.take(bundle.bytes * TIMES_IN_MEMORY)
     for (const { artifact_id } of bundle.items) artifacts.used(project_id, artifact_id)
     const name = `${bundle.id} ${form}`
     const known = rendered.get(name) as Rendered | undefined
@@ -81,10 +86,11 @@ export function openBundles<Stored extends { artifact: Artifact }>(artifacts: Re
   }
 
   return {
-    open: (request, id, surface) => opened(request, id, surface, (contents) => renderBundle(surface, contents)),
+    open: (request, id, surface, room) =>
+      opened(request, id, { form: surface, room }, (contents) => renderBundle(surface, contents)),
 
-    openForMessages: (request, id, isMarked) =>
-      opened(request, id, `messages ${isMarked}`, (contents) => renderForMessages(contents, isMarked)),
+    openForMessages: (request, id, isMarked, room) =>
+      opened(request, id, { form: `messages ${isMarked}`, room }, (contents) => renderForMessages(contents, isMarked)),
   }
 }
 

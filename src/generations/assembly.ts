@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Patience } from '../answers/stream-patience.ts'
 import type { KeptArtifacts } from '../artifacts/kept-artifact-store.ts'
-import { EXPANSIONS, MEDIA, memoryRoom } from '../artifacts/memory-room.ts'
 import { budgetState } from '../budgets/budget-state-store.ts'
 import { budgetStore } from '../budgets/budget-store.ts'
 import { ownBeats } from '../budgets/own-beats.ts'
@@ -19,6 +18,7 @@ import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { FairTurns } from '../core/fair-turns.ts'
 import { liveCalls } from '../core/live-calls.ts'
+import { EXPANSIONS, MEDIA, type MemoryRoom, memoryRoom } from '../core/memory-room.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { type Credential, noAddress, settingsOf } from '../credentials/credential.ts'
 import { credentialStore } from '../credentials/credential-store.ts'
@@ -69,6 +69,7 @@ export interface PathParts {
   seals: Sealing
   /** R78: whose request goes on. */
   turns: FairTurns
+  calls_room: MemoryRoom
   process_id: string
   gateway: Gateway
   policy: AddressPolicy
@@ -199,6 +200,7 @@ export function inferencePath(parts: PathParts) {
     turn_contents: { onDrop: () => metrics.sessionContentsDropped.inc(), ...session_contents },
     only,
     jobs,
+    calls_room: parts.calls_room,
     media_room: memoryRoom(MEDIA, 'images and sounds'),
     bodies: largeBodies(db, seals),
     expansion: promptExpansion({

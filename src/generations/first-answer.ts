@@ -200,7 +200,7 @@ async function answerOf({ generation, target }: Trial, upstream: ProviderAnswer,
       throw error
     }
   }
-  const body = await upstream.whole()
+  const body = await upstream.whole(generation.held)
   try {
     return { kind: 'whole', content_type, body, tokens: await tokensOf(call as Call & { kind: TextKind }, body) }
   } catch (error) {

@@ -58,6 +58,7 @@ async function generateAllowed(generation: Generation, reply: FastifyReply): Pro
   if (call.conversation?.background) path.jobs.begun(request, generation.timer)
   reply.headers({ 'agent-trace-id': call.trace_id, ...ignoredHeaders(call.ignored_fields) })
   try {
+    if (call.is_keyed) generation.held.takes(call.body.length) //  R26: held longer than its client stays
     const taking = takeContents(generation) //                     R78: before anything is done for it
     if (taking) await taking
     generation.only = path.only.of(request)
@@ -79,6 +80,7 @@ async function generateAllowed(generation: Generation, reply: FastifyReply): Pro
     call.media?.close()
     call.expansion_room?.giveBack()
     giveBackContents(generation)
+    generation.held.giveBack()
   }
 }
 

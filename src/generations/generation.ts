@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Hold } from '../budgets/budget.ts'
 import type { Slot } from '../capacity/admission.ts'
+import { HeldBytes } from '../core/memory-room.ts'
 import { Stop } from '../core/stop-signal.ts'
 import type { Reservation } from '../idempotency/idempotency-store.ts'
 import type { Allowance } from '../limits/generation-hooks.ts'
@@ -55,6 +56,8 @@ export class Generation {
   prefill: Prefill | undefined = undefined
   /** R82: the headers leave before it is known whether the target is met. */
   is_target_open = false
+  /** R78: what of it is in memory: an answer that is not whole yet, or is kept; the body of a keyed call. */
+  readonly held: HeldBytes
   /** R78: what it has of its project's room for contents of sessions. */
   contents_bytes = 0
   outcome!: Outcome
@@ -65,6 +68,7 @@ export class Generation {
     this.request = request
     this.allowance = allowance
     this.timer = new CallTimer(call, this.stop, path.clock)
+    this.held = new HeldBytes(path.calls_room, call.caller.project_id)
     // R26: a keyed generation is finished and kept, so that the retry replays it; any other ends with its client.
     this.client = new Client(reply, call.kind, call.is_keyed ? undefined : this.timer)
   }

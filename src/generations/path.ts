@@ -1,7 +1,6 @@
 // What every generation of this process goes through: built once (assembly.ts), used by each.
 
 import type { Opening } from '../answers/answer-stream.ts'
-import type { MemoryRoom } from '../artifacts/memory-room.ts'
 import type { Limit } from '../budgets/budget.ts'
 import type { Slices } from '../budgets/slice-store.ts'
 import type { Waivers } from '../budgets/waiver-store.ts'
@@ -10,6 +9,7 @@ import type { Breakers } from '../capacity/breaker.ts'
 import type { Clock } from '../core/clock.ts'
 import type { FairTurns } from '../core/fair-turns.ts'
 import type { LiveCalls } from '../core/live-calls.ts'
+import type { MemoryRoom } from '../core/memory-room.ts'
 import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { Tag } from '../headers/call-tags.ts'
 import type { IdempotencyStore } from '../idempotency/idempotency-store.ts'
@@ -64,6 +64,8 @@ export interface Path {
   only: OnlyCalls
   /** Responses that nobody waits for. */
   jobs: BackgroundJobs
+  /** Bytes of bodies and answers that are held for calls. */
+  calls_room: MemoryRoom
   /** Bytes of images and sound that are on their way. */
   media_room: MemoryRoom
   /** What is too large to be held, on its way into the store. */

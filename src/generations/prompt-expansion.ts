@@ -17,7 +17,6 @@ import {
 } from '../artifacts/artifact-reference.ts'
 import { maySee } from '../artifacts/artifact-routes.ts'
 import type { KeptArtifacts } from '../artifacts/kept-artifact-store.ts'
-import type { MemoryRoom } from '../artifacts/memory-room.ts'
 import type { RenderedBundle } from '../bundles/bundle-rendering.ts'
 import { spliceBundle } from '../bundles/bundle-splice.ts'
 import { spliceIntoMessages } from '../bundles/messages-bundle.ts'
@@ -27,6 +26,7 @@ import { withChanges } from '../core/json-elements.ts'
 import type { Fields } from '../core/json-splice.ts'
 import { jsonBytes } from '../core/json-writing.ts'
 import { madeByAnother } from '../core/maker.ts'
+import type { MemoryRoom } from '../core/memory-room.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { Conversation } from '../responses/conversation.ts'
@@ -161,9 +161,8 @@ export function promptExpansion({ artifacts, bundles, room }: Needs) {
   async function withBundle(surface: Surface, prompt: Prompt, id: string, arrived: Expanding): Promise<Expanded> {
     const { json } = prompt.body
     if (typeof json !== 'object' || json === null || Array.isArray(json)) return prompt // which is told elsewhere
-    const { bundle, rendered } = await bundles.open(arrived.request, id, surface)
+    const { bundle, rendered } = await bundles.open(arrived.request, id, surface, arrived.room)
     bound(prompt.body.bytes.length + bundle.bytes)
-    arrived.room.take(bundle.bytes * TIMES_IN_MEMORY)
     const spliced = spliceBundle(surface, { bytes: prompt.body.bytes, json: json as Fields }, rendered)
     bound(spliced.bytes.length)
     return {
@@ -177,9 +176,9 @@ export function promptExpansion({ artifacts, bundles, room }: Needs) {
   async function beforeMessages(prompt: Prompt, id: string, arrived: Expanding): Promise<Expanded> {
     const { bytes, json } = prompt.body
     if (typeof json !== 'object' || json === null || Array.isArray(json)) return prompt // which is told elsewhere
-    const { bundle, rendered } = await bundles.openForMessages(arrived.request, id, mayMark(bytes))
+    const { bundle, rendered } = await bundles.openForMessages(arrived.request, id, mayMark(bytes), arrived.room)
     bound(bytes.length + rendered.bytes)
-    arrived.room.take(rendered.bytes * TIMES_IN_MEMORY)
+    arrived.room.take(Math.max(0, rendered.bytes - bundle.bytes) * TIMES_IN_MEMORY)
     const body = spliceIntoMessages({ bytes, json: json as Fields }, rendered)
     return { body, conversation: undefined, bundle: { id, prefix_hash: bundle.prefix_hash, last: undefined } }
   }

@@ -116,8 +116,10 @@ class Forwarding {
 
   /** R77: what is to be kept lies in memory until it ends. */
   #keep(part: Buffer): void {
-    this.#parts?.add(part)
-    if (this.#parts && this.#parts.bytes > KEPT_STREAM_MAX_BYTES) throw new UpstreamError('too_large')
+    if (!this.#parts) return
+    this.generation.held.takes(part.length)
+    this.#parts.add(part)
+    if (this.#parts.bytes > KEPT_STREAM_MAX_BYTES) throw new UpstreamError('too_large')
   }
 
   /** All that was sent, where it is needed afterwards. */

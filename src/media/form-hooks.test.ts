@@ -2,7 +2,7 @@
 // and what they had taken is given back.
 import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
-import { memoryRoom } from '../artifacts/memory-room.ts'
+import { memoryRoom } from '../core/memory-room.ts'
 import { readForms } from './form-hooks.ts'
 
 const KIB = 1024

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { drained } from '../core/drained.ts'
 import { BUDGETS, STREAM_MAX_BYTES } from '../core/foreign.ts'
 import { GatheredParts } from '../core/gathered-parts.ts'
+import type { Taking } from '../core/memory-room.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
 import type { Connection, Connections, Holder, Waiter } from './connections.ts'
 import { Handover } from './handover.ts'
@@ -134,7 +135,7 @@ export class Exchange implements Waiter, Holder, AnswerEvents {
       told: toldIn(headers),
       heard: headers,
       each: (take) => this.#handover.each(take),
-      whole: () => whole(this.#handover),
+      whole: (taking) => whole(this.#handover, taking),
       cancel: () => this.#abandon(new UpstreamError('reset', new Error('cancelled'))),
     })
   }
@@ -235,9 +236,10 @@ function write(socket: Socket, head: string, body: Buffer | undefined): void {
   }
 }
 
-async function whole(handover: Handover): Promise<Buffer> {
+async function whole(handover: Handover, taking?: Taking): Promise<Buffer> {
   const gathered = new GatheredParts()
   await handover.each((part) => {
+    taking?.takes(part.length)
     gathered.add(part)
     if (gathered.bytes > BUDGETS.answer.bytes) throw new UpstreamError('too_large')
   })

@@ -1,5 +1,6 @@
 // THE PORT to whoever generates: one call out, one answer back, as bytes in the protocol of the call: OpenAI's, and
 // Anthropic's for Messages. An adapter speaks its upstream's own and translates; nothing above it knows the difference.
+import type { Taking } from '../core/memory-room.ts'
 import type { StopSignal } from '../core/stop-signal.ts'
 
 /** Whose matter is images, sound or searches: they are counted in units, and their bytes are never held whole. */
@@ -73,8 +74,8 @@ export interface ProviderAnswer {
    * the upstream lives, where what it sent has no translation.
    */
   each(take: (part: Buffer) => void | Promise<void>): Promise<void>
-  /** The whole body, up to a bound. */
-  whole(): Promise<Buffer>
+  /** The whole body, up to a bound. `taking` is told of each part before it is held. */
+  whole(taking?: Taking): Promise<Buffer>
   /** Lets go of the upstream connection; safe to call at any time. */
   cancel(): void
 }

@@ -27,8 +27,8 @@ export const retoldStream = (answer: ProviderAnswer, events: RetoldEvents): Prov
 
 /** A completion as `translate` tells it. */
 export function retoldCompletion(answer: ProviderAnswer, translate: (completion: unknown) => unknown): ProviderAnswer {
-  return retoldJson(answer, async () => {
-    const completion = await answer.whole()
+  return retoldJson(answer, async (taking) => {
+    const completion = await answer.whole(taking)
     try {
       return await jsonBytes(await translate(await jsonWithin(BUDGETS.answer, completion)), completion.length)
     } catch (error) {
@@ -39,7 +39,7 @@ export function retoldCompletion(answer: ProviderAnswer, translate: (completion:
 }
 
 /** An answer whose body is what `whole` makes of it. */
-export const retoldJson = (answer: ProviderAnswer, whole: () => Promise<Buffer>): ProviderAnswer => ({
+export const retoldJson = (answer: ProviderAnswer, whole: ProviderAnswer['whole']): ProviderAnswer => ({
   ...answer,
   content_type: 'application/json',
   whole,

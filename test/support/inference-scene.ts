@@ -46,7 +46,7 @@ export interface SceneOptions {
   /** False: no provider at all, so that the placeholder answers. */
   gateway?: boolean
   /** What else the service is built from. */
-  parts?: { tracing?: Tracing }
+  parts?: { tracing?: Tracing; memory_bytes?: number }
 }
 
 export type Scene = Awaited<ReturnType<typeof startScene>>

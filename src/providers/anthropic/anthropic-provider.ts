@@ -119,8 +119,8 @@ function failed(error: unknown): never {
 
 function plain(answer: ProviderAnswer, created: number): ProviderAnswer {
   const { status } = answer
-  return retoldJson(answer, async () => {
-    if (status === 200) return completionFrom(await answer.whole(), created)
+  return retoldJson(answer, async (taking) => {
+    if (status === 200) return completionFrom(await answer.whole(taking), created)
     const { bytes } = await upTo(BUDGETS.envelope.bytes, answer)
     return Buffer.from(JSON.stringify(toChatError(smallJsonOrNone(BUDGETS.envelope, bytes), status)))
   })

@@ -56,7 +56,7 @@ function translated(answer: ProviderAnswer, asked: Asked, { options, created }: 
   const names = { id: idOf(answer), model, created }
   return asked.stream
     ? streamed(answer, new ConverseChunks({ names, wants_usage, one_call }))
-    : retoldJson(answer, async () => completionFrom(await answer.whole(), { names, one_call }))
+    : retoldJson(answer, async (taking) => completionFrom(await answer.whole(taking), { names, one_call }))
 }
 
 function streamed(answer: ProviderAnswer, chunks: ConverseChunks): ProviderAnswer {

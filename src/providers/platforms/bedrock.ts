@@ -128,7 +128,7 @@ function withUsage(answer: ProviderAnswer): ProviderAnswer {
 }
 
 function replaced(answer: ProviderAnswer, change: (bytes: Buffer) => Buffer): ProviderAnswer {
-  const whole = async () => change(await answer.whole())
+  const whole: ProviderAnswer['whole'] = async (taking) => change(await answer.whole(taking))
   return { ...answer, whole, each: async (take) => take(await whole()) }
 }
 

@@ -1,6 +1,6 @@
-// How many bytes of uploads, or of what references lead to, may be in memory at once: over all projects, and of one.
-// Whoever comes beyond waits outside: 503, and the bytes of others are served.
-import { Refusal } from '../core/refusal.ts'
+// How many bytes of uploads, of what references lead to, or of calls under way may be in memory at once: over all
+// projects, and of one. Whoever comes beyond waits outside: 503, and the bytes of others are served.
+import { Refusal } from './refusal.ts'
 
 export interface Room {
   bytes: number
@@ -17,7 +17,47 @@ export const EXPANSIONS: Room = { bytes: 512 * MIB, bytes_of_one: 256 * MIB }
 /** Forms and answers of images and sound, which lie in files. */
 export const MEDIA: Room = { bytes: 1_024 * MIB, bytes_of_one: 384 * MIB }
 
+/** Bodies that come or wait, and answers that are held until they are whole: a quarter of the memory that there is. */
+export function callsRoom(memory_bytes: number): Room {
+  const bytes = Math.min(Math.max(Math.floor(memory_bytes / 4), 64 * MIB), 2_048 * MIB)
+  return { bytes, bytes_of_one: bytes / 2 }
+}
+
 export type MemoryRoom = ReturnType<typeof memoryRoom>
+
+/** Told of bytes that will be held; throws where there is no room for them. */
+export interface Taking {
+  takes(bytes: number): void
+}
+
+/** Of one call, what is small is not counted: how many of them there are is bounded elsewhere. */
+export const UNCOUNTED_BYTES = 64 * 1_024
+
+/** What one call holds, of which only what is large has a place in the room. */
+export class HeldBytes implements Taking {
+  readonly #room: MemoryRoom
+  readonly #project_id: string
+  #bytes = 0
+  #place: ReturnType<MemoryRoom['place']> | undefined = undefined
+
+  constructor(room: MemoryRoom, project_id: string) {
+    this.#room = room
+    this.#project_id = project_id
+  }
+
+  takes(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#place) this.#place.take(bytes)
+    else if (this.#bytes > UNCOUNTED_BYTES) {
+      this.#place = this.#room.place(this.#project_id)
+      this.#place.take(this.#bytes)
+    }
+  }
+
+  giveBack(): void {
+    this.#place?.giveBack()
+  }
+}
 
 export function memoryRoom({ bytes: room, bytes_of_one }: Room, what: string) {
   let taken = 0

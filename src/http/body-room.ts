@@ -1,0 +1,50 @@
+// R78: bodies that one project sends, or that wait with its calls, leave memory for those of others. A request has its
+// place from its head to its answer. What is small is not counted: how many connections there are bounds it.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { JsonBody } from '../core/json-bytes.ts'
+import { type MemoryRoom, UNCOUNTED_BYTES } from '../core/memory-room.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of a body whose size its head does not tell: what it has until that is known. */
+    unsized: ReturnType<MemoryRoom['place']> | undefined
+  }
+}
+
+/** Behind authentication: whose body it is must be known. */
+export function boundBodies(app: FastifyInstance, room: MemoryRoom): void {
+  app.decorateRequest('unsized', undefined)
+  app.addHook('onRequest', (request, reply, done) => {
+    const bytes = comingBytes(request)
+    if (bytes <= UNCOUNTED_BYTES) return done()
+    const place = room.place(request.caller.project_id)
+    try {
+      place.take(bytes)
+    } catch (error) {
+      reply.header('connection', 'close') // the body is not read
+      return done(error as Error)
+    }
+    reply.raw.once('close', place.giveBack)
+    if (!isSized(request)) request.unsized = place
+    done()
+  })
+  app.addHook('preValidation', (request, _reply, done) => {
+    const { unsized, body } = request
+    if (unsized) {
+      unsized.giveBack()
+      unsized.take((body as Partial<JsonBody> | undefined)?.bytes?.length ?? 0)
+    }
+    done()
+  })
+}
+
+/** Forms are read as they come, and counted where they lie. What has no size may come to as much as is taken. */
+function comingBytes(request: FastifyRequest): number {
+  const { method, headers, route } = request
+  if (method === 'GET' || method === 'HEAD' || headers['content-type']?.startsWith('multipart/')) return 0
+  if (!isSized(request)) return route.bodyLimit
+  return Math.min(Number(headers['content-length'] ?? 0), route.bodyLimit)
+}
+
+const isSized = ({ headers }: FastifyRequest) =>
+  headers['content-encoding'] === undefined && headers['transfer-encoding'] === undefined
