@@ -1,6 +1,8 @@
 // §8.1 /v2/purge-jobs over HTTP: what is refused, what one may do with a job, and what a receipt is worth.
 import { expect, test } from 'vitest'
 import type { ContentPlaces, Contents } from '../../src/contents/content.ts'
+import { DAY_MS } from '../../src/core/clock.ts'
+import { quotaStore } from '../../src/limits/quota-store.ts'
 import { sql } from '../../src/storage/db.ts'
 import { upload } from '../support/forms.ts'
 import { type Answer, startService, withService } from '../support/service.ts'
@@ -62,6 +64,20 @@ withService((service) => {
     expect((await one.post(`/v2/purge-jobs/${plan.id}/erase`)).body.status).toBe('queued')
     await run()
     expect((await one.get(`/v2/purge-jobs/${plan.id}`)).body.status).toBe('succeeded')
+  })
+
+  test('R70 a job that has ended stays on record, and counts for 30 days', async () => {
+    const { project, post, get } = await service().newProject()
+    await quotaStore(service().db).setMax(project.id, 'purge_jobs', 2)
+    const erase = async () => (await post('/v2/purge-jobs', { filter: { trace_ids: ['trc_1'] }, mode: 'erase' })).status
+    const statuses = async () => (await get('/v2/purge-jobs')).body.data.map((one: { status: string }) => one.status)
+    for (let n = 0; n < 2; n++) {
+      expect(await erase()).toBe(200)
+      await run()
+    }
+    expect([await erase(), ...(await statuses())]).toEqual([429, 'succeeded', 'succeeded'])
+    service().clock.advance(30 * DAY_MS + 60_000)
+    expect([await erase(), (await statuses()).length]).toEqual([200, 3])
   })
 
   test('§5.8 another project’s job does not exist', async () => {
