@@ -1,7 +1,7 @@
 // Purge jobs at rest. A job, what it names and what it has erased change in the transactions of its batches: after a
 // crash, the next batch begins where the last one that committed ended.
 import { createHash } from 'node:crypto'
-import { rfc3339 } from '../core/clock.ts'
+import { DAY_MS, rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import { nextTurn } from '../core/turns.ts'
 import { purgeFinished } from '../notifications/happening.ts'
@@ -266,6 +266,9 @@ export const scopeOf = ({ job, key_id, is_listed, from_ms, until_ms, as_of_ms }:
   is_listed,
 })
 
-/** R70: how many a project has. */
-export const purgeJobsPresent = (project_id: string) => sql`
-  SELECT COUNT(*) AS present FROM purge_job WHERE project_id = ${project_id}`
+const COUNTS_FOR_MS = 30 * DAY_MS
+
+/** R70: how many of a project count. One that has ended stays on record, with its receipt, and counts for a while. */
+export const purgeJobsPresent = (project_id: string, now: number) => sql`
+  SELECT COUNT(*) AS present FROM purge_job
+  WHERE project_id = ${project_id} AND (finished_at IS NULL OR finished_at > ${rfc3339(now - COUNTS_FOR_MS)})`
