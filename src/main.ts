@@ -92,8 +92,7 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
       ...(shared && { metricsOfAll: shared.metrics }),
     })
     const { app, readiness, metrics } = service
-    const leases = housekeepingLeases(db, identity.process_id, clock)
-    await registerProcess(service, leases, db, clock)
+    const leases = await registerProcess(service, identity.process_id, db, clock)
     counters?.shareAmong(await service.inference.budgets.living(clock.now()))
     app.addHook('onClose', watchEventLoop(metrics.eventLoopDelay))
     const { address, further } = await listen(app, config, shared)
@@ -109,6 +108,7 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     if (shared?.speaks !== false) await tellPeople({ config, settings, db, founded, address }, logger, replaceable)
 
     const stop = async (drain_ms: number, is_replaced = false) => {
+      service.inference.jobs.close() // what it began now might be cut off, and another can run it
       if (is_replaced) readiness.partWithConnections()
       else readiness.drain()
       await sleep(drain_ms)
@@ -159,7 +159,8 @@ async function tellPeople(begun: Begun, logger: Logger, replaceable: Replaceable
 }
 
 /** R43: from now on our holds are ours; on the embedded store, where we are alone, everybody else's go back at once. */
-async function registerProcess(service: Service, leases: HousekeepingLeases, db: OpenDb, clock: Clock): Promise<void> {
+async function registerProcess(service: Service, process_id: string, db: OpenDb, clock: Clock) {
+  const leases = housekeepingLeases(db, process_id, clock)
   const { inference, artifacts, contents, notifications, app } = service
   const { budgets } = inference
   await budgets.beat(clock.now())
@@ -172,6 +173,7 @@ async function registerProcess(service: Service, leases: HousekeepingLeases, db:
     await notifications.nobodySends()
   }
   while ((await budgets.returnOrphans(clock.now())) > 0);
+  return leases
 }
 
 /** What the other replicas would otherwise only notice after a while. */

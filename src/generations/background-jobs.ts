@@ -16,6 +16,7 @@ const AGAIN_MS = 10_000
 const ATTEMPTS_MAX = 20
 const FLUSH_CHARACTERS = 64 * 1024
 const FLUSH_MS = 200 // whoever follows looks no more often
+const CLOSED = 'FST_ERR_REOPENED_CLOSE_SERVER' // what Fastify answers whoever injects while it closes
 
 /** How a run speaks to the service. */
 export interface Speaking {
@@ -61,7 +62,7 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
     const look = setInterval(() => void renew(one).catch(onFailure), LOOK_MS)
     try {
       await store.forgetEvents(row, owner)
-      const answer = await app.inject({
+      const asked = app.inject({
         method: 'POST',
         url: '/v1/responses',
         headers: {
@@ -73,6 +74,8 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
         payload: row.work?.body ?? '',
         payloadAsStream: true,
       })
+      const answer = await asked.catch((error) => unasked(one, error))
+      if (!answer) return
       one.trace_id = answer.headers['agent-trace-id'] as string | undefined
       await (answer.statusCode === 200 ? follow(one, answer.stream()) : refused(one, answer))
     } finally {
@@ -80,6 +83,16 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
       runs.delete(lent.secret)
       lent.end()
     }
+  }
+
+  /** Not even a refusal came. One that closes does not speak to itself any more: somebody else may, at once. */
+  async function unasked(one: Run, error: unknown): Promise<undefined> {
+    const is_closed = (error as { code?: string }).code === CLOSED
+    if (is_closed) close()
+    else onFailure(error)
+    const { row, owner } = one
+    await (is_closed ? store.giveBack(row, owner, clock.now()) : again(one, FAULT, false))
+    return undefined
   }
 
   /**
@@ -153,8 +166,13 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
       const owner = randomBase62(24)
       const row = await store.claim(owner, clock.now())
       if (!row) return
+      if (!speaking) return store.giveBack(row, owner, clock.now()) // closed meanwhile
       void counted(run(speaking, row, owner).catch(onFailure))
     }
+  }
+
+  function close(): void {
+    speaking = undefined
   }
 
   /** Until it has ended. */
@@ -195,10 +213,8 @@ export function backgroundJobs({ store, clock, onFailure }: Needs) {
     /** Begins what waits, as far as there is room. */
     turn: (): Promise<void> => counted(beginAll()),
 
-    /** Begins no more. */
-    close(): void {
-      speaking = undefined
-    },
+    /** Begins no more. What runs goes on. */
+    close,
 
     /** Resolves once none runs here. */
     async idle(): Promise<void> {
@@ -237,4 +253,5 @@ function eventsWriter(write: (events: readonly ToldEvent[]) => Promise<void>) {
 }
 
 const BROKE_OFF = { code: 'server_error', message: 'The upstream broke off.' }
+const FAULT = { code: 'server_error', message: 'This server failed at it; its log says why.' }
 const REVOKED = { code: 'invalid_api_key', message: 'The key that asked for this response does not work any more.' }

@@ -150,6 +150,13 @@ export function backgroundStore(db: Db, seals: Sealing) {
         WHERE project_id = ${project_id} AND id = ${id} AND owner = ${owner} AND status = 'in_progress'`)
     },
 
+    /** Nothing was begun: as if it had not been claimed, for whoever looks next. */
+    async giveBack({ project_id, id }: Named, owner: string, now: number): Promise<void> {
+      await db.rows(sql`
+        UPDATE background_response SET status = 'queued', owner = NULL, lease_until = ${now}, attempts = attempts - 1
+        WHERE project_id = ${project_id} AND id = ${id} AND owner = ${owner} AND status = 'in_progress'`)
+    },
+
     /** What it asked for goes; what was made is stored elsewhere. False where it had ended, or was another's. */
     async finish({ project_id, id }: Named, owner: string, { status, response, trace_id }: Ended, now: number) {
       const told = sealed(project_id, id, { response: status === 'failed' ? response : {}, work: undefined, trace_id })
