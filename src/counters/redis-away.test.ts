@@ -157,6 +157,24 @@ describe('flushed', () => {
   })
 })
 
+describe('started again from an old dump', () => {
+  test.each([
+    ['R50 what was let through since is told to it again: the limit stays used up', [30, 60, 0]],
+    ['R50 what the dump has is not counted twice when all is told again', [30, 0, 60]],
+  ])('%s', async (_what, [before, since, after] = []) => {
+    const { all } = await replicasOn(server.url, 3, patient)
+    const passed = [await passing(all, before as number, one)]
+    await onServer(server.url, (redis) => redis.save())
+    passed.push(await passing(all, since as number, one))
+    await server.kill()
+    await untilAll(all, true)
+    await server.start()
+    await untilAll(all, false)
+    passed.push(await passing(all, 120, one))
+    expect(passed).toEqual([before, since, after])
+  })
+})
+
 describe('shares', () => {
   test('R50 what is more than a share but not than the limit is refused with a time, and the limit as it is', async () => {
     const { all } = await replicasOn(server.url, 3)

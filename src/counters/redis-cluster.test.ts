@@ -8,7 +8,7 @@ import { onServer, type RedisServer, redisServer } from '../../test/support/redi
 import { systemClock } from '../core/clock.ts'
 import type { Ask, SharedCounters } from './counters.ts'
 import { SHARDS, shardOf, shardTags, slotOf } from './hash-slot.ts'
-import { namesIn } from './take-call.ts'
+import { cellOf, namesIn } from './take-call.ts'
 
 let cluster: RedisNodes
 beforeAll(async () => {
@@ -73,7 +73,7 @@ describe('slots', () => {
     const [tag = ''] = shardTags('switchyard')
     const names = namesIn(tag)
     const some = { layer: 'key' as const, name: 'requests_per_minute', subject: '{other}key' }
-    const all = [names.era, names.said, names.cell(some), names.leases('{other}key')]
+    const all = [names.era, names.said, names.cell('era', cellOf(some)), names.leases('{other}key')]
     expect(new Set(all.map(slotOf))).toEqual(new Set([slotOf(tag)]))
     const holder = await cluster.holderOf('{switchyard}', homes()[0] as string)
     const planted = onServer(holder.url, (redis) => redis.eval('return 1', 2, names.era, 'streams:key'))

@@ -70,7 +70,7 @@ end
 const TAKE = `
 local asks = tonumber(ARGV[4])
 local cells = redis.call('MGET', unpack(KEYS, 1, asks + 1))
-if cells[1] ~= ARGV[2] then return {0} end
+if not cells[1] or string.sub(cells[1], 1, #ARGV[2]) ~= ARGV[2] then return {0} end
 if ARGV[3] ~= '' and now_ms > tonumber(ARGV[3]) then return {2} end
 
 local function wait(entries, needed)
@@ -192,12 +192,21 @@ return 1
 `
 
 /**
- * Whether Redis answers, may be written to, and is the one that we knew. KEYS: the era. ARGV: time, and a name for the
- * era should there be none, as after a flush. Answers {time, era}.
+ * Whether Redis answers, may be written to, and is the one that we knew. KEYS: the era, behind which stands the process
+ * that it is of. ARGV: time; a name for the era should a new one begin, as long as all names are; 1 where slots may
+ * have moved, so that another process has what there was. Answers {time, era}.
+ *
+ * A new era begins where there is none, as after a flush, and where another process has the old one: it was started
+ * from a dump, and may lack what was counted since. Where the user may not ask for INFO, only a flush is noticed.
  */
 const GREET = `
-local era = redis.call('GET', KEYS[1]) or ARGV[2]
-redis.call('SET', KEYS[1], era)
+local info = redis.pcall('INFO', 'server')
+local process = type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
+local kept = redis.call('GET', KEYS[1]) or ''
+local era, of = string.sub(kept, 1, #ARGV[2]), string.sub(kept, #ARGV[2] + 1)
+if process == '' then process = of end
+if era == '' or (ARGV[3] ~= '1' and of ~= '' and of ~= process) then era = ARGV[2] end
+redis.call('SET', KEYS[1], era .. process)
 return { now_ms, era }
 `
 

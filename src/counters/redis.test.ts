@@ -1,5 +1,5 @@
 // The counters of a cluster, on a real Redis: what every adapter must do, between replicas, and by Redis' own clock.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { ask, countersSuite, leftOf, streamAsk } from '../../test/support/counters-suite.ts'
 import { diceFrom } from '../../test/support/fuzz-values.ts'
@@ -153,7 +153,15 @@ describe('what it costs Redis', () => {
     const verdict = await one.take([ask()], NOON)
     const second = verdict.kind === 'taken' ? verdict.second : 0
     await one.correct([{ ...ask(), second, by: -1 }])
-    expect(await onServer(server.url, (redis) => redis.keys(`${prefix}:key*`))).toEqual([])
+    expect(await onServer(server.url, (redis) => redis.keys(`${prefix}:*`))).toEqual([`${prefix}:era`])
+  })
+
+  test('R50 a user who may not ask Redis what it is (INFO) counts all the same', async () => {
+    const acl = (...words: string[]) => onServer(server.url, (redis) => redis.call('ACL', ...words))
+    await acl('SETUSER', 'incurious', 'on', '>pw', '~*', '&*', '+@all', '-info')
+    onTestFinished(async () => void (await acl('DELUSER', 'incurious')))
+    const one = await replicaOn(server.url.replace('://', '://incurious:pw@'), PATIENT)
+    expect([(await one.take([ask()], NOON)).kind, one.isAway()]).toEqual(['taken', false])
   })
 
   test('R50 scripts that Redis no longer has are given to it again, unnoticed', async () => {

@@ -16,7 +16,7 @@ import { ANSWER_MS, answeredWithin, redisSession, SETTLING_MS, type SessionNeeds
 import { parseRedisUrl } from './redis-url.ts'
 import { ALONE, placeAmong, shareOf } from './replica-share.ts'
 import { shardedCounters } from './sharded.ts'
-import { type Answer, answerOf, namesIn, takeArguments } from './take-call.ts'
+import { type Answer, answerOf, cellOf, namesIn, takeArguments } from './take-call.ts'
 
 export interface RedisOptions {
   /** Of one Redis, or of nodes of a cluster (redis-url.ts). */
@@ -106,11 +106,11 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
 
   async function askStore(link: Link, asks: readonly Ask[], now: number, leases: readonly LeaseAsk[]) {
     const started_ms = performance.now()
-    const { keys, args } = takeArguments(names, asks, leases)
+    const { keys, args } = takeArguments(names, era, asks, leases)
     try {
       const work = link.run(scripts.take, keys, [timeFor(now), era, deadlineFor(), ...args])
       const answer = answerOf((await answeredWithin(work, answer_ms)) as number[], asks, leases)
-      note(answer, asks, keys, localTime(now))
+      note(answer, asks, localTime(now))
       if (answer.leases_taken.length > 0) here.renew(answer.leases_taken, localTime(now))
       watching.onDecision({ shared: true, seconds: (performance.now() - started_ms) / 1_000 })
       return answer.verdict
@@ -121,13 +121,13 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
   }
 
   /** Remembers what Redis said: what we let through, and our part of what all did, so that a share begins with it. */
-  function note({ store_ms, totals, taken }: Answer, asks: readonly Ask[], keys: readonly string[], now: number): void {
+  function note({ store_ms, totals, taken }: Answer, asks: readonly Ask[], now: number): void {
     const store_s = Math.floor(store_ms / 1_000)
     setAhead(store_ms, now)
     for (let at = 0; at < asks.length; at++) {
       const ask = asks[at] as Ask
       const amount = taken[at] ? ask.amount : 0
-      if (amount > 0) record.addKnown({ second: store_s, cell: keys[at + 1] as string, amount })
+      if (amount > 0) record.addKnown({ second: store_s, cell: cellOf(ask), amount })
       const own = here.note(ask, amount, now)
       const part = Math.ceil((totals[at] as number) / place.replicas)
       if (own < part) here.note(ask, part - own, now)
@@ -149,7 +149,7 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
     for (let at = 0; at < asks.length; at++) {
       const ask = asks[at] as Ask
       if (ask.amount > 0 && !verdict.exceeded.includes(at))
-        record.addUnknown({ second, cell: names.cell(ask), amount: ask.amount })
+        record.addUnknown({ second, cell: cellOf(ask), amount: ask.amount })
     }
     return { ...verdict, second }
   }
@@ -158,7 +158,8 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
   async function resync(link: Link, turn: 'connect' | 'settling' | 'beat'): Promise<'first' | 'same' | 'forgotten'> {
     const run = async (...call: Parameters<Link['run']>) => answeredWithin(link.run(...call), CATCH_UP_MS)
     const time = timeFor(anyTime())
-    const greeting = link.run(scripts.greet, [names.era], [time, randomBase62(12)])
+    const may_move = parts > 1 && turn !== 'connect' ? 1 : 0
+    const greeting = link.run(scripts.greet, [names.era], [time, randomBase62(12), may_move])
     const [store_ms, found] = (await answeredWithin(greeting, turn === 'connect' ? answer_ms : CATCH_UP_MS)) as [
       number,
       string,
@@ -181,7 +182,7 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
       const args = entries.flatMap(({ second, amount }) => [second, amount])
       await run(
         scripts.add,
-        entries.map(({ cell }) => cell),
+        entries.map(({ cell }) => names.cell(era, cell)),
         [timeFor(anyTime()), ...args],
       ).catch((error) => {
         for (const entry of entries) record.addUnknown(entry)
@@ -205,11 +206,10 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
     }
   }
 
-  const correctOn = (run: Link['run'], corrections: readonly Correction[]) =>
-    run(scripts.correct, corrections.map(names.cell), [
-      timeFor(anyTime()),
-      ...corrections.flatMap(({ second, by }) => [second, by]),
-    ])
+  const correctOn = (run: Link['run'], corrections: readonly Correction[]) => {
+    const keys = corrections.map((one) => names.cell(era, cellOf(one)))
+    return run(scripts.correct, keys, [timeFor(anyTime()), ...corrections.flatMap(({ second, by }) => [second, by])])
+  }
 
   /** What fails here is not tried again: done twice, it could give back what is in use. */
   const onStore = async (link: Link, work: (run: Link['run']) => Promise<unknown>): Promise<void> => {
@@ -245,7 +245,7 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
     correct(corrections: readonly Correction[]): MaybePromise<void> {
       here.correct(corrections.map((one) => ({ ...one, second: one.second - ahead_s })))
       const of_store = corrections.filter((one) => {
-        const entry = { second: one.second, cell: names.cell(one), amount: one.by }
+        const entry = { second: one.second, cell: cellOf(one), amount: one.by }
         return !record.correctUnknown(entry) && (record.correctKnown(entry) || true)
       })
       const link = session.link()

@@ -7,16 +7,20 @@ export type Names = ReturnType<typeof namesIn>
 export const namesIn = (prefix: string) => ({
   era: `${prefix}:era`,
   said: `${prefix}:said`,
-  cell: ({ layer, name, subject }: { layer: Layer; name: string; subject: string }) =>
-    `${prefix}:${layer}:${name}:${subject}`,
+  /** With its era: when all is told again to a Redis that has some of it left, that must not count twice. */
+  cell: (era: string, cell: string) => `${prefix}:${era}:${cell}`,
   leases: (subject: string) => `${prefix}:streams:${subject}`,
 })
 
-export function takeArguments(names: Names, asks: readonly Ask[], leases: readonly LeaseAsk[]) {
+/** What a cell counts, in any era. */
+export const cellOf = ({ layer, name, subject }: { layer: Layer; name: string; subject: string }) =>
+  `${layer}:${name}:${subject}`
+
+export function takeArguments(names: Names, era: string, asks: readonly Ask[], leases: readonly LeaseAsk[]) {
   const keys = [names.era]
   const args: (string | number)[] = [asks.length]
   for (const ask of asks) {
-    keys.push(names.cell(ask))
+    keys.push(names.cell(era, cellOf(ask)))
     args.push(ask.limit, ask.amount, ask.shadow ? 1 : 0)
   }
   for (const { lease, limit, shadow } of leases) {

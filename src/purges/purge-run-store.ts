@@ -1,7 +1,7 @@
 // Carries purge jobs out, a batch at a time, for all projects in turn, on one replica at a time: the database that it
 // is handed commits nothing once another replica has taken over. A batch, what it erased and how far the job is commit
 // together. A receipt is signed only after a second count has found nothing.
-import { type Clock, DAY_MS, rfc3339 } from '../core/clock.ts'
+import { type Clock, DAY_MS, rfc3339, SECOND_MS } from '../core/clock.ts'
 import type { Db, OpenDb } from '../storage/db.ts'
 import type { Eraser } from '../storage/erasing.ts'
 import { afterBatch, afterCheck, erasingFrom, FAILURES_MAX, type Progress, type StoredPurge } from './purge-job.ts'
@@ -12,6 +12,7 @@ const BATCH = 500
 const STEPS_MAX = 200 // of one turn; a stop waits for it to end
 const SCRUB_RESTS = 20 // for so many times as long as writes have waited for it
 const PLANNED_MS = 7 * DAY_MS
+const RENEW_EVERY_MS = SECOND_MS
 
 export interface RunNeeds {
   /** For counting, which may take long: it is read aside. */
@@ -164,21 +165,45 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
      * One turn: every job that waits gets a step, again and again, until none waits or the turn is long enough. R78:
      * one that fails waits for the next turn, and holds up no other.
      */
-    async turn(fenced: Db): Promise<void> {
-      const failed = new Set<string>()
-      for (let steps = 0; steps < STEPS_MAX; ) {
-        const all = await purgeStore(db).waiting()
-        const waiting = all.filter((found) => !failed.has(found.job.id) && !mustRest(found))
-        if (waiting.length === 0) return
-        for (const id of await round(fenced, waiting)) failed.add(id)
-        steps += waiting.length
-      }
-    },
+    turn: (fenced: Db): Promise<void> =>
+      renewing(fenced, async () => {
+        const failed = new Set<string>()
+        for (let steps = 0; steps < STEPS_MAX; ) {
+          const all = await purgeStore(db).waiting()
+          const waiting = all.filter((found) => !failed.has(found.job.id) && !mustRest(found))
+          if (waiting.length === 0) return
+          for (const id of await round(fenced, waiting)) failed.add(id)
+          steps += waiting.length
+        }
+      }),
 
     /** What ended jobs leave behind. */
     async sweep(fenced: Db): Promise<void> {
       while (await purgeStore(fenced).forget(rfc3339(clock.now() - PLANNED_MS)));
     },
+  }
+}
+
+/**
+ * Keeps the lease while it works: to count, to erase outside the database and to read what a receipt is over commit
+ * nothing, and may take longer than a lease lasts. Were it lost each time, no replica would ever come to the end of a
+ * large job.
+ */
+async function renewing(fenced: Db, work: () => Promise<void>): Promise<void> {
+  let renewed: Promise<void> | undefined
+  const timer = setInterval(() => {
+    renewed ??= fenced
+      .transaction(async () => {}, { lasting: 'committed' })
+      .catch(() => {}) // what keeps it from being renewed, the next batch or end meets as well, and tells
+      .finally(() => {
+        renewed = undefined
+      })
+  }, RENEW_EVERY_MS)
+  try {
+    await work()
+  } finally {
+    clearInterval(timer)
+    await renewed
   }
 }
 

@@ -53,24 +53,22 @@ export function housekeepingLeases(db: Db, holder: string, clock: Clock) {
         const ours = await tx.rows(sql`
           UPDATE housekeeping_lease SET expires_at = ${clock.now() + leaseLength(every_ms)}
           WHERE task = ${name} AND holder = ${holder} AND fence = ${fence} RETURNING task`)
-        if (ours.length === 0) throw new LeaseLost(`'${name}' is another replica's by now`)
+        if (ours.length === 0) throw new LeaseLost(`'${name}' became another replica's while it was under way`)
         return work(tx)
       }, writing)
     return { rows: (statement) => fenced((tx) => tx.rows(statement)), transaction: fenced }
   }
 
   return {
-    /** One turn. True where it was ours and was done to the end. */
+    /**
+     * One turn. False where it is another's; true where it was ours and was done to the end. One whose lease is lost on
+     * the way fails like any other: where that happens again and again the task gets nowhere, and somebody must hear.
+     */
     async turn(task: SharedTask): Promise<boolean> {
       const fence = await take(task)
       if (fence === undefined) return false
-      try {
-        await task.run(under(fence, task))
-        return true
-      } catch (error) {
-        if (error instanceof LeaseLost) return false
-        throw error
-      }
+      await task.run(under(fence, task))
+      return true
     },
 
     /** Lets others take over without waiting until ours lapse. */

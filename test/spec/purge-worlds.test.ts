@@ -8,7 +8,7 @@ import type { PurgeFilter } from '../../src/purges/purge-job.ts'
 import { purgeRun } from '../../src/purges/purge-run-store.ts'
 import { erasers as erasersOf } from '../../src/start/erasers.ts'
 import { noGateway } from '../../src/start/gateway-settings.ts'
-import { housekeepingLeases, leaseLength, type SharedTask } from '../../src/start/housekeeping-lease.ts'
+import { housekeepingLeases, LeaseLost, leaseLength, type SharedTask } from '../../src/start/housekeeping-lease.ts'
 import { keptQuotas } from '../../src/start/kept-quotas.ts'
 import { type Db, type OpenDb, sql } from '../../src/storage/db.ts'
 import type { Eraser } from '../../src/storage/erasing.ts'
@@ -283,7 +283,7 @@ withService((service) => {
       }))
       const run = purgeRun({ db, clock, erasers: slow, sign: () => 'never', onFailure: () => {} })
       const task: SharedTask = { name: 'run purge jobs', every_ms: 1_000, run: run.turn }
-      expect(await housekeepingLeases(db, `first ${body.id}`, clock).turn(task)).toBe(false)
+      await expect(housekeepingLeases(db, `first ${body.id}`, clock).turn(task)).rejects.toThrow(LeaseLost)
       await assertRight(service(), scene, before, body.id)
       const { signature } = (await scene.project.get(`/v2/purge-jobs/${body.id}/receipt`)).body
       expect(signature).not.toBe('never')
