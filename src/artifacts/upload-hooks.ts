@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
 import type { MemoryRoom } from '../core/memory-room.ts'
 import { Refusal } from '../core/refusal.ts'
 import { type FilePart, type FormBounds, readForm, toldName } from '../http/form-reading.ts'
+import { onceClosed } from '../http/once-closed.ts'
 
 /** Its fields by their names, all of them text, and the file. */
 export type UploadedForm = Readonly<Record<string, unknown>> & { file: UploadedFile }
@@ -47,7 +48,7 @@ export function readUploads(app: FastifyInstance, room: MemoryRoom, limits: Uplo
     const over = () => {
       if (!request.stores_upload) place.giveBack()
     }
-    reply.raw.once('close', over)
+    onceClosed(reply.raw, over)
     reply.raw.once('finish', over)
     done()
   })

@@ -28,6 +28,7 @@ import { jsonBytes } from '../core/json-writing.ts'
 import { madeByAnother } from '../core/maker.ts'
 import type { MemoryRoom } from '../core/memory-room.ts'
 import { Refusal } from '../core/refusal.ts'
+import { onceClosed } from '../http/once-closed.ts'
 import type { CallKind } from '../providers/provider.ts'
 import type { Conversation } from '../responses/conversation.ts'
 import type { Item } from '../responses/response-request.ts'
@@ -122,12 +123,13 @@ export function promptExpansion({ artifacts, bundles, room }: Needs) {
       is_over = true
       if (!is_kept) place.giveBack()
     }
-    reply?.raw.once('close', answered)
+    if (reply) onceClosed(reply.raw, answered)
     reply?.raw.once('finish', answered)
     return {
       take(more) {
         place.take(more)
         bytes += more
+        if (is_over && !is_kept) place.giveBack()
       },
       keep() {
         if (is_over) place.take(bytes)

@@ -16,7 +16,7 @@ export function boundBodies(app: FastifyInstance, room: MemoryRoom): void {
   app.decorateRequest('unsized', undefined)
   app.addHook('onRequest', (request, reply, done) => {
     const bytes = comingBytes(request)
-    if (bytes <= UNCOUNTED_BYTES) return done()
+    if (bytes <= UNCOUNTED_BYTES || reply.raw.destroyed) return done() // who has left sends no more
     const place = room.place(request.caller.project_id)
     try {
       place.take(bytes)
@@ -28,11 +28,11 @@ export function boundBodies(app: FastifyInstance, room: MemoryRoom): void {
     if (!isSized(request)) request.unsized = place
     done()
   })
-  app.addHook('preValidation', (request, _reply, done) => {
+  app.addHook('preValidation', (request, reply, done) => {
     const { unsized, body } = request
     if (unsized) {
       unsized.giveBack()
-      unsized.take((body as Partial<JsonBody> | undefined)?.bytes?.length ?? 0)
+      if (!reply.raw.destroyed) unsized.take((body as Partial<JsonBody> | undefined)?.bytes?.length ?? 0)
     }
     done()
   })

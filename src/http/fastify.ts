@@ -27,6 +27,7 @@ import { readEncodedBodies } from './encoded-bodies.ts'
 import { closeGracefully } from './graceful-close.ts'
 import { parseJsonBodies } from './json-body.ts'
 import { speaksMessages } from './messages-errors.ts'
+import { closeQueued } from './queued-answers.ts'
 import { RequestLog } from './request-log.ts'
 import './routes.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
@@ -78,6 +79,7 @@ export function buildFastify(logger: FastifyBaseLogger, manners: Manners = {}) {
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   closeGracefully(app.server)
+  closeQueued(app.server)
   watchWhileOpen(app, compileInTime, watchArrivals(app.server, clock, arrival))
   answerOddRequests(app.server, newName)
 

@@ -5,6 +5,7 @@ import type { JsonBody } from '../core/json-bytes.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Spool, type SpoolRoom } from '../core/spool.ts'
 import { type FilePart, type FormBounds, readForm, toldName } from '../http/form-reading.ts'
+import { onceClosed } from '../http/once-closed.ts'
 import type { FormFile, FormText } from './media-form.ts'
 
 const MIB = 2 ** 20
@@ -39,14 +40,18 @@ export interface FormRoom {
 declare module 'fastify' {
   interface FastifyRequest {
     received_form: ReceivedForm | undefined
+    /** It was answered, or its client is gone. */
+    has_left: boolean
   }
 }
 
 export function readForms(app: FastifyInstance, room: FormRoom): void {
   app.decorateRequest('received_form', undefined)
+  app.decorateRequest('has_left', false)
   app.addHook('onRequest', (request, reply, done) => {
-    reply.raw.once('close', () => {
+    onceClosed(reply.raw, () => {
       const { received_form } = request
+      request.has_left = true
       if (!received_form?.is_taken) received_form?.letGo()
     })
     done()
@@ -65,6 +70,7 @@ export function readForms(app: FastifyInstance, room: FormRoom): void {
     }
     try {
       await reading.all(payload, request.headers['content-type'] ?? '')
+      if (request.has_left) throw invalid('The client left while its form was read.')
       request.received_form = { letGo, is_taken: false, ...reading.form() }
       return request.received_form
     } catch (error) {

@@ -11,6 +11,7 @@ import { Refusal } from '../core/refusal.ts'
 import { allows } from '../core/scopes.ts'
 import { listOf } from '../core/shapes.ts'
 import { wholeNumber } from '../core/text-values.ts'
+import { onceClosed } from '../http/once-closed.ts'
 import { page, type Routes } from '../http/routes.ts'
 import { endWhereStalled } from '../http/unread-answers.ts'
 import { firstOf, listEnvelope, sendWhole } from '../http/whole-list.ts'
@@ -85,9 +86,11 @@ export const recordingRoutes: Routes<Needs> = async (app, { clock, recordings, g
 
   const takingOf = (caller: Caller, reply: Pick<FastifyReply, 'raw'>): Takes => {
     const place = room.place(caller.project_id)
-    reply.raw.once('close', place.giveBack)
     endWhereStalled(reply.raw)
-    return place.take
+    return (bytes) => {
+      place.take(bytes)
+      onceClosed(reply.raw, place.giveBack)
+    }
   }
 
   app.get(
