@@ -21,7 +21,7 @@ import { consoleRoutes } from './console/console-routes.ts'
 import type { ContentPlaces } from './contents/content.ts'
 import type { Clock } from './core/clock.ts'
 import { fairTurns } from './core/fair-turns.ts'
-import { callsRoom, memoryRoom, UPLOADS } from './core/memory-room.ts'
+import { memoryRoom, UPLOADS } from './core/memory-room.ts'
 import { sealing } from './core/sealing.ts'
 import { type Counters, isShared } from './counters/counters.ts'
 import type { VerifyCredential } from './credentials/credential.ts'
@@ -65,7 +65,7 @@ import { type GatewaySettings, noGateway } from './start/gateway-settings.ts'
 import { keptContents } from './start/kept-contents.ts'
 import { keptQuotas } from './start/kept-quotas.ts'
 import { liveProviders } from './start/live-providers.ts'
-import { memoryThere } from './start/memory-there.ts'
+import { memoryRooms } from './start/memory-there.ts'
 import { notificationsOf } from './start/notifications.ts'
 import { openable } from './start/open-contents.ts'
 import { operatorRoutes } from './start/operator-routes.ts'
@@ -114,7 +114,7 @@ export interface Parts {
   passwordHashing?: PasswordHashing
   /** How long bodies may take to arrive, where that is not as usual. */
   arrival?: ArrivalLimits
-  /** How much memory there is; without it, as much as the machine or its container has. */
+  /** How much memory is its own; without it, as much as the machine or its container has. */
   memory_bytes?: number
   /** Where large contents lie; without it, in the database. */
   contents?: ContentPlaces
@@ -145,7 +145,7 @@ export async function buildService(parts: Parts) {
   const handlers = holder(process_id, kept.answers)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, handlers)
   const uploads = memoryRoom(UPLOADS, 'uploads')
-  const calls_room = memoryRoom(callsRoom(parts.memory_bytes ?? memoryThere()), 'large calls')
+  const { calls_room, expansions_room } = memoryRooms(parts.memory_bytes)
   const { gateway, policy, proxy } = settings
   const notifications = notificationsOf({
     ...{ db, clock, logger, seals, policy, proxy, version, metrics: counts, mailsPerDay: kept.mailsPerDay },
@@ -158,7 +158,7 @@ export async function buildService(parts: Parts) {
   const turns = fairTurns()
   const inference = inferencePath({
     ...{ db, clock, logger, seals, process_id, gateway, policy, proxy, idempotencyOn, artifacts, metrics: counts },
-    ...{ turns, calls_room, patience: settings.streams, shares: settings.shares },
+    ...{ turns, calls_room, expansions_room, patience: settings.streams, shares: settings.shares },
     ...{ mayStore: kept.mayStore, session_contents: kept.session_contents },
     tapes: recordings.tapes,
     exchange: counters && isShared(counters) ? counters : undefined,

@@ -16,6 +16,7 @@ import { portToListenOn } from './start/can-listen.ts'
 import { type Config, configFileNow } from './start/config.ts'
 import { type GatewaySettings, gatewaySettings, isLocalOnly, signUpMode } from './start/gateway-settings.ts'
 import { type HousekeepingLeases, housekeepingLeases } from './start/housekeeping-lease.ts'
+import { memoryThere } from './start/memory-there.ts'
 import { openContents } from './start/open-contents.ts'
 import { openCounters } from './start/open-counters.ts'
 import { openStore, type Store } from './start/open-store.ts'
@@ -77,22 +78,22 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
   let store: Store | undefined
   let counters: SharedCounters | undefined
   try {
-    const identity = { process_id: randomUUID(), version: version(), console: builtConsole() }
-    counters = await openCounters(config, clock, identity.process_id, logger)
+    const own = ownParts(config)
+    counters = await openCounters(config, clock, own.process_id, logger)
     store = await open(config, clock, (err) => logger.warn({ err }, 'a database connection broke'))
     const { db, secret } = store
     const founded = await foundOnce(db, clock, config.bootstrap_key)
     const outward = { public_url: config.public_url, deliverMail: mailDelivery(config, clock, logger) }
     const contents = openContents(db, config.data_dir, settings.artifacts.s3)
     const [sign_up, local_only] = [signUpMode(config), isLocalOnly(config)]
-    const tracing = await openTracing(settings.tracing, { ...identity, clock, logger })
+    const tracing = await openTracing(settings.tracing, { ...own, clock, logger })
     const service = await buildService({
-      ...{ db, clock, logger, secret, settings, contents, sign_up, local_only, tracing, ...identity, ...outward },
+      ...{ db, clock, logger, secret, settings, contents, sign_up, local_only, tracing, ...own, ...outward },
       ...(counters && { counters }),
       ...(shared && { metricsOfAll: shared.metrics }),
     })
     const { app, readiness, metrics } = service
-    const leases = await registerProcess(service, identity.process_id, db, clock)
+    const leases = await registerProcess(service, own.process_id, db, clock)
     counters?.shareAmong(await service.inference.budgets.living(clock.now()))
     app.addHook('onClose', watchEventLoop(metrics.eventLoopDelay))
     const { address, further } = await listen(app, config, shared)
@@ -128,6 +129,14 @@ export async function startServer(config: Config, replaceable: Replaceable = {})
     throw error
   }
 }
+
+/** Of the memory, each of several workers has its part. */
+const ownParts = ({ workers }: Config) => ({
+  process_id: randomUUID(),
+  version: version(),
+  console: builtConsole(),
+  memory_bytes: memoryThere() / workers,
+})
 
 /** The first process of several workers takes connections and does nothing else, so they need no further sockets. */
 async function listen(app: Service['app'], config: Config, shared: Shared | undefined) {

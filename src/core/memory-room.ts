@@ -6,21 +6,29 @@ export interface Room {
   bytes: number
   /** What one project may have of it: a slow or greedy one leaves the rest to others (R78). */
   bytes_of_one: number
+  /** However many others have a part of it: one project has no more than half of what they leave. */
+  is_shared_out?: true
 }
 
 const MIB = 2 ** 20
 export const UPLOADS: Room = { bytes: 64 * MIB, bytes_of_one: 48 * MIB }
 
-/** Bodies with what they refer to in them: a call of a few bytes may become one of megabytes. */
-export const EXPANSIONS: Room = { bytes: 512 * MIB, bytes_of_one: 256 * MIB }
+/**
+ * Bodies with what they refer to in them: a call of a few bytes may become one of megabytes. An eighth of the memory
+ * that a server has; two of the largest fit, whatever there is.
+ */
+export const expansionsRoom = (memory_bytes: number) => shareOf(memory_bytes / 8, 128 * MIB, 512 * MIB)
 
 /** Forms and answers of images and sound, which lie in files. */
 export const MEDIA: Room = { bytes: 1_024 * MIB, bytes_of_one: 384 * MIB }
 
-/** Bodies that come or wait, and answers that are held until they are whole: a quarter of the memory that there is. */
-export function callsRoom(memory_bytes: number): Room {
-  const bytes = Math.min(Math.max(Math.floor(memory_bytes / 4), 64 * MIB), 2_048 * MIB)
-  return { bytes, bytes_of_one: bytes / 2 }
+/** Bodies that come or wait, and answers that are held until they are whole: a quarter of that memory. */
+export const callsRoom = (memory_bytes: number) => shareOf(memory_bytes / 4, 64 * MIB, 2_048 * MIB)
+
+/** Half of it for one project. */
+function shareOf(share: number, least: number, most: number): Room {
+  const bytes = Math.min(Math.max(Math.floor(share), least), most)
+  return { bytes, bytes_of_one: bytes / 2, is_shared_out: true }
 }
 
 export type MemoryRoom = ReturnType<typeof memoryRoom>
@@ -59,9 +67,12 @@ export class HeldBytes implements Taking {
   }
 }
 
-export function memoryRoom({ bytes: room, bytes_of_one }: Room, what: string) {
+export function memoryRoom({ bytes: room, bytes_of_one, is_shared_out }: Room, what: string) {
   let taken = 0
   const by_project = new Map<string, number>()
+
+  const mostOf = (of_project: number) =>
+    is_shared_out ? Math.min(bytes_of_one, (room - (taken - of_project)) / 2) : bytes_of_one
 
   return {
     taken: () => taken,
@@ -72,7 +83,7 @@ export function memoryRoom({ bytes: room, bytes_of_one }: Room, what: string) {
       return {
         take(bytes: number): void {
           const of_project = by_project.get(project_id) ?? 0
-          if (taken + bytes > room || of_project + bytes > bytes_of_one) throw noRoom(what)
+          if (taken + bytes > room || of_project + bytes > mostOf(of_project)) throw noRoom(what)
           own += bytes
           taken += bytes
           by_project.set(project_id, of_project + bytes)

@@ -18,7 +18,7 @@ import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { FairTurns } from '../core/fair-turns.ts'
 import { liveCalls } from '../core/live-calls.ts'
-import { EXPANSIONS, MEDIA, type MemoryRoom, memoryRoom } from '../core/memory-room.ts'
+import { MEDIA, type MemoryRoom, memoryRoom } from '../core/memory-room.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { type Credential, noAddress, settingsOf } from '../credentials/credential.ts'
 import { credentialStore } from '../credentials/credential-store.ts'
@@ -70,6 +70,7 @@ export interface PathParts {
   /** R78: whose request goes on. */
   turns: FairTurns
   calls_room: MemoryRoom
+  expansions_room: MemoryRoom
   process_id: string
   gateway: Gateway
   policy: AddressPolicy
@@ -206,7 +207,7 @@ export function inferencePath(parts: PathParts) {
     expansion: promptExpansion({
       artifacts: parts.artifacts,
       bundles: openBundles(parts.artifacts),
-      room: memoryRoom(EXPANSIONS, 'large prompts'),
+      room: parts.expansions_room,
     }),
     tapes: parts.tapes,
     opening: { patience, timers: systemTimers },
