@@ -241,8 +241,8 @@ test('§operations what the image is built from exists, and the ignore file lets
 
 test('§operations nginx holds no stream back, repeats nothing, and closes idle connections before the server does', () => {
   const text = read(NGINX)
-  for (const line of ['proxy_buffering off;', 'proxy_http_version 1.1;', 'proxy_set_header Connection "";'])
-    expect(text).toContain(line)
+  const lines = ['proxy_buffering off;', 'proxy_http_version 1.1;', 'proxy_set_header Connection "";']
+  for (const line of [...lines, 'proxy_pass_trailers on;']) expect(text).toContain(line)
   // T-102: without its port, a page at any other than 80 or 443 is not of the host that the server is told.
   expect(text).toContain('proxy_set_header Host $http_host;')
   expect(text).not.toContain('non_idempotent')
@@ -250,11 +250,58 @@ test('§operations nginx holds no stream back, repeats nothing, and closes idle 
   expect(Number(/proxy_read_timeout (\d+)s/.exec(text)?.[1])).toBeGreaterThan(900)
 })
 
+/** From 1.27.2 on; the image of compose is newer. */
+function passesTrailers(): boolean {
+  const [, ...version] = /nginx\/(\d+)\.(\d+)\.(\d+)/.exec(spawnSync('nginx', ['-v']).stderr.toString()) ?? []
+  const [major = 0, minor = 0, patch = 0] = version.map(Number)
+  return major > 1 || minor > 27 || (minor === 27 && patch >= 2)
+}
+
 test.runIf(spawnSync('nginx', ['-v']).status === 0)('§operations nginx itself takes its settings', () => {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-nginx-'))
   const file = join(folder, 'nginx.conf')
-  writeFileSync(file, read(NGINX).replaceAll(/switchyard-\d:8080/g, '127.0.0.1:1')) // names that only compose resolves
+  const known = read(NGINX).replace(/ *proxy_pass_trailers .*\n/, (line) => (passesTrailers() ? line : ''))
+  writeFileSync(file, known.replaceAll(/switchyard-\d:8080/g, '127.0.0.1:1')) // names that only compose resolves
   const { stderr, status } = spawnSync('nginx', ['-t', '-q', '-c', file, '-p', folder])
   rmSync(folder, { recursive: true })
   expect(status, stderr.toString()).toBe(0)
+})
+
+test('R78 nobody is woken for what fails at a customer’s own cluster or credential', () => {
+  for (const file of ['deploy/prometheus/alerts.yaml', 'deploy/helm/switchyard/alerts.yaml']) {
+    const series = read(file).match(
+      /switchyard_(generations|attempts)_total\{[^}]*\}|switchyard_(generations|attempts)_total/g,
+    )
+    expect(series?.filter((one) => !/profile=~?"managed_provider/.test(one))).toEqual([])
+    expect(read(file)).not.toContain('switchyard_circuits_open')
+    expect(read(file)).not.toContain('status=~"5')
+  }
+})
+
+test('§operations how many replicas there are is said by whoever scales them', () => {
+  expect(read('deploy/kubernetes/switchyard.yaml')).toContain('kind: HorizontalPodAutoscaler')
+  expect(read('deploy/kubernetes/switchyard.yaml')).not.toMatch(/^ {2}replicas:/m)
+})
+
+test('§operations the documented backup of compose and its way back are for its service, user and database', () => {
+  const { image, environment } = compose.services.postgres
+  const { POSTGRES_USER: user, POSTGRES_DB: database } = environment
+  const text = read('docs/OPERATIONS.md').replaceAll(/\\\n\s*/g, '')
+  const commands = [...text.matchAll(/^docker compose -f deploy\/compose\.yaml exec -T postgres (p.*)$/gm)]
+  const flags = /\['--clean'.*\]/
+    .exec(read('src/operate/backup.ts'))?.[0]
+    .match(/--[a-z-]+/g)
+    ?.join(' ')
+  expect(flags).toContain('--single-transaction')
+  expect(commands.map(([, command]) => command)).toEqual([
+    `pg_dump -U ${user} -Fc --schema=public ${database} > FILE`,
+    `psql -U ${user} -d ${database} -c 'ALTER SCHEMA public RENAME TO before_restore; CREATE SCHEMA public;' &&`,
+    `pg_restore -U ${user} -d ${database} ${flags} --schema=public < FILE &&`,
+  ])
+  const servers = Object.keys(compose.services).filter((name) => name.startsWith('switchyard'))
+  for (const verb of ['stop', 'start'])
+    expect(text).toContain(`docker compose -f deploy/compose.yaml ${verb} ${servers.join(' ')}`)
+  // Elsewhere by the same programs: the pod's image is that of the server here.
+  expect(text).toContain(`image: ${image} #`)
+  expect(text).toContain(`pg_restore -d "$DATABASE_URL" ${flags} --schema=public' < FILE`)
 })

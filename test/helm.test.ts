@@ -153,7 +153,7 @@ test('§operations the chart is there with and without helm', () => {
   expect(existsSync(`${CHART}/templates/deployment.yaml`)).toBe(true)
 })
 
-/** What Helm adds to every object, and what differs on purpose: who scales sets the number of replicas. */
+/** What Helm adds to every object, and what differs on purpose. */
 function without(manifest: Manifest): Manifest {
   const text = JSON.stringify(manifest, (name, value) => {
     if (ADDED.includes(name)) return undefined
@@ -165,5 +165,5 @@ function without(manifest: Manifest): Manifest {
 
 const ADDED = [
   ...['app.kubernetes.io/instance', 'app.kubernetes.io/version', 'app.kubernetes.io/managed-by', 'helm.sh/chart'],
-  ...['checksum/config', 'imagePullPolicy', 'replicas'],
+  ...['checksum/config', 'imagePullPolicy'],
 ]
