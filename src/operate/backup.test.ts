@@ -130,7 +130,9 @@ if (ENGINE === 'postgres') {
     )
     expect(existsSync(file)).toBe(false)
     writeFileSync(file, 'x')
-    await expect(restore(config, file, nowhere)).rejects.toThrow(/^pg_restore was not found on PATH/)
+    await expect(restore(config, file, nowhere)).rejects.toThrow(
+      /^pg_restore was not found on PATH.* of the server's own major version .*"Backup and restore" in docs/,
+    )
   })
 
   test('§4 a database without a store is not backed up', async () => {
@@ -229,6 +231,24 @@ if (ENGINE === 'sqlite') {
     // The way back is the same command.
     await restore(config, kept, env)
     expect(await knows(config, after)).toBe(true)
+  })
+
+  // Whoever restores the wrong file tries the next one: what was there at first must not be lost by that.
+  test('§4 a second restore keeps what the first one kept, and its own beside it', async () => {
+    const config = await newSettings()
+    await found(config)
+    const file = beside(config, 'b')
+    await backUp(config, file, false, env)
+    const original = await found(config)
+    const { kept: first = '' } = await restore(config, file, env)
+    const between = await found(config)
+    const { kept: second = '' } = await restore(config, file, env)
+    expect([first, second].map((kept) => kept.split('.db')[1])).toEqual(['.before-restore', '.before-restore-2'])
+    await restore(config, first, env)
+    expect([await knows(config, original), await knows(config, between)]).toEqual([true, false])
+    // The one that is restored changes places with the present one; who is beside it stays.
+    expect(await restore(config, second, env)).toEqual({ kept: second })
+    expect([await knows(config, original), await knows(config, between)]).toEqual([false, true])
   })
 
   test('§4 one damaged page is found before anything is replaced', async () => {

@@ -7,6 +7,7 @@ import {
   existsSync,
   linkSync,
   openSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -20,6 +21,7 @@ import { checkIntegrity, flushToDisk, lockFolder, openDataFolder, storeFile } fr
 import { type Db, sql } from '../storage/db.ts'
 import { openPostgres } from '../storage/postgres.ts'
 import { bringContents } from './backup-contents.ts'
+import { assertNothingLeft, piecesOf } from './backup-leftovers.ts'
 import { assertNotServed, assertStoreIn, OperationError } from './operate.ts'
 import { type Environment, runTool } from './postgres-tools.ts'
 
@@ -90,7 +92,7 @@ async function replaceStore(dir: string, file: string): Promise<{ kept?: string 
     copyFileSync(file, partial)
     chmodSync(partial, PRIVATE) // copying brought the backup's own mode along
     assertBackup(partial, file)
-    kept = setAside(store)
+    kept = setAside(store, file)
   })
   return { kept }
 }
@@ -118,7 +120,7 @@ function assertBackup(copy: string, file: string): void {
 }
 
 /** Keeps the present store under another name, and leaves no journal of it that the new one could be mixed with. */
-function setAside(store: string): string | undefined {
+function setAside(store: string, restored: string): string | undefined {
   if (!existsSync(store)) return undefined
   try {
     const connection = new DatabaseSync(store, { timeout: BUSY_TIMEOUT_MS })
@@ -127,11 +129,18 @@ function setAside(store: string): string | undefined {
   } catch {
     // A store too damaged to be opened is a good reason to restore: it is kept as it is.
   }
-  const kept = `${store}.before-restore`
+  const kept = freeName(`${store}.before-restore`, restored)
   rmSync(kept, { force: true })
   linkSync(store, kept)
   for (const journal of [`${store}-wal`, `${store}-shm`]) rmSync(journal, { force: true })
   return kept
+}
+
+/** What an earlier restore kept stays, but for what is being restored: that one and the present store change places. */
+function freeName(name: string, restored: string): string {
+  let free = name
+  for (let n = 2; existsSync(free) && realpathSync(free) !== realpathSync(restored); n++) free = `${name}-${n}`
+  return free
 }
 
 async function dump(url: string, partial: string, environment: Environment): Promise<void> {
@@ -146,13 +155,15 @@ async function dump(url: string, partial: string, environment: Environment): Pro
 
 /** All or nothing: pg_restore works in one transaction, and touches only the schema that is ours. */
 async function load(url: string, file: string, environment: Environment): Promise<void> {
-  const schema = await onDatabase(url, async (db) => {
+  const { schema, pieces } = await onDatabase(url, async (db) => {
     await assertNotServed(db)
-    return schemaOf(db)
+    const schema = await schemaOf(db)
+    return { schema, pieces: await piecesOf(db, schema) }
   })
   const contents = await runTool('pg_restore', ['--list', file], undefined, environment)
   if (!contents.includes(` TABLE DATA ${schema} schema_migration `))
     throw new OperationError(`${file} holds no Switchyard store of the schema '${schema}'. Nothing was changed.`)
+  assertNothingLeft(pieces, contents, schema, file)
   const args = ['--clean', '--if-exists', '--single-transaction', '--no-owner', '--no-privileges']
   await runTool('pg_restore', [...args, `--schema=${schema}`, file], url, environment)
 }

@@ -27,8 +27,9 @@ export function runTool(
 }
 
 const missing = (tool: string) =>
-  `${tool} was not found on PATH, and a PostgreSQL store needs it for this. Install PostgreSQL's client programs ` +
-  '(Debian: apt-get install postgresql-client).'
+  `${tool} was not found on PATH, and a PostgreSQL store needs it for this. Install PostgreSQL's client programs of ` +
+  "the server's own major version (Debian: apt-get install postgresql-client, or postgresql-client-17 and its like " +
+  'from apt.postgresql.org). The image has none: see "Backup and restore" in docs/OPERATIONS.md.'
 
 /** The password travels in the environment: arguments can be read by everybody on the machine. */
 function loginOf(url: string): { url: string; password: string | undefined } {
