@@ -1,7 +1,7 @@
 // §7.2: items that a request only points at: of which responses they are, what they come to, and what stands in their
 // place. Ids that are not ours are for the upstream to know.
 import { writtenInSteps } from '../core/json-writing.ts'
-import { CHAIN_MAX } from './response-chain.ts'
+import { CHAIN_MAX, checkPointedAt } from './response-chain.ts'
 import { isReference, responseOfItem } from './response-items.ts'
 import { type Item, wrong } from './response-request.ts'
 
@@ -39,29 +39,27 @@ export function pointersIn(items: readonly Item[]): Pointers | undefined {
   }
 }
 
-const WEIGHED_AT_ONCE_BYTES = 256 * 1024
+/** R77: what is found of them, by id, and what it comes to: each as often as it is pointed at. */
+export class FoundItems {
+  readonly items = new Map<unknown, Item>()
+  readonly #uses: Pointers['uses']
+  readonly #weights = new Map<unknown, number>()
+  #bytes = 0
 
-/**
- * R77: how many bytes are written for items that are pointed at more than once, but for the first time. In steps, and
- * no further than until it is more than `most`.
- */
-export function* repeatedBytes(
-  found: ReadonlyMap<unknown, Item>,
-  { uses }: Pick<Pointers, 'uses'>,
-  most: number,
-): Generator<void, number> {
-  let bytes = 0
-  let weighed = 0
-  for (const [id, item] of found) {
-    const again = (uses.get(id) ?? 1) - 1
-    if (again === 0) continue
-    const { length } = yield* writtenInSteps(item)
-    bytes += again * length
-    if (bytes > most) break
-    weighed += length
-    if (weighed < WEIGHED_AT_ONCE_BYTES) continue
-    weighed = 0
-    yield
+  constructor({ uses }: Pick<Pointers, 'uses'>) {
+    this.#uses = uses
   }
-  return bytes
+
+  /** Of two items of one id the later counts. Weighed in steps, and refused once it is too much. */
+  *add(items: readonly Item[]): Generator<void, void> {
+    for (const item of items) {
+      const times = this.#uses.get(item.id)
+      if (times === undefined) continue
+      const { length } = yield* writtenInSteps(item)
+      this.#bytes += times * length - (this.#weights.get(item.id) ?? 0)
+      checkPointedAt(this.#bytes)
+      this.#weights.set(item.id, times * length)
+      this.items.set(item.id, item)
+    }
+  }
 }

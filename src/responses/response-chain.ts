@@ -25,8 +25,16 @@ export function checkChain(links: readonly ChainLink[], asked: string): void {
 export const notStored = (id: string) =>
   new Refusal('invalid_request', `'previous_response_id' leads to '${id}', which is no longer stored.`)
 
-/** What the responses take that are pointed at, and whatever is said again because it is pointed at again. */
+/** What the items come to that are pointed at, each as often as it is. */
 export function checkPointedAt(bytes: number): void {
   if (bytes > CHAIN_MAX_BYTES)
     throw new Refusal('invalid_request', `'input' points at more than ${CHAIN_MAX_BYTES} bytes of conversation.`)
+}
+
+/** Each response has the input of its turn in it: in all they may be many times what is pointed at in them. */
+export const READ_MAX_BYTES = 8 * CHAIN_MAX_BYTES
+
+export function checkReadFor(bytes: number): void {
+  if (bytes > READ_MAX_BYTES)
+    throw new Refusal('invalid_request', `'input' points into responses of more than ${READ_MAX_BYTES} bytes.`)
 }

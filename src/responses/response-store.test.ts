@@ -10,7 +10,7 @@ import { foundProject } from '../start/bootstrap.ts'
 import { sql } from '../storage/db.ts'
 import { largeBodies } from '../storage/large-bodies.ts'
 import { responseFrom } from './from-chat.ts'
-import { CHAIN_MAX, CHAIN_MAX_BYTES } from './response-chain.ts'
+import { CHAIN_MAX, CHAIN_MAX_BYTES, READ_MAX_BYTES } from './response-chain.ts'
 import { keptInput, readItemsPage } from './response-items.ts'
 import { type Item, readResponseRequest } from './response-request.ts'
 import { inputItems, mostOf, responseStore } from './response-store.ts'
@@ -195,15 +195,20 @@ withDb((db) => {
     for (const times of [33, 8_000]) await expect(pointing(times)).rejects.toThrow(refused(TOO_MANY_BYTES))
   })
 
-  test('§7.2 nor has what it comes out of, and where that is more nothing is opened', async () => {
+  test('§7.2 it counts by itself, and not by the turns that it stands in', async () => {
     const mine = await project()
     const ids: string[] = []
     for (let at = 0; at < 4; at++) ids.push(await turn(mine, { said: 'x'.repeat(CHAIN_MAX_BYTES / 4) }))
     const { on, bytes } = counting()
     const questions = ids.map((id) => itemOf(id, 'i0'))
-    await expect(on.resolved(mine, questions, ANYBODY)).rejects.toThrow(refused(TOO_MANY_BYTES))
-    expect(bytes()).toBe(0)
-    expect(texts(await on.resolved(mine, questions.slice(1), ANYBODY))).toEqual(Array(3).fill('question'))
+    expect(texts(await on.resolved(mine, questions, ANYBODY))).toEqual(Array(4).fill('question'))
+    const said = ids.map((id) => itemOf(id, '0'))
+    await expect(on.resolved(mine, said, ANYBODY)).rejects.toThrow(refused(TOO_MANY_BYTES))
+    const before = bytes()
+    await db().rows(sql`UPDATE stored_response SET bytes = ${READ_MAX_BYTES / 4 + 1} WHERE project_id = ${mine}`)
+    const into = refused(`'input' points into responses of more than ${READ_MAX_BYTES} bytes.`)
+    await expect(on.resolved(mine, questions, ANYBODY)).rejects.toThrow(into)
+    expect(bytes()).toBe(before) // nothing is opened
   })
 
   test('§8.2 input items are listed where full fidelity is kept; otherwise the list is empty', async () => {

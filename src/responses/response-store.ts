@@ -20,8 +20,8 @@ import {
 } from '../storage/large-bodies.ts'
 import { backgroundStore } from './background-store.ts'
 import type { NativeBlocks } from './native-response.ts'
-import { type Pointers, pointersIn, repeatedBytes } from './pointed-items.ts'
-import { CHAIN_MAX, CHAIN_MAX_BYTES, type ChainLink, checkChain, checkPointedAt, notStored } from './response-chain.ts'
+import { FoundItems, type Pointers, pointersIn } from './pointed-items.ts'
+import { CHAIN_MAX, CHAIN_MAX_BYTES, type ChainLink, checkChain, checkReadFor, notStored } from './response-chain.ts'
 import { type ItemList, type ItemsPage, listItems } from './response-items.ts'
 import { outputOf, type ResponseObject } from './response-object.ts'
 import { type Item, isResponseId } from './response-request.ts'
@@ -149,13 +149,10 @@ export function responseStore(db: Db, seals: Sealing) {
     return items
   }
 
-  /** `bytes`: what all of these rows have. */
-  async function pointedAt(project_id: string, rows: readonly Sized[], { uses }: Pointers, bytes: number) {
-    const found = new Map<unknown, Item>()
-    for await (const { kept } of openedOf(project_id, rows))
-      for (const item of itemsOf(kept)) if (uses.has(item.id)) found.set(item.id, item)
-    checkPointedAt(bytes + (await inTurns(repeatedBytes(found, { uses }, CHAIN_MAX_BYTES - bytes))))
-    return found
+  async function pointedAt(project_id: string, rows: readonly Sized[], pointers: Pointers) {
+    const found = new FoundItems(pointers)
+    for await (const { kept } of openedOf(project_id, rows)) await inTurns(found.add(itemsOf(kept)))
+    return found.items
   }
 
   const sealedRows = (project_id: string, ids: readonly string[]) =>
@@ -218,8 +215,8 @@ export function responseStore(db: Db, seals: Sealing) {
       const rows = ids.flatMap((id) => found.filter((row) => row.id === id)) // of two items of one id the later counts
       if (!rows.every(mayUse)) throw madeByAnother("What an item of 'input' points at")
       const bytes = rows.reduce((sum, { own_bytes }) => sum + own_bytes, 0)
-      checkPointedAt(bytes)
-      const read = () => pointedAt(project_id, rows, pointers, bytes)
+      checkReadFor(bytes)
+      const read = () => pointedAt(project_id, rows, pointers)
       return pointers.placed(await (bytes > CHAIN_READ_BYTES ? inLane(project_id, read) : read()))
     },
   }
