@@ -58,7 +58,7 @@ async function generateAllowed(generation: Generation, reply: FastifyReply): Pro
   if (call.conversation?.background) path.jobs.begun(request, generation.timer)
   reply.headers({ 'agent-trace-id': call.trace_id, ...ignoredHeaders(call.ignored_fields) })
   try {
-    if (call.is_keyed) generation.held.takes(call.body.length) //  R26: held longer than its client stays
+    if (call.is_keyed) keepBody(generation, reply) //              R26: held longer than its client stays
     const taking = takeContents(generation) //                     R78: before anything is done for it
     if (taking) await taking
     generation.only = path.only.of(request)
@@ -81,7 +81,14 @@ async function generateAllowed(generation: Generation, reply: FastifyReply): Pro
     call.expansion_room?.giveBack()
     giveBackContents(generation)
     generation.held.giveBack()
+    if (request.keeps_body) request.body_place?.giveBack()
   }
+}
+
+/** Its place in memory is this generation's from here on; where it went with the client, another is taken. */
+function keepBody({ request, held, call }: Generation, { raw }: FastifyReply): void {
+  if (raw.destroyed) held.takes(call.body.length)
+  else request.keeps_body = true
 }
 
 export const COMPACT = '/v1/responses/compact'

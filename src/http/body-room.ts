@@ -4,16 +4,24 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonBody } from '../core/json-bytes.ts'
 import { type MemoryRoom, UNCOUNTED_BYTES } from '../core/memory-room.ts'
 
+type Place = ReturnType<MemoryRoom['place']>
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Of a body whose size its head does not tell: what it has until that is known. */
-    unsized: ReturnType<MemoryRoom['place']> | undefined
+    unsized: Place | undefined
+    /** What a large body has; undefined where it has none. */
+    body_place: Place | undefined
+    /** Whoever works on it gives its place back, and not its answer. */
+    keeps_body: boolean
   }
 }
 
 /** Behind authentication: whose body it is must be known. */
 export function boundBodies(app: FastifyInstance, room: MemoryRoom): void {
   app.decorateRequest('unsized', undefined)
+  app.decorateRequest('body_place', undefined)
+  app.decorateRequest('keeps_body', false)
   app.addHook('onRequest', (request, reply, done) => {
     const bytes = comingBytes(request)
     if (bytes <= UNCOUNTED_BYTES || reply.raw.destroyed) return done() // who has left sends no more
@@ -24,7 +32,10 @@ export function boundBodies(app: FastifyInstance, room: MemoryRoom): void {
       reply.header('connection', 'close') // the body is not read
       return done(error as Error)
     }
-    reply.raw.once('close', place.giveBack)
+    reply.raw.once('close', () => {
+      if (!request.keeps_body) place.giveBack()
+    })
+    request.body_place = place
     if (!isSized(request)) request.unsized = place
     done()
   })

@@ -6,14 +6,15 @@ import { expect, onTestFinished, test } from 'vitest'
 import { untilClosed } from '../../test/support/sockets.ts'
 import { closeQueued } from './queued-answers.ts'
 
-async function scene() {
+async function scene(answer = (_response: ServerResponse, _n: number) => {}) {
   const responses: ServerResponse[] = []
   const closed: number[] = []
   const server = createServer((_request, response) => {
     const n = responses.push(response) - 1
     response.once('close', () => void closed.push(n))
+    answer(response, n)
   })
-  closeQueued(server)
+  closeQueued(server, 50)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {
     server.closeAllConnections()
@@ -41,6 +42,15 @@ test('R78 what was answered meanwhile is not closed again, and the rest is', asy
   await expect.poll(() => closed).toEqual([0])
   socket.destroy()
   await expect.poll(() => closed.toSorted()).toEqual([0, 1, 2])
+})
+
+test('R78 a thousand at once that are answered at once all have their answers', async () => {
+  const { socket, ask, responses } = await scene((response) => void setImmediate(() => response.end('a')))
+  let heard = ''
+  socket.on('data', (part) => (heard += part))
+  ask(1_000)
+  await expect.poll(() => heard.split('HTTP/1.1 200 OK').length - 1).toBe(1_000)
+  expect([responses.length, socket.destroyed]).toEqual([1_000, false])
 })
 
 test('R78 of one connection a few wait, and whoever sends more is cut off', async () => {
