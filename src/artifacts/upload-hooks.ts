@@ -2,7 +2,7 @@
 // counted against the room that all uploads share, and hashed on its way in.
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
-import type { MemoryRoom } from '../core/memory-room.ts'
+import type { MemoryRoom, RoomPlace } from '../core/memory-room.ts'
 import { Refusal } from '../core/refusal.ts'
 import { type FilePart, type FormBounds, readForm, toldName } from '../http/form-reading.ts'
 import { onceClosed } from '../http/once-closed.ts'
@@ -32,7 +32,7 @@ const BLOCK_BYTES = 64 * KIB
 declare module 'fastify' {
   interface FastifyRequest {
     /** The memory that an upload takes. */
-    upload_room: Place | undefined
+    upload_room: RoomPlace | undefined
     /** Its bytes are being stored: they are in memory, whether its client is still there or not. */
     stores_upload: boolean
   }
@@ -76,11 +76,9 @@ export async function whileStoring<T>(request: FastifyRequest, store: () => Prom
   }
 }
 
-type Place = ReturnType<MemoryRoom['place']>
-
 /** One form on its way in. */
 class Reading {
-  readonly #place: Place
+  readonly #place: RoomPlace
   readonly #file_bytes: number
   readonly #fields = new Map<string, string>()
   readonly #hash = createHash('sha256')
@@ -92,7 +90,7 @@ class Reading {
   #media_type = ''
   #has_file = false
 
-  constructor(place: Place, limits: UploadLimits) {
+  constructor(place: RoomPlace, limits: UploadLimits) {
     this.#place = place
     this.#file_bytes = limits.file_bytes()
   }

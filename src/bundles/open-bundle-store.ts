@@ -3,6 +3,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Artifact } from '../artifacts/artifact.ts'
 import type { Surface } from '../artifacts/artifact-reference.ts'
+import type { Taking } from '../core/memory-room.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Db } from '../storage/db.ts'
 import type { Bundle, BundleContents } from './bundle.ts'
@@ -19,13 +20,9 @@ export interface ReadArtifacts<Stored extends { artifact: Artifact }> {
 
 export interface OpenBundles {
   /** Throws the 404. `room` is taken before anything is read. */
-  open(request: FastifyRequest, id: string, surface: Surface, room: Room): Promise<Opened<RenderedBundle>>
+  open(request: FastifyRequest, id: string, surface: Surface, room: Taking): Promise<Opened<RenderedBundle>>
   /** The same for Anthropic's protocol. */
-  openForMessages(request: FastifyRequest, id: string, isMarked: boolean, room: Room): Promise<Opened<MessagesBundle>>
-}
-
-interface Room {
-  take(bytes: number): void
+  openForMessages(request: FastifyRequest, id: string, isMarked: boolean, room: Taking): Promise<Opened<MessagesBundle>>
 }
 
 interface Opened<Rendered> {
@@ -66,7 +63,7 @@ export function openBundles<Stored extends { artifact: Artifact }>(artifacts: Re
   async function opened<Rendered extends RenderedBundle | MessagesBundle>(
     request: FastifyRequest,
     id: string,
-    { form, room }: { form: string; room: Room },
+    { form, room }: { form: string; room: Taking },
     render: (contents: BundleContents) => Rendered,
   ): Promise<Opened<Rendered>> {
     const { caller, db } = request

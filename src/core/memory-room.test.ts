@@ -31,9 +31,9 @@ test('R78 however many projects hold as much as they may, another finds room', (
 test('R78 what is small is not counted, and all of what is not', () => {
   const room = memoryRoom({ bytes: 10 * UNCOUNTED_BYTES, bytes_of_one: 10 * UNCOUNTED_BYTES }, 'calls')
   const held = new HeldBytes(room, 'a')
-  held.takes(UNCOUNTED_BYTES)
+  held.take(UNCOUNTED_BYTES)
   expect(room.taken()).toBe(0)
-  held.takes(1)
+  held.take(1)
   expect(room.taken()).toBe(UNCOUNTED_BYTES + 1)
   held.giveBack()
   expect(room.taken()).toBe(0)

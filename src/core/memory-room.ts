@@ -32,10 +32,11 @@ function shareOf(share: number, least: number, most: number): Room {
 }
 
 export type MemoryRoom = ReturnType<typeof memoryRoom>
+export type RoomPlace = ReturnType<MemoryRoom['place']>
 
 /** Told of bytes that will be held; throws where there is no room for them. */
 export interface Taking {
-  takes(bytes: number): void
+  take(bytes: number): void
 }
 
 /** Of one call, what is small is not counted: how many of them there are is bounded elsewhere. */
@@ -46,14 +47,14 @@ export class HeldBytes implements Taking {
   readonly #room: MemoryRoom
   readonly #project_id: string
   #bytes = 0
-  #place: ReturnType<MemoryRoom['place']> | undefined = undefined
+  #place: RoomPlace | undefined = undefined
 
   constructor(room: MemoryRoom, project_id: string) {
     this.#room = room
     this.#project_id = project_id
   }
 
-  takes(bytes: number): void {
+  take(bytes: number): void {
     this.#bytes += bytes
     if (this.#place) this.#place.take(bytes)
     else if (this.#bytes > UNCOUNTED_BYTES) {

@@ -87,7 +87,7 @@ async function generateAllowed(generation: Generation, reply: FastifyReply): Pro
 
 /** Its place in memory is this generation's from here on; where it went with the client, another is taken. */
 function keepBody({ request, held, call }: Generation, { raw }: FastifyReply): void {
-  if (raw.destroyed) held.takes(call.body.length)
+  if (raw.destroyed) held.take(call.body.length)
   else request.keeps_body = true
 }
 

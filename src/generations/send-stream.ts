@@ -117,7 +117,7 @@ class Forwarding {
   /** R77: what is to be kept lies in memory until it ends. */
   #keep(part: Buffer): void {
     if (!this.#parts) return
-    this.generation.held.takes(part.length)
+    this.generation.held.take(part.length)
     this.#parts.add(part)
     if (this.#parts.bytes > KEPT_STREAM_MAX_BYTES) throw new UpstreamError('too_large')
   }

@@ -2,16 +2,12 @@
 // place from its head to its answer. What is small is not counted: how many connections there are bounds it.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonBody } from '../core/json-bytes.ts'
-import { type MemoryRoom, UNCOUNTED_BYTES } from '../core/memory-room.ts'
-
-type Place = ReturnType<MemoryRoom['place']>
+import { type MemoryRoom, type RoomPlace, UNCOUNTED_BYTES } from '../core/memory-room.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of a body whose size its head does not tell: what it has until that is known. */
-    unsized: Place | undefined
     /** What a large body has; undefined where it has none. */
-    body_place: Place | undefined
+    body_place: RoomPlace | undefined
     /** Whoever works on it gives its place back, and not its answer. */
     keeps_body: boolean
   }
@@ -19,7 +15,6 @@ declare module 'fastify' {
 
 /** Behind authentication: whose body it is must be known. */
 export function boundBodies(app: FastifyInstance, room: MemoryRoom): void {
-  app.decorateRequest('unsized', undefined)
   app.decorateRequest('body_place', undefined)
   app.decorateRequest('keeps_body', false)
   app.addHook('onRequest', (request, reply, done) => {
@@ -36,14 +31,13 @@ export function boundBodies(app: FastifyInstance, room: MemoryRoom): void {
       if (!request.keeps_body) place.giveBack()
     })
     request.body_place = place
-    if (!isSized(request)) request.unsized = place
     done()
   })
   app.addHook('preValidation', (request, reply, done) => {
-    const { unsized, body } = request
-    if (unsized) {
-      unsized.giveBack()
-      if (!reply.raw.destroyed) unsized.take((body as Partial<JsonBody> | undefined)?.bytes?.length ?? 0)
+    const { body_place, body } = request
+    if (body_place && !isSized(request)) {
+      body_place.giveBack()
+      if (!reply.raw.destroyed) body_place.take((body as Partial<JsonBody> | undefined)?.bytes?.length ?? 0)
     }
     done()
   })

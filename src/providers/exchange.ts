@@ -239,7 +239,7 @@ function write(socket: Socket, head: string, body: Buffer | undefined): void {
 async function whole(handover: Handover, taking?: Taking): Promise<Buffer> {
   const gathered = new GatheredParts()
   await handover.each((part) => {
-    taking?.takes(part.length)
+    taking?.take(part.length)
     gathered.add(part)
     if (gathered.bytes > BUDGETS.answer.bytes) throw new UpstreamError('too_large')
   })
