@@ -26,7 +26,8 @@ export function lanes({ at_once, waiting_max, pace }: Bounds) {
     else if (--lane.running === 0) all.delete(name)
   }
 
-  return async function inLane<T>(name: string, work: () => Promise<T>): Promise<T> {
+  /** `spent_ms`: what it has had of its pace before. */
+  return async function inLane<T>(name: string, work: (spent_ms: number) => Promise<T>): Promise<T> {
     const lane = all.get(name) ?? { running: 0, waiting: [] }
     all.set(name, lane)
     if (lane.running < at_once) lane.running++
@@ -34,7 +35,7 @@ export function lanes({ at_once, waiting_max, pace }: Bounds) {
     else await new Promise<void>((resolve) => void lane.waiting.push(resolve)) // it is handed a place
     const from_ms = pace?.now_ms() ?? 0
     try {
-      return await work()
+      return await work(pace?.spent(name) ?? 0)
     } finally {
       const rest_ms = pace?.restAfter(name, pace.now_ms() - from_ms) ?? 0
       if (rest_ms > 0) setTimeout(leave, rest_ms, name, lane).unref()

@@ -20,15 +20,21 @@ const NAMES_MAX = 10_000
 export function paced({ share, burst_ms }: PaceBounds, now_ms = () => performance.now()) {
   const all = new Map<string, Spent>() // the one that was used longest ago is first
 
+  const leftOf = (name: string, now: number) => {
+    const known = all.get(name)
+    return known ? Math.max(0, known.ms - (now - known.at_ms) * share) : 0
+  }
+
   return {
     now_ms,
+
+    /** What it has had, less what is forgiven. */
+    spent: (name: string): number => leftOf(name, now_ms()),
 
     /** Notes what took so long; returns for how long nothing more should begin. */
     restAfter(name: string, took_ms: number): number {
       const now = now_ms()
-      const known = all.get(name)
-      const left_ms = known ? Math.max(0, known.ms - (now - known.at_ms) * share) : 0
-      const ms = left_ms + took_ms
+      const ms = leftOf(name, now) + took_ms
       all.delete(name)
       all.set(name, { ms, at_ms: now })
       const [oldest] = all.keys()

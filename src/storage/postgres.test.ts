@@ -2,8 +2,9 @@
 import { createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { ENGINE } from '../../test/support/databases.ts'
+import { deferred } from '../../test/support/tampered-db.ts'
 import type { Refusal } from '../core/refusal.ts'
-import { CommitUnknown, sql } from './db.ts'
+import { CommitUnknown, type OpenDb, sql } from './db.ts'
 import { openPostgres } from './postgres.ts'
 
 const message = (type: string, body: Buffer) => {
@@ -131,3 +132,30 @@ test.runIf(ENGINE === 'postgres')('0363 what goes with the COMMIT and takes too 
   expect(failed).not.toBeInstanceOf(CommitUnknown)
   expect(failed).toMatchObject({ kind: 'unavailable' })
 })
+
+test.runIf(ENGINE === 'postgres')(
+  'R78 reads of a name run one at a time, whichever replica asks; those of another name do not wait',
+  async () => {
+    const replicas = [1, 2].map(() => openPostgres(process.env.TEST_DATABASE_URL ?? ''))
+    const [one, other] = replicas as [OpenDb, OpenDb]
+    const [taken, go] = [deferred(), deferred()]
+    onTestFinished(async () => {
+      go.resolve()
+      await Promise.all(replicas.map((db) => db.close()))
+    })
+    const reading = one.transaction(async (tx) => {
+      expect(await tx.tryLock('usage of a')).toBe(true)
+      taken.resolve()
+      await go.promise
+    })
+    await taken.promise
+    let is_read = false
+    const waiting = other.rows({ ...sql`SELECT 1 AS one`, alone: 'usage of a' }).finally(() => (is_read = true))
+    for (let n = 0; n < 5; n++)
+      expect(await other.rows({ ...sql`SELECT 2 AS two`, alone: 'usage of b' })).toEqual([{ two: 2 }])
+    expect(is_read).toBe(false)
+    go.resolve()
+    await reading
+    expect(await waiting).toEqual([{ one: 1 }])
+  },
+)

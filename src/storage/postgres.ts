@@ -1,5 +1,6 @@
 // Clustered adapter: many replicas of the service share one PostgreSQL, 15 or later.
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool, type PoolClient, types } from 'pg'
 import { CommitUnknown, isRead, type OpenDb, type Sql, sql, type Tx, unavailable } from './db.ts'
 import { type Lines, lines } from './postgres-lines.ts'
@@ -14,6 +15,8 @@ const LINES = 3
 const STATEMENT_TIMEOUT_MS = 4_000
 const ANSWER_GRACE_MS = 500 // the server should have given up before: after this the connection is thought dead
 const CONFLICT_RETRIES = 3
+const TURN_FIRST_MS = 5
+const TURN_MOST_MS = 100
 
 const PING = sql`SELECT 1`
 
@@ -79,10 +82,20 @@ export function openPostgres(url: string, options: PostgresOptions = {}): OpenDb
     }
   }
 
+  /** Asks until it is its turn: who waited in the database would keep a connection from others. */
+  async function readAlone<Row>(name: string, statement: Sql): Promise<Row[]> {
+    for (let wait_ms = TURN_FIRST_MS; ; wait_ms = Math.min(2 * wait_ms, TURN_MOST_MS)) {
+      const rows = await once(async (tx) => ((await tx.tryLock(name)) ? tx.rows<Row>(statement) : undefined))
+      if (rows) return rows
+      await sleep(wait_ms)
+    }
+  }
+
   return {
     engine: 'postgres',
     async rows<Row>(statement: Sql) {
       guard.assertOutside()
+      if (statement.alone !== undefined) return readAlone<Row>(statement.alone, statement)
       return run<Row>(isRead(statement) && !statement.once ? readers : pool, statement).catch(away)
     },
     async transaction(work) {

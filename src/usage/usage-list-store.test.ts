@@ -1,5 +1,5 @@
 // R78: who looks through all of a project's usage waits for others of the same project, and for nobody else.
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
 import { deferred, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
@@ -33,5 +33,24 @@ withDb((db) => {
     go.resolve()
     await Promise.all(asked)
     expect([reading, most]).toEqual([0, 2])
+  })
+
+  test('R78 who has read for longer than a page takes reads alone from there on, whichever replicas are asked', async () => {
+    const project_id = await projectIn(db())
+    await usageStore(db()).insert(usageEvent(project_id))
+    const tampering: Tampering = {}
+    const time = { now: performance.now() }
+    const now = vi.spyOn(performance, 'now').mockImplementation(() => time.now)
+    onTestFinished(() => now.mockRestore())
+    const alone: (string | undefined)[] = []
+    tampering.rows = (statement, run) => {
+      alone.push(statement.alone)
+      time.now += 200
+      return run(statement)
+    }
+    const store = usageStore(tamperedDb(db(), tampering))
+    for (let n = 0; n < 2; n++) await store.list(project_id, usageQuestion({ model: 'nobody-has-it' }))
+    const own = `usage of ${project_id}`
+    expect(alone).toEqual([undefined, undefined, own, own])
   })
 })
