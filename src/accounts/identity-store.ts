@@ -5,6 +5,7 @@ import { Refusal } from '../core/refusal.ts'
 import { type Db, sql } from '../storage/db.ts'
 import type { PersonWithPassword } from './account-store.ts'
 import type { Role } from './roles.ts'
+import { savedViewStore } from './saved-view-store.ts'
 import { hashSecret } from './secret-token.ts'
 
 /** By the issuer's address and its own name for somebody. */
@@ -55,11 +56,12 @@ export function identityStore(db: Db) {
 
     /**
      * What claims gave before and no longer give is gone; what they give is there. A role that a person gave stays as
-     * it is, and a project that does not exist gives none.
+     * it is, and so does that of whose project it is; a project that does not exist gives none.
      */
     async grant(person_id: string, issuer: string, roles: ReadonlyMap<string, Role>, now: number) {
       const held = await db.rows<{ project_id: string; role: Role; granted_by: string | null }>(sql`
-        SELECT project_id, role, granted_by FROM membership WHERE person_id = ${person_id}`)
+        SELECT m.project_id, m.role, CASE WHEN p.owner_id = m.person_id THEN NULL ELSE m.granted_by END AS granted_by
+        FROM membership m JOIN project p ON p.id = m.project_id WHERE m.person_id = ${person_id}`)
       const changes: RoleChange[] = []
       for (const { project_id, granted_by } of held)
         if (granted_by === issuer && !roles.has(project_id)) changes.push({ project_id, role: undefined })
@@ -87,6 +89,7 @@ export function identityStore(db: Db) {
               ON CONFLICT (project_id, person_id) DO UPDATE SET role = excluded.role
                 WHERE membership.granted_by = excluded.granted_by
               RETURNING project_id`)
+      if (role === undefined && changed.length === 1) await savedViewStore(db).removeAllOf(project_id, person_id)
       return changed.length === 1
     },
 

@@ -1,6 +1,7 @@
 // What is written to people: plain text, short, one link at most. The secret of a link stands behind its `#`, so that
 // it never reaches a server's log.
 import { HOUR_MS } from '../core/clock.ts'
+import { spokenName } from '../core/spoken-name.ts'
 import type { Role } from './roles.ts'
 
 export interface Letter {
@@ -77,7 +78,7 @@ export const invitationLetter = ({ to, link, good_until_ms, project, role }: Lin
   link,
   good_until_ms,
   subject: 'You are invited to a project',
-  text: `You are invited to the Switchyard project "${oneLine(project)}" as ${role}.
+  text: `You are invited to the Switchyard project "${spokenName(project)}" as ${role}.
 
 Accept with this link. It works once, within 7 days:
 
@@ -90,15 +91,4 @@ If you do not know the project, do not open it, and nothing happens.
 interface Invited {
   project: string
   role: Role
-}
-
-const NAME_MAX = 60
-
-/**
- * A name that somebody chose must not look like a part of our letter, nor lead anywhere: without dots, colons, slashes
- * and `@`, no mail program makes a link of it (R78). A project is often called after an address, which stays legible.
- */
-function oneLine(name: string): string {
-  const spoken = name.replaceAll('@', ' at ').replace(/(?<=[\p{L}\p{N}])\.(?=[\p{L}\p{N}])/gu, ' dot ')
-  return [...spoken.replace(/[^\p{L}\p{N}_'()&+-]+/gu, ' ').trim()].slice(0, NAME_MAX).join('')
 }

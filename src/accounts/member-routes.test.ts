@@ -4,6 +4,7 @@ import { browserOn, newEmail, newPerson, PASSWORD, settle, tokenIn, watched } fr
 import { type Answer, startService, withService } from '../../test/support/service.ts'
 import { mutateSql, type Tampering } from '../../test/support/tampered-db.ts'
 import { HOUR_MS } from '../core/clock.ts'
+import { sql } from '../storage/db.ts'
 
 const MEMBERS = '/v2/members'
 const INVITATIONS = '/v2/members/invitations'
@@ -88,6 +89,8 @@ withService((service) => {
 
     const cluster = () => guest.post('/v2/byoc/clusters', { name: 'a', region: 'eu' })
     expect((await cluster()).status).toBe(403)
+    const view = { page: 'usage', name: 'mine', query: '' }
+    for (const by of [guest, home]) expect((await by.post('/v2/saved-views', view)).status).toBe(200)
     const role = `${MEMBERS}/${session.person.id}/role`
     expect((await home.post(role, { role: 'owner' })).body).toMatchObject({ id: session.person.id, role: 'owner' })
     expect((await cluster()).status).toBe(200)
@@ -100,6 +103,9 @@ withService((service) => {
     const me = (await guest.get('/auth/me')).body
     expect([me.project, me.projects]).toEqual([undefined, []])
     expect(await membersOf(home)).toEqual([[home.email, 'owner', 'active']])
+    const owners = await service().db.rows<{ owner: string }>(sql`
+      SELECT owner FROM saved_view WHERE project_id = ${home.project_id}`)
+    expect(owners).toEqual([{ owner: home.person_id }]) // R70: nobody could delete those of who is gone
   })
 
   test('R3 200: somebody with an account keeps their password, and looks at one project or the other', async () => {

@@ -4,6 +4,7 @@ import { newId, nextSequence } from '../core/ids.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { INVITATION_LIFE_MS, type Member } from './member.ts'
 import type { Role } from './roles.ts'
+import { savedViewStore } from './saved-view-store.ts'
 import { hashSecret, newSecret } from './secret-token.ts'
 
 interface Row {
@@ -83,8 +84,10 @@ export function memberStore(db: Db) {
         WHERE project_id = ${project_id} AND person_id = ${person_id}`)
     },
 
+    /** With the views that they saved in it, which nobody else could delete. */
     async remove(project_id: string, person_id: string): Promise<void> {
       await db.rows(sql`DELETE FROM membership WHERE project_id = ${project_id} AND person_id = ${person_id}`)
+      await savedViewStore(db).removeAllOf(project_id, person_id)
     },
 
     /** Whose invitation it is, while it is good: whoever holds its secret may know. */

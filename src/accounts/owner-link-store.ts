@@ -68,7 +68,10 @@ export function ownerLinkStore(db: Db) {
       return used?.project_id
     },
 
-    /** The project belongs to this person from now on; the placeholder has nothing more to do with it. */
+    /**
+     * The project belongs to this person from now on, whatever role claims gave or will give (0340); the placeholder
+     * has nothing more to do with it.
+     */
     async handOver(project_id: string, person_id: string, now: number): Promise<void> {
       await db.rows(sql`
         DELETE FROM membership WHERE project_id = ${project_id} AND person_id IN (
@@ -76,7 +79,7 @@ export function ownerLinkStore(db: Db) {
       await db.rows(sql`
         INSERT INTO membership (project_id, person_id, role, created_at, sequence)
         VALUES (${project_id}, ${person_id}, ${OWNER}, ${rfc3339(now)}, ${nextSequence(now)})
-        ON CONFLICT (project_id, person_id) DO UPDATE SET role = excluded.role`)
+        ON CONFLICT (project_id, person_id) DO UPDATE SET role = excluded.role, granted_by = NULL`)
       await db.rows(sql`UPDATE project SET owner_id = ${person_id} WHERE id = ${project_id}`)
     },
 

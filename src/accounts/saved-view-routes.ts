@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, list, type Routes } from '../http/routes.ts'
 import { DeletedView, NewSavedView, SavedView, savedView, tooMany } from './saved-view.ts'
-import { savedViewStore } from './saved-view-store.ts'
+import { savedViewStore, savedViewsPresent } from './saved-view-store.ts'
 
 const own = { scope: 'read', class: 'read' } as const
 const tags = ['Project']
@@ -24,7 +24,7 @@ export const savedViewRoutes: Routes<{ clock: Clock }> = async (app, { clock }) 
   app.post(
     '/v2/saved-views',
     {
-      config: own,
+      config: { ...own, adds: { kind: 'saved_views', present: savedViewsPresent } },
       schema: {
         tags,
         summary: 'Save a view',

@@ -30,7 +30,16 @@ export function savedViewStore(db: Db) {
         DELETE FROM saved_view WHERE project_id = ${project_id} AND owner = ${owner} AND id = ${id} RETURNING id`)
       return rows.length === 1
     },
+
+    /** Of somebody who has left. A key's go with the key (`keys/key-store.ts`, `budgets/carve-store.ts`). */
+    async removeAllOf(project_id: string, owner: string): Promise<void> {
+      await db.rows(sql`DELETE FROM saved_view WHERE project_id = ${project_id} AND owner = ${owner}`)
+    },
   }
 }
+
+/** R70: how many a project has, whoever saved them. */
+export const savedViewsPresent = (project_id: string) => sql`
+  SELECT COUNT(*) AS present FROM saved_view WHERE project_id = ${project_id}`
 
 const viewFrom = (row: Omit<SavedView, 'object'>): SavedView => ({ ...row, object: 'saved_view' })

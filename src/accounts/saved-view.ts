@@ -7,7 +7,7 @@ import { Label, label, storable, time } from '../core/shapes.ts'
 
 const NAME_MAX = 80
 const QUERY_MAX = 2_000
-/** Of one person in one project. */
+/** Of one person, or one key, in one project, which has a bound of its own (R70). */
 export const VIEWS_MAX = 100
 
 const page = Type.Enum(['requests', 'usage'], { description: 'The page of the console that it is of.' })

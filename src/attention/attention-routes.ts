@@ -22,18 +22,19 @@ export const attentionRoutes: Routes<Needs> = async (app, { clock, leftAlone, de
         tags: ['Project'],
         summary: 'What needs attention, the most urgent first',
         description:
-          'Limits that are used up to 80 % (a warning) or 95 % (critical), of at most 100 keys; clusters that are ' +
-          'down, silent or degraded; targets that keep failing, and calls that left own clusters or credentials ' +
-          'within the last hour, as the answering process sees them; a project above its cap; credentials that ' +
-          'were refused; subscriptions that run out; notification channels that fail; usage that cannot be ' +
-          'added up; an owner who has not verified the e-mail address.',
+          'Limits that are used up to 80 % (a warning) or 95 % (critical), of at most 100 keys, children not among ' +
+          'them; clusters that are down, silent or degraded; targets that keep failing, and calls that left own ' +
+          'clusters or credentials within the last hour, as the answering process sees them; a project above its ' +
+          'cap; credentials that were refused; subscriptions that run out; notification channels that fail; usage ' +
+          'that cannot be added up; an owner who has not verified the e-mail address.',
         response: { 200: listOf(AttentionItem) },
       },
     },
     async ({ caller: { project_id }, db }) => {
-      const facts = found(await attentionStore(db).factsOf(project_id), 'project', project_id)
+      const now = clock.now()
+      const facts = found(await attentionStore(db).factsOf(project_id, now), 'project', project_id)
       const seen = { left_alone: leftAlone(project_id), departures: departuresOf(project_id) }
-      return list(attentionOf({ ...facts, ...seen }, clock.now()))
+      return list(attentionOf({ ...facts, ...seen }, now))
     },
   )
 }

@@ -5,7 +5,8 @@ import { LARGE_BATCH_ROWS, newestFirst, type Place } from '../storage/batches.ts
 import { aside, type Db, sql } from '../storage/db.ts'
 import { type AttentionFacts, type ClusterState, NEAR_PCT, type SubscriptionState } from './attention.ts'
 
-const KEYS_MAX = 100 // the nearest to their limit
+const KEYS_MAX = 100 // the nearest to their limit, by its share
+const LEFT_PCT = 100 - NEAR_PCT
 const ROWS_MAX = 1_000
 const FAILING = 3 // attempts in a row
 
@@ -44,14 +45,19 @@ export function attentionStore(db: Db) {
     return { id: project_id, name, owner_verified: row.verified_at !== null, caps }
   }
 
-  /** Aside: it looks at every key that the project has. */
-  const keysOf = (project_id: string) =>
+  /**
+   * Aside: it looks at every key that the project has. Of those that work, but children: they are made for one run, and
+   * what they take is in their parent's. The limit less what may be left of it loses no digit, however small or large.
+   */
+  const keysOf = (project_id: string, now: number) =>
     db.rows<AttentionFacts['keys'][number]>(
       aside(sql`
         SELECT id, name, budget_micros AS limit_micros, spent_micros + held_micros AS used_micros FROM api_key
-        WHERE project_id = ${project_id} AND status = 'active' AND budget_micros > 0
-          AND (spent_micros + held_micros) >= budget_micros / 100 * ${NEAR_PCT}
-        ORDER BY budget_micros - spent_micros - held_micros LIMIT ${KEYS_MAX}`),
+        WHERE project_id = ${project_id} AND parent_id IS NULL AND status = 'active' AND budget_micros > 0
+          AND (expires_at IS NULL OR expires_at > ${now})
+          AND spent_micros + held_micros >=
+            budget_micros - budget_micros / 100 * ${LEFT_PCT} - budget_micros % 100 * ${LEFT_PCT} / 100
+        ORDER BY 1.0 * (spent_micros + held_micros) / budget_micros DESC, id LIMIT ${KEYS_MAX}`),
     )
 
   /** Each may have told tens of kilobytes of itself: others have turns in between (R77). */
@@ -95,12 +101,15 @@ export function attentionStore(db: Db) {
 
   return {
     /** Undefined where there is no such project. */
-    async factsOf(project_id: string): Promise<Omit<AttentionFacts, 'left_alone' | 'departures'> | undefined> {
+    async factsOf(
+      project_id: string,
+      now: number,
+    ): Promise<Omit<AttentionFacts, 'left_alone' | 'departures'> | undefined> {
       const project = await projectOf(project_id)
       if (!project) return undefined
       return {
         project,
-        keys: await keysOf(project_id),
+        keys: await keysOf(project_id, now),
         clusters: await clustersOf(project_id),
         credentials: await credentialsOf(project_id),
         channels: await channelsOf(project_id),

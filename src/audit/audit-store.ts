@@ -2,26 +2,11 @@
 // where that fails, and told what came of it where it had nothing to name.
 import { nextSequence } from '../core/ids.ts'
 import { BATCH_ROWS, inBatches, mapped } from '../storage/batches.ts'
-import { type Db, joined, sql } from '../storage/db.ts'
-import type { AuditEntry, AuditPlace, AuditQuestion, NewEntry } from './audit.ts'
-
-type Row = Omit<AuditEntry, 'object' | 'target'> & { target: string | null }
-type Asked = Omit<AuditQuestion, 'after' | 'limit'> & { limit: number; after: AuditPlace | undefined }
+import { type Db, sql } from '../storage/db.ts'
+import type { AuditEntry, AuditPlace, NewEntry } from './audit.ts'
+import { type Asked, auditSearch, type Row } from './audit-search-store.ts'
 
 export function auditStore(db: Db) {
-  const rowsOf = (project_id: string, { action, actor, from_ms, to_ms, limit, after }: Asked) =>
-    db.rows<Row & AuditPlace>(
-      joined(
-        sql`
-          SELECT id, actor, action, target, request_id, created_at, created_ms, sequence FROM audit_entry
-          WHERE project_id = ${project_id} AND created_ms >= ${from_ms} AND created_ms < ${to_ms}
-            AND (CAST(${action} AS TEXT) IS NULL OR action = ${action})
-            AND (CAST(${actor} AS TEXT) IS NULL OR actor = ${actor})`,
-        after ? sql` AND (created_ms, sequence, id) < (${after.created_ms}, ${after.sequence}, ${after.id})` : sql``,
-        sql` ORDER BY created_ms DESC, sequence DESC, id DESC LIMIT ${limit}`,
-      ),
-    )
-
   return {
     async insert(e: NewEntry): Promise<void> {
       await db.rows(sql`
@@ -48,11 +33,13 @@ export function auditStore(db: Db) {
     },
 
     /** All that fit, newest first, or all that are older than a place (R70). */
-    listAll: (project_id: string, asked: Omit<Asked, 'limit'>) =>
-      mapped(
-        inBatches(asked.after, (after) => rowsOf(project_id, { ...asked, after, limit: BATCH_ROWS })),
+    listAll(project_id: string, { after: start, ...asked }: Asked & { after: AuditPlace | undefined }) {
+      const { read } = auditSearch(db, project_id, asked)
+      return mapped(
+        inBatches(start, (after) => read(after, BATCH_ROWS)),
         fromRow,
-      ),
+      )
+    },
 
     /** Where an entry stands in the log. */
     async place(project_id: string, id: string): Promise<AuditPlace | undefined> {

@@ -223,6 +223,29 @@ withDb((db) => {
     expect((await keyStore(db()).list(parent.project_id, { parent_id: parent.id })).length).toBe(0)
   })
 
+  test('R64 views that a child saved while it ended go before it is forgotten, two hundred at a time', async () => {
+    await carves().returnDue(END)
+    await db().rows(sql`DELETE FROM api_key WHERE returned_at IS NOT NULL AND held_micros = 0`)
+    const { parent, child } = await family({ budget: 1_000 }, 600)
+    await carves().returnDue(END)
+    await db().transaction(async (tx) => {
+      for (let n = 0; n < 201; n++)
+        await tx.rows(sql`
+          INSERT INTO saved_view (id, project_id, owner, page, name, query, created_at, sequence)
+          VALUES (${`viw_late_${n}`}, ${parent.project_id}, ${child.id}, 'usage', ${`v${n}`}, '', '', ${n})`)
+    })
+    const left = async () => {
+      const views = await db().rows(sql`SELECT id FROM saved_view WHERE owner = ${child.id}`)
+      return [views.length, (await keyStore(db()).find(parent.project_id, child.id)) !== undefined]
+    }
+    const after: unknown[] = []
+    while (await carves().forgetEnded(END + 1)) after.push(await left())
+    expect([...after, await left()]).toEqual([
+      [1, true],
+      [0, false],
+    ])
+  })
+
   test.runIf(ENGINE === 'sqlite')('R64 which children ended long ago is known by an index', async () => {
     expect(await plansOf(db(), (on) => carveStore(on).forgetEnded(NOON))).toContainEqual(
       expect.stringContaining('USING INDEX api_key_by_return (returned_at<?)'),

@@ -74,6 +74,11 @@ export function carveStore(db: Db) {
       await db.transaction(async (tx) => {
         await lockProject(tx, project_id)
         await tx.rows(sql`
+          DELETE FROM saved_view WHERE project_id = ${project_id} AND owner IN (
+            SELECT CAST(${key_id} AS TEXT)
+            UNION ALL SELECT id FROM api_key
+            WHERE project_id = ${project_id} AND parent_id = ${key_id} AND returned_at IS NULL)`)
+        await tx.rows(sql`
           UPDATE api_key SET status = 'revoked', hash = NULL, previous_hash = NULL, previous_expires_at = NULL
           WHERE project_id = ${project_id} AND (id = ${key_id} OR (parent_id = ${key_id} AND returned_at IS NULL))`)
         const ended = await tx.rows<Ended>(sql`
@@ -99,8 +104,20 @@ export function carveStore(db: Db) {
       return due.length
     },
 
-    /** Ended children stay in lists for a while; what they used stays for good. True while there may be more. */
+    /**
+     * Ended children stay in lists for a while; what they used stays for good. What one of them saved while it ended
+     * goes before it does. True while there may be more.
+     */
     async forgetEnded(before: number): Promise<boolean> {
+      const views = await db.rows(sql`
+        DELETE FROM saved_view WHERE id IN (
+          SELECT v.id FROM (
+            SELECT id, project_id FROM api_key
+            WHERE parent_id IS NOT NULL AND returned_at < ${before} AND held_micros = 0
+            ORDER BY returned_at LIMIT ${FORGOTTEN_AT_ONCE}) AS k
+          JOIN saved_view v ON v.project_id = k.project_id AND v.owner = k.id LIMIT ${FORGOTTEN_AT_ONCE})
+        RETURNING id`)
+      if (views.length === FORGOTTEN_AT_ONCE) return true
       const gone = await db.rows(sql`
         DELETE FROM api_key WHERE id IN (
           SELECT id FROM api_key WHERE parent_id IS NOT NULL AND returned_at < ${before} AND held_micros = 0
@@ -132,7 +149,7 @@ interface Ended {
   rest: number
 }
 
-/** Whoever comes second finds it returned, and changes nothing. There is no way back, so its hash goes as well. */
+/** Whoever comes second finds it returned. There is no way back, so its hash goes as well, and the views it saved. */
 async function returnOne(db: Db, { id, project_id }: Due, now: number): Promise<void> {
   await db.transaction(async (tx) => {
     await lockProject(tx, project_id)
@@ -141,6 +158,7 @@ async function returnOne(db: Db, { id, project_id }: Due, now: number): Promise<
       WHERE id = ${id} AND returned_at IS NULL
       RETURNING parent_id, budget_micros - spent_micros - held_micros AS rest`)
     await giveBack(tx, project_id, ended)
+    await tx.rows(sql`DELETE FROM saved_view WHERE project_id = ${project_id} AND owner = ${id}`)
   })
 }
 

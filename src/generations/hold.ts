@@ -1,7 +1,7 @@
 // R43: sets money aside for one attempt, where a limit applies at all. Where the dearest outcome does not fit but a
 // shorter answer would, and the caller set no limit of its own, the answer is shortened instead of refused. Nothing is
 // begun, limit or not, while the store does not take charges.
-import { type Hold, quotaExceeded } from '../budgets/budget.ts'
+import { type Hold, type Limit, quotaExceeded } from '../budgets/budget.ts'
 import { Refusal } from '../core/refusal.ts'
 import { invalidKey } from '../http/auth-hooks.ts'
 import { PRICED_BY, pricesMatter } from '../media/media-price.ts'
@@ -53,6 +53,7 @@ async function holdTagged(generation: Generation, target: Target): Promise<Held>
 async function hold(generation: Generation, target: Target, tag_budgets?: readonly string[]): Promise<Held> {
   const { path, call, only } = generation
   const { slices, clock, onBudgetRefused } = path
+  const { project_id, key_id } = call.caller
   const spender = tag_budgets ? { tag_budgets, ...call.caller } : call.caller
   let wanted = { micros: worstCost(call, target), clamp_output_to: undefined as number | undefined }
   for (let tries = 0; ; tries++) {
@@ -62,14 +63,17 @@ async function hold(generation: Generation, target: Target, tag_budgets?: readon
     // A call of ours is asked whole or not at all: a shorter answer would not be the one that is compared.
     const shorter = tries < CLAMP_TRIES && !only ? shorterFor(call, target, outcome.available_micros) : undefined
     if (!shorter) {
-      const { project_id, key_id } = call.caller
       const { limit } = outcome
-      if (limit !== 'tag' && !call.is_replay) onBudgetRefused({ project_id, key_id, limit })
-      throw quotaExceeded(outcome.limit, outcome.resets_at)
+      if (limit !== 'tag' && isTold(call, limit)) onBudgetRefused({ project_id, key_id, limit })
+      throw quotaExceeded(limit, outcome.resets_at)
     }
     wanted = { micros: shorter.micros, clamp_output_to: shorter.clamp_output_to }
   }
 }
+
+/** R64: that a child uses up what it was given is no news. Its parent's limits are told of, and the project's. */
+const isTold = ({ caller, is_replay }: Call, limit: Limit) =>
+  !is_replay && (caller.parent_id === undefined || limit === 'project')
 
 /** R76: a key may say that its own limits may be lowered too. */
 const shorterFor = (call: Call, target: Target, available_micros: number) =>

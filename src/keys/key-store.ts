@@ -77,14 +77,18 @@ export function keyStore(db: Db) {
     },
 
     /**
-     * §3.2: the hash goes with the revocation. Revoking again finds the key all the same (R7). A key with money carved
-     * out of it, or carved out itself, is left alone: its family must end with it (R64).
+     * §3.2: the hash goes with the revocation, and the views that it saved. Revoking again finds the key all the same
+     * (R7). A key with money carved out of it, or carved out itself, is left alone: its family must end with it (R64).
      */
     async revoke(project_id: string, id: string): Promise<boolean> {
-      const revoked = await db.rows(sql`
-        UPDATE api_key SET status = 'revoked', previous_hash = NULL, previous_expires_at = NULL, hash = NULL
-        WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL AND open_children = 0 RETURNING id`)
-      return revoked.length === 1
+      return db.transaction(async (tx) => {
+        const revoked = await tx.rows(sql`
+          UPDATE api_key SET status = 'revoked', previous_hash = NULL, previous_expires_at = NULL, hash = NULL
+          WHERE project_id = ${project_id} AND id = ${id} AND parent_id IS NULL AND open_children = 0 RETURNING id`)
+        if (revoked.length === 0) return false
+        await tx.rows(sql`DELETE FROM saved_view WHERE project_id = ${project_id} AND owner = ${id}`)
+        return true
+      })
     },
 
     /**

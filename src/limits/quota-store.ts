@@ -18,6 +18,7 @@ const COUNTED: ReadonlySet<QuotaKind> = new Set([
   'purge_jobs',
   'notification_channels',
   'tag_budgets',
+  'saved_views',
 ])
 
 export const isCounted = (kind: QuotaKind): boolean => COUNTED.has(kind)

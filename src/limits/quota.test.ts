@@ -31,6 +31,7 @@ const quotas = {
   purge_jobs: MAX,
   notification_channels: 20,
   tag_budgets: 1_000,
+  saved_views: MAX,
   mails_per_day: 100,
 }
 
@@ -44,6 +45,7 @@ const ADDS: [kind: keyof typeof quotas, add: Add][] = [
   ['purge_jobs', ({ post }, n) => post('/v2/purge-jobs', { filter: { trace_ids: [`trc_${n}`] } })],
   ['hints', ({ post }) => post('/v2/agent-hints', { qos: { class: 'interactive' } })],
   ['sessions', ({ post }) => post('/v2/sessions', {})],
+  ['saved_views', ({ post }, n) => post('/v2/saved-views', { page: 'usage', name: `v${n}`, query: '' })],
   ['invitations', ({ post }, n) => post('/v2/members/invitations', { email: `p${n}@example.com`, role: 'member' })],
 ]
 

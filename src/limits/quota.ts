@@ -33,6 +33,7 @@ export const QuotasShape = Type.Object(
     replay_outputs_mib: Most(1_024, 'What replayed calls were answered, in MiB. Beyond it, answers are not kept.'),
     notification_channels: Most(20, 'Notification channels.'),
     tag_budgets: Most(1_000, 'Budgets of tags.'),
+    saved_views: Most(5_000, 'Saved views of all people and keys together.'),
     mails_per_day: Most(
       100,
       'Mails that a project sends in a day: invitations, withdrawn ones included, and notifications.',
@@ -58,6 +59,7 @@ const SPOKEN: Partial<Record<QuotaKind, [what: string, remedy: string]>> = {
   replay_runs: ['replay runs', 'They go after 30 days; wait'],
   notification_channels: ['notification channels', 'Delete some'],
   tag_budgets: ['budgets of tags', 'Delete some'],
+  saved_views: ['saved views', 'Delete some'],
   kept_answers: ['kept answers', 'They go after 24 hours; send no idempotency key until then'],
   kept_answers_mib: ['MiB of kept answers', 'They go after 24 hours; send no idempotency key until then'],
   artifacts_mib: ['MiB of artifacts', 'Delete some'],

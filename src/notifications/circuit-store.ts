@@ -4,8 +4,9 @@ import { type Clock, HOUR_MS } from '../core/clock.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { tellOnce, tellOver } from '../storage/telling.ts'
 import { targetBack, targetLeft } from './happening.ts'
+import { noted } from './noted.ts'
 
-const NOTED_MAX = 1_000
+const NOTED = { of_project_max: 250, of_all_max: 2_000 }
 const PROJECTS_AT_ONCE = 1_000
 
 interface Turned {
@@ -18,7 +19,7 @@ interface Turned {
 
 export function circuitNotices(db: Db, clock: Clock) {
   /** The last that is known of each. */
-  const noted = new Map<string, Turned>()
+  const notes = noted<Turned>(NOTED)
 
   /** A provider is everybody's; a cluster or a credential is told of to its own project only. */
   async function concerned({ target, left_by, project_id }: Turned): Promise<string[]> {
@@ -49,17 +50,21 @@ export function circuitNotices(db: Db, clock: Clock) {
   return {
     /** On the path of a call, where a circuit opens or closes: remembers it, and nothing else. */
     note(turned: Turned): void {
-      if (noted.size < NOTED_MAX) noted.set(nameOf(turned), turned)
+      notes.note(nameOf(turned), { project_id: ownerOf(turned), one: turned })
     },
 
     async flush(): Promise<void> {
-      for (const [name, turned] of [...noted]) {
+      for (const [name, turned] of notes.all()) {
         await tellOf(turned)
-        if (noted.get(name) === turned) noted.delete(name)
+        notes.told(name, turned)
       }
     },
   }
 }
+
+/** A provider that everybody leaves alone takes no place of whose call found out. */
+const ownerOf = ({ target, left_by, project_id }: Turned) =>
+  left_by === 'everyone' && target.startsWith('provider:') ? '' : project_id
 
 const nameOf = ({ target, left_by, project_id }: Turned) =>
   left_by === 'everyone' ? target : `${project_id} ${target}`

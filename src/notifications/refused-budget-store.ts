@@ -4,8 +4,9 @@ import { type Clock, rfc3339 } from '../core/clock.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { tellOnce } from '../storage/telling.ts'
 import { budgetRefused, type RefusedLimit } from './happening.ts'
+import { noted } from './noted.ts'
 
-const NOTED_MAX = 1_000
+const NOTED = { of_project_max: 50, of_all_max: 5_000 } // whose call is refused is mostly refused again
 const DAY_LENGTH = '2026-11-15'.length
 
 interface Refused {
@@ -21,7 +22,7 @@ interface Row {
 }
 
 export function refusedBudgets(db: Db, clock: Clock) {
-  const noted = new Map<string, Refused>()
+  const notes = noted<Refused>(NOTED)
 
   async function limitOf({ project_id, key_id, limit }: Refused): Promise<Row | undefined> {
     const [row] = await (limit === 'project'
@@ -56,13 +57,13 @@ export function refusedBudgets(db: Db, clock: Clock) {
     note(refused: Refused): void {
       const { project_id, key_id, limit } = refused
       const name = limit === 'project' ? project_id : `${limit} ${key_id}`
-      if (noted.size < NOTED_MAX && !noted.has(name)) noted.set(name, { project_id, key_id, limit })
+      if (!notes.has(name)) notes.note(name, { project_id, one: { project_id, key_id, limit } })
     },
 
     async flush(): Promise<void> {
-      for (const [name, refused] of [...noted]) {
+      for (const [name, refused] of notes.all()) {
         await tellOf(refused)
-        noted.delete(name)
+        notes.told(name, refused)
       }
     },
   }

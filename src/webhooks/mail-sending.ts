@@ -1,6 +1,7 @@
 // One attempt at a delivery by mail: it is put into the outbox of mails, which sends it. What is put there twice, after
 // a crash, has one Message-ID.
 import type { Clock } from '../core/clock.ts'
+import { spokenName } from '../core/spoken-name.ts'
 import type { Letter } from '../mail/outbox-store.ts'
 import type { Turn, Waiting } from '../notifications/queue-store.ts'
 import type { Attempt, Sender } from './webhook-sending.ts'
@@ -37,7 +38,7 @@ export const mailSender =
   })
 
 function letterOf(to: string, { type, payload, event_id, expires_at }: Waiting): Letter {
-  const { sentence, timestamp, data } = JSON.parse(payload) as { sentence: string; timestamp: string; data: object }
+  const { sentence, timestamp, data } = withSpokenName(JSON.parse(payload))
   const facts = Object.entries(data).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   )
@@ -47,6 +48,20 @@ function letterOf(to: string, { type, payload, event_id, expires_at }: Waiting):
     text: `${oneLine(sentence)}\n\n${facts.map(oneLine).join('\n')}\n\n${timestamp}, event ${event_id}.\n`,
     good_until_ms: expires_at,
   }
+}
+
+interface Told {
+  sentence: string
+  timestamp: string
+  data: Readonly<Record<string, unknown>>
+}
+
+/** R78: whoever names a key, or anything else, does not write to people by it. A sentence has a name once. */
+function withSpokenName({ sentence, timestamp, data }: Told): Told {
+  const { name } = data
+  if (typeof name !== 'string' || name === '') return { sentence, timestamp, data }
+  const spoken = spokenName(name)
+  return { sentence: sentence.replace(name, () => spoken), timestamp, data: { ...data, name: spoken } }
 }
 
 const oneLine = (text: string) => text.replace(/[\r\n]+/g, ' ')

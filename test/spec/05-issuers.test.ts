@@ -1,5 +1,6 @@
 // §5.9, 0340: sign in with one's own identity provider: who gets in, as whom, with which roles, and who does not.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ownerLinkStore } from '../../src/accounts/owner-link-store.ts'
 import type { IssuerSettings } from '../../src/accounts/sign-in-settings.ts'
 import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts'
 import { sql } from '../../src/storage/db.ts'
@@ -472,6 +473,56 @@ withService((service) => {
       expect((await home.post(`/v2/members/${id}/role`, { role: 'member' })).status).toBe(200)
       for (const groups of ['g', 'none']) await signIn(at, { claims: { ...claims, groups } })
       expect((await at.get('/auth/me')).body.projects).toMatchObject([{ id: home.project.id, role: 'member' }])
+    })
+
+    test('R70 whom claims no longer let in leaves no saved view behind, which nobody else could delete', async () => {
+      const role = await roleFor('member')
+      configure({ roles: [role] })
+      const claims = { sub: newSubject(), ...verified(newEmail()), groups: 'member' }
+      const at = browserOn(service())
+      const left: number[] = []
+      for (const groups of ['member', 'member', 'none']) {
+        await signIn(at, { claims: { ...claims, groups } })
+        await at.post('/v2/saved-views', { page: 'usage', name: 'mine', query: '' })
+        const views = await service().db.rows(sql`SELECT id FROM saved_view WHERE project_id = ${role.project}`)
+        left.push(views.length)
+      }
+      expect(left).toEqual([1, 1, 0])
+    })
+
+    test('R3 0160 who became owner by the owner link stays it, whatever claims give or gave before', async () => {
+      const home = await service().newProject()
+      const role = { claim: 'groups', value: 'g', project: home.project.id, role: 'viewer' as const }
+      configure({ roles: [role] })
+      const claims = { sub: newSubject(), ...verified(newEmail()), groups: 'g' }
+      const at = browserOn(service())
+      await signIn(at, { claims })
+      const { secret } = await ownerLinkStore(service().db).mint(home.project.id, service().clock.now())
+      const roles = async () => (await at.get('/auth/me')).body.projects.map((one: { role: string }) => one.role)
+      expect((await at.post('/auth/become-owner', { token: secret })).status).toBe(200)
+      const held: string[][] = []
+      for (const groups of ['g', 'none']) {
+        await signIn(at, { claims: { ...claims, groups } })
+        held.push(await roles())
+      }
+      expect(held).toEqual([['owner'], ['owner']])
+    })
+
+    test('R3 whose project it is by its row stays the owner, though the role is said to be by claims', async () => {
+      const home = await service().newProject()
+      const role = { claim: 'groups', value: 'g', project: home.project.id, role: 'viewer' as const }
+      configure({ roles: [role] })
+      const claims = { sub: newSubject(), ...verified(newEmail()), groups: 'g' }
+      const at = browserOn(service())
+      await signIn(at, { claims })
+      const { id } = (await at.get('/auth/me')).body.person
+      // As the owner link left it before.
+      await service().db.rows(sql`UPDATE membership SET role = 'owner' WHERE person_id = ${id}`)
+      await service().db.rows(sql`UPDATE project SET owner_id = ${id} WHERE id = ${home.project.id}`)
+      for (const groups of ['g', 'none']) {
+        await signIn(at, { claims: { ...claims, groups } })
+        expect((await at.get('/auth/me')).body.projects).toMatchObject([{ id: home.project.id, role: 'owner' }])
+      }
     })
 
     test('R3 the default is for those whom nothing else gives a role', async () => {

@@ -1,5 +1,8 @@
 // GET /v2/audit-log: every change is on record together with itself, and nothing else is.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { entryOf } from '../../src/audit/audit.ts'
+import { auditStore } from '../../src/audit/audit-store.ts'
+import { rfc3339 } from '../../src/core/clock.ts'
 import { sql } from '../../src/storage/db.ts'
 import { newEmail, newPerson, PASSWORD, settle, tokenIn, watched, withoutEdge } from '../support/browser.ts'
 import { record, recordingSettings } from '../support/replays.ts'
@@ -364,6 +367,40 @@ withService((service) => {
       expect(pages.map(({ length }) => length)).toEqual([2, 2, 1])
       expect(pages.flat()).toEqual(whole.body.data)
       expect((await project.get(`${LOG}?limit=5`)).body.has_more).toBe(false)
+    })
+
+    test('R78 what is rare is found among many, and no statement looks at more than a window of them', async () => {
+      const [{ project, get }, { tampering, clock, db }] = [await service().newProject(), service()]
+      const rare = [0, 1, 1_999, 2_000, 2_001, 4_499]
+      await db.transaction(async (tx) => {
+        for (let n = 0; n < 4_500; n++) {
+          const [who, what] = rare.includes(n) ? ['key_rare', 'rare'] : ['key_usual', 'usual']
+          const deed = { project_id: project.id, actor: who, action: what, target: `t${n}`, request_id: 'r' }
+          await auditStore(tx).insert(entryOf(deed, clock.now() + Math.floor(n / 3)))
+        }
+      })
+      const looked: number[] = []
+      // All that it would look at, were nothing of it what is asked for.
+      tampering.rows = async (statement, run) => {
+        if (textOf(statement).includes('FROM audit_entry') && / (action|actor) = /.test(textOf(statement))) {
+          const text = statement.text.map((part) => part.replace(/(action|actor) = $/, '$1 <> '))
+          looked.push((await run({ ...statement, text, values: [...statement.values.slice(0, -1), 1e6] })).length)
+        }
+        return run(statement)
+      }
+      onTestFinished(() => void delete tampering.rows)
+      const targets = async (query: string) => (await entriesOf({ get }, query)).map(({ target }) => target)
+      const newest = rare.toReversed().map((n) => `t${n}`)
+      expect(await targets('?action=rare')).toEqual(newest)
+      expect(await targets('?actor=key_rare')).toEqual(newest)
+      expect(await targets('?actor=key_usual&action=rare')).toEqual([])
+      expect((await targets('?action=usual')).length).toBe(4_494)
+      const [{ id } = { id: '' }] = await entriesOf({ get }, '?action=rare&limit=1')
+      expect(await targets(`?action=rare&after=${id}&limit=3`)).toEqual(newest.slice(1, 4))
+      const from = rfc3339(clock.now() + 667) // of the three of this moment the first is rare
+      expect(await targets(`?action=rare&from=${from}`)).toEqual(['t4499', 't2001'])
+      expect(Math.max(...looked)).toBeGreaterThan(1_000)
+      expect(Math.max(...looked)).toBeLessThanOrEqual(2_000)
     })
 
     test('§5.8 400 on a cursor that is another project’s entry', async () => {

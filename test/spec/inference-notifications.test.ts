@@ -2,8 +2,11 @@
 // credentials, targets that are left alone.
 import { afterAll, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts'
+import { sealing } from '../../src/core/sealing.ts'
+import { outboxStore } from '../../src/mail/outbox-store.ts'
 import { sql } from '../../src/storage/db.ts'
 import { USUAL_COST, withScene } from '../support/inference-scene.ts'
+import { SECRET } from '../support/service.ts'
 import { countStatements } from '../support/tampered-db.ts'
 import { rollEverything } from '../support/usage-answers.ts'
 import { type Receiver, webhookReceiver } from '../support/webhook-receiver.ts'
@@ -65,6 +68,60 @@ withScene((scene) => {
       ['budget.refused', stage.key_id, 'key', USUAL_COST],
       ['budget.refused', stage.key_id, 'key', USUAL_COST],
     ])
+  })
+
+  test('R64 a child that has used what it was given is not told of; its parent is, for its own calls', async () => {
+    const stage = await listening()
+    await stage.post(`/v2/api-keys/${stage.key_id}/budget`, { limit_usd: usdOf(2 * USUAL_COST) })
+    const run = { name: 'run', limit_usd: usdOf(USUAL_COST), ttl_seconds: 60 }
+    const { id, key } = (await stage.post(`/v2/api-keys/${stage.key_id}/children`, run)).body
+    const refusedBy = async (raw?: string) => {
+      const headers = raw === undefined ? {} : { headers: { authorization: `Bearer ${raw}` } }
+      expect((await stage.chat({ max_tokens: 500 }, headers)).status).toBe(429)
+      await scene().housekeep('tell of budgets that refuse')
+      return (await told(stage)).map(({ subject }) => subject)
+    }
+    expect(await refusedBy(key)).toEqual([])
+    expect(await refusedBy()).toEqual([stage.key_id])
+    const marks = await scene().db.rows<{ mark: string }>(sql`
+      SELECT mark FROM notification_mark WHERE project_id = ${stage.project.id}`)
+    expect(marks.filter(({ mark }) => mark.includes(id))).toEqual([])
+  })
+
+  test('R78 what one project’s calls find out takes no place of what others’ do', async () => {
+    const [many, stage] = [await scene().stage(), await listening({ key: USUAL_COST })]
+    const { onBudgetRefused, onCircuit } = scene().notifications.noted
+    const project_id = many.project.id
+    for (let n = 0; n < 6_000; n++) {
+      onBudgetRefused({ project_id, key_id: `key_${n}`, limit: 'key' })
+      onCircuit({ target: `cluster:byc_${n}`, left_by: 'everyone', project_id, is_open: true })
+    }
+    expect((await stage.chat({ max_tokens: 500 })).status).toBe(429)
+    onCircuit({ target: 'provider:of-all', left_by: 'everyone', project_id, is_open: true })
+    for (const task of ['tell of budgets that refuse', 'tell of targets left alone']) await scene().housekeep(task)
+    expect((await told(stage)).map(({ type, subject }) => [type, subject])).toEqual([
+      ['budget.refused', stage.key_id],
+      ['provider.left_alone', 'provider:of-all'],
+    ])
+  })
+
+  test('R78 a key’s name brings no link and no line of its own into a mail', async () => {
+    const stage = await scene().stage({ key: USUAL_COST })
+    const [owner] = await scene().db.rows<{ email: string }>(sql`
+      SELECT p.email FROM person p JOIN project j ON j.owner_id = p.id WHERE j.id = ${stage.project.id}`)
+    await stage.post(CHANNELS, { kind: 'mail', name: 'me', email: owner?.email })
+    const name = `ci.prod $& - your account is closed: https://evil.example/${'x'.repeat(100)}`
+    expect((await stage.patch(`/v2/api-keys/${stage.key_id}`, { name })).body.name).toBe(name)
+    expect((await stage.chat({ max_tokens: 500 })).status).toBe(429)
+    await scene().housekeep('tell of budgets that refuse')
+    await scene().housekeep('deliver notifications')
+    await scene().notifications.settled()
+    const posted = await outboxStore(scene().db, sealing(SECRET)).take(scene().clock.now())
+    const text = posted?.mail?.text ?? ''
+    const said = `ci dot prod & - your account is closed https evil dot exampl`
+    expect(text).toContain(`of the limit of the key ${said} of $`)
+    expect(text.split('\n')).toContain(`name: ${said}`)
+    expect(text).not.toMatch(/evil\.example|:\/\//)
   })
 
   test('§notifications calls at once cross each threshold once', async () => {
