@@ -11,7 +11,7 @@ import { BENCH_DAYS, BENCH_FACTS, endOfEvent } from './usage-events.ts'
 import { benchEvents, loadUsage } from './usage-load.ts'
 
 const owner = { project_id: 'prj_1', keys: ['key_1', 'key_2', 'key_3'] }
-const LOAD = { owner, events: 500, end_ms: NOON + 1_234 }
+const LOAD = { owner, events: 250, end_ms: NOON + 1_234 }
 
 /** Every row as one text. How a spread's keys stand in it depends on the order in which it grew. */
 async function contents(db: OpenDb) {

@@ -65,7 +65,7 @@ import { type GatewaySettings, noGateway } from './start/gateway-settings.ts'
 import { keptContents } from './start/kept-contents.ts'
 import { keptQuotas } from './start/kept-quotas.ts'
 import { liveProviders } from './start/live-providers.ts'
-import { memoryRooms } from './start/memory-there.ts'
+import { type LeastRooms, memoryRooms } from './start/memory-there.ts'
 import { notificationsOf } from './start/notifications.ts'
 import { openable } from './start/open-contents.ts'
 import { operatorRoutes } from './start/operator-routes.ts'
@@ -116,6 +116,8 @@ export interface Parts {
   arrival?: ArrivalLimits
   /** How much memory is its own; without it, as much as the machine or its container has. */
   memory_bytes?: number
+  /** How much of it calls and prompts may hold at least, where that is not as usual. */
+  least_rooms?: LeastRooms
   /** Where large contents lie; without it, in the database. */
   contents?: ContentPlaces
   /** The pages for people; without them, only the API. */
@@ -145,7 +147,7 @@ export async function buildService(parts: Parts) {
   const handlers = holder(process_id, kept.answers)
   const idempotencyOn = (on: Db) => idempotencyStore(on, seals, handlers)
   const uploads = memoryRoom(UPLOADS, 'uploads')
-  const { calls_room, expansions_room } = memoryRooms(parts.memory_bytes)
+  const { calls_room, expansions_room } = memoryRooms(parts.memory_bytes, parts.least_rooms)
   const { gateway, policy, proxy } = settings
   const notifications = notificationsOf({
     ...{ db, clock, logger, seals, policy, proxy, version, metrics: counts, mailsPerDay: kept.mailsPerDay },

@@ -7,25 +7,29 @@ import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const MODULE = pathToFileURL('scripts/build-parts.mjs').href
-/** Two parts that copy a folder each, and one that stands still in the middle where a file says so. */
-const DRIVER = `
+/** Two parts that copy a folder each, and stand still in the middle where a file says so. */
+const PARTS = `data:text/javascript,${encodeURIComponent(`
 import { appendFileSync, cpSync, existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { build } from '${MODULE}'
-const part = (name) => ({
+const part = (root, name) => ({
   name,
   inputs: ['in/' + name, 'lock.json'],
   counts: (path) => !path.endsWith('.test'),
   outputs: [name],
   async make(folder) {
-    appendFileSync('made.log', name + '\\n')
-    cpSync('in/' + name, folder + '/' + name, { recursive: true })
-    writeFileSync('begun', '')
-    while (existsSync('hold')) await sleep(5)
-    if (existsSync('break')) throw new Error('broken')
+    appendFileSync(root + '/made.log', name + '\\n')
+    cpSync(root + '/in/' + name, folder + '/' + name, { recursive: true })
+    writeFileSync(root + '/begun', '')
+    while (existsSync(root + '/hold')) await sleep(5)
+    if (existsSync(root + '/break')) throw new Error('broken')
   },
 })
-const made = await build([part('server'), part('pages')], { say: (text) => process.stderr.write(text + '\\n') })
+export const partsOf = (root) => [part(root, 'server'), part(root, 'pages')]
+`)}`
+const DRIVER = `
+import { build } from '${MODULE}'
+import { partsOf } from ${JSON.stringify(PARTS)}
+const made = await build(partsOf(process.cwd()), { say: (text) => process.stderr.write(text + '\\n') })
 process.stdout.write(made.join())
 `
 
@@ -56,11 +60,18 @@ function start() {
   )
   return { child, ended, said: () => said }
 }
-const run = async () => (await start().ended).made
+/** A build in a process of its own, which knows nothing of an earlier one but what lies on the disk. */
+const runAlone = async () => (await start().ended).made
+/** The same here: it keeps nothing in memory either, and to start a process takes longer than to build. */
+async function run(): Promise<string> {
+  const [{ build }, { partsOf }] = await Promise.all([import(MODULE), import(PARTS)])
+  return (await build(partsOf(root), { root })).join()
+}
 
 test('§build the first time everything is built, the second time nothing', async () => {
-  expect(await run()).toBe('server,pages')
+  expect(await runAlone()).toBe('server,pages')
   expect([built('server/deep/rule.ts'), built('pages/index.html')]).toEqual(['two', 'page'])
+  expect(await runAlone()).toBe('')
   expect(await run()).toBe('')
 })
 
@@ -114,6 +125,7 @@ test('§build one that fails says so, and the next one tries again', async () =>
   put('break', '')
   const { code, said } = await start().ended
   expect([code, said]).toEqual([1, expect.stringContaining('broken')])
+  await expect(run()).rejects.toThrow('broken')
   rmSync(join(root, 'break'))
   expect(await run()).toBe('server,pages')
 })
@@ -131,10 +143,10 @@ test('§build of two at once, one builds and the other waits for it', async () =
 
 test('§build what changes while it is being built is built again', async () => {
   put('hold', '')
-  const { ended } = start()
+  const first = run()
   await expect.poll(() => existsSync(join(root, 'begun'))).toBe(true)
   put('in/server/main.ts', 'later')
   rmSync(join(root, 'hold'))
-  await ended
+  await first
   expect([await run(), built('server/main.ts')]).toEqual(['server', 'later'])
 })

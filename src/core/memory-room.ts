@@ -17,13 +17,13 @@ export const UPLOADS: Room = { bytes: 64 * MIB, bytes_of_one: 48 * MIB }
  * Bodies with what they refer to in them: a call of a few bytes may become one of megabytes. An eighth of the memory
  * that a server has; two of the largest fit, whatever there is.
  */
-export const expansionsRoom = (memory_bytes: number) => shareOf(memory_bytes / 8, 128 * MIB, 512 * MIB)
+export const expansionsRoom = (memory_bytes: number, least = 128 * MIB) => shareOf(memory_bytes / 8, least, 512 * MIB)
 
 /** Forms and answers of images and sound, which lie in files. */
 export const MEDIA: Room = { bytes: 1_024 * MIB, bytes_of_one: 384 * MIB }
 
 /** Bodies that come or wait, and answers that are held until they are whole: a quarter of that memory. */
-export const callsRoom = (memory_bytes: number) => shareOf(memory_bytes / 4, 64 * MIB, 2_048 * MIB)
+export const callsRoom = (memory_bytes: number, least = 64 * MIB) => shareOf(memory_bytes / 4, least, 2_048 * MIB)
 
 /** Half of it for one project. */
 function shareOf(share: number, least: number, most: number): Room {

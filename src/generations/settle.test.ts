@@ -171,7 +171,7 @@ withDb((db) => {
       if (taken.kind !== 'taken') throw new Error(taken.kind)
       return { request, bill: billOf(spender, 1, { reservation: taken.reservation, bytes }) }
     }
-    const sizes = [16_000_000, 900_000, 262_145, 200_000, 10]
+    const sizes = [2_000_000, 900_000, 262_145, 200_000, 10]
     const all = await Promise.all(sizes.map(keyed))
     await Promise.all(all.map(({ bill }) => settle(bill)))
     expect(order.slice(0, 2).sort()).toEqual([10, 200_000])

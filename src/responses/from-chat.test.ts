@@ -221,7 +221,7 @@ test('R77, T-86 a thousand calls are read, and no more; logprobs in time proport
     }))
   const asked = (length: number) => response(completion({ content: null, tool_calls: calls(length) }))
   expect(asked(1_000).output).toHaveLength(1_000)
-  for (const many of [1_100, 300_000]) expect(() => asked(many)).toThrow(expect.objectContaining({ status: 502 }))
+  for (const many of [1_100, 100_000]) expect(() => asked(many)).toThrow(expect.objectContaining({ status: 502 }))
   const content = Array.from({ length: 100_000 }, () => ({ token: 'a', logprob: 0 }))
   const [said] = response(completion({ content: 'a' }, { logprobs: { content } })).output
   expect(said).toMatchObject({ content: [{ logprobs: { length: 100_000 } }] })

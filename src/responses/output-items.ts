@@ -58,7 +58,12 @@ const PART_CHARACTERS = 64 // the same of a part, without its text
 const NO_TOOLS: ClientTools['named'] = new Map()
 
 /** `tools` are those that are no plain functions to their client, by the name that chat has for them. */
-export function outputItems(response_id: string, emit: Emit, tools: ClientTools['named'] = NO_TOOLS) {
+export function outputItems(
+  response_id: string,
+  emit: Emit,
+  tools: ClientTools['named'] = NO_TOOLS,
+  characters_max = CHARACTERS_MAX,
+) {
   const items: OutputItem[] = []
   const calls = callsByName()
   const budget = textBudget() // R77
@@ -183,7 +188,7 @@ export function outputItems(response_id: string, emit: Emit, tools: ClientTools[
       const fragments = Array.isArray(message.tool_calls) ? message.tool_calls : []
       is_full ||= fragments.length > FRAGMENTS_MAX
       for (const call of is_full ? [] : fragments) if (isObject(call)) addCall(call)
-      is_full ||= items.length > ITEMS_MAX || held.characters > CHARACTERS_MAX || held.logprobs > LOGPROBS_MAX
+      is_full ||= items.length > ITEMS_MAX || held.characters > characters_max || held.logprobs > LOGPROBS_MAX
     },
 
     /** Ends what is still open. Calls stay open until here, because upstreams may write several at a time. */

@@ -1,7 +1,7 @@
 // The image, built by following its Dockerfile and started as it would be: as another user, on a folder that it cannot
 // write to. What Docker adds is the base image; everything of ours is as in the image.
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -48,7 +48,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stop()
   spawnSync('chmod', ['-R', 'u+w', folder])
-  rmSync(folder, { recursive: true, force: true })
+  spawnSync('rm', ['-rf', folder]) // thousands of files, which Node would take longer for
 })
 
 test('§operations the image starts as nobody on a folder that it cannot write to, and is healthy', async () => {

@@ -16,7 +16,8 @@ import { CHAT, chatBody, openWorkerScene, type WorkerPlace, type WorkerScene } f
 
 const LANES = 12
 const KILLS = sized(2)
-const PAUSE_MS = 50 // a new worker starts sooner where the others leave it some of the processor
+const PAUSE_MS = 200 // between calls: a new worker starts sooner where the others leave it some of the processor
+const UPSTREAM_MS = 50
 
 async function open(place: WorkerPlace = {}): Promise<WorkerScene> {
   const scene = await openWorkerScene(place)
@@ -178,20 +179,37 @@ describe.sequential('two workers', () => {
     expect(scene.log().match(/sealed with another secret/g)).toHaveLength(1)
   })
 
-  test('§11 a worker killed under load is replaced, and keyed retries stay exact', async () => {
-    const { verdict, scene } = await killUnderLoad()
-    // A store that had no time for one is no fault: it was told to ask again, did, and got one effect.
-    const faults = { ...verdict, server_errors: verdict.server_errors?.filter((one) => !one.endsWith(': 503')) }
-    expect(faults).toEqual(Object.fromEntries(Object.keys(verdict).map((name) => [name, []])))
-    expect(scene.log().match(/a worker ended, and is replaced/g)).toHaveLength(KILLS)
-    await expect.poll(() => scene.workers()).toHaveLength(2)
-    expect(await scene.server.stop()).toBe(0)
+  // One server for both: it is as whole after the first as one that was just started, and the second ends it.
+  describe.sequential('of which some are killed', () => {
+    let scene: WorkerScene
+    beforeAll(async () => {
+      scene = await openWorkerScene()
+    })
+    afterAll(() => scene?.close())
+
+    test('§11 a worker killed under load is replaced, and keyed retries stay exact', async () => {
+      const verdict = await killUnderLoad(scene)
+      // A store that had no time for one is no fault: it was told to ask again, did, and got one effect.
+      const faults = { ...verdict, server_errors: verdict.server_errors?.filter((one) => !one.endsWith(': 503')) }
+      expect(faults).toEqual(Object.fromEntries(Object.keys(verdict).map((name) => [name, []])))
+      expect(scene.log().match(/a worker ended, and is replaced/g)).toHaveLength(KILLS)
+      await expect.poll(() => scene.workers()).toHaveLength(2)
+    })
+
+    test('F22 SIGTERM while a worker is being started: all of them end, and nothing is waited for', async () => {
+      const { server, workers } = scene
+      const [victim] = workers()
+      process.kill(victim as number, 'SIGKILL')
+      await expect.poll(() => workers().filter((pid) => pid !== victim)).toHaveLength(2)
+      expect(await server.stop()).toBe(0)
+    })
   })
 
   planted('planted §11 the same finds effects that commit apart from their answers', async () => {
     let found = 0
     // A kill may come between two effects, and not within one.
-    for (let n = 0; n < 3 && found === 0; n++) found = violations((await killUnderLoad('non-atomic')).verdict)
+    for (let n = 0; n < 3 && found === 0; n++)
+      found = violations(await killUnderLoad(await open({ plant: 'non-atomic' })))
     expect(found).toBeGreaterThan(0)
   })
 
@@ -206,14 +224,6 @@ describe.sequential('two workers', () => {
 
   planted('planted F22 the same finds workers that leave at once', async () => {
     expect((await rollUnderLoad('leaves-at-once')).failures.length).toBeGreaterThan(0)
-  })
-
-  test('F22 SIGTERM while a worker is being started: all of them end, and nothing is waited for', async () => {
-    const { server, workers } = await open()
-    const [victim] = workers()
-    process.kill(victim as number, 'SIGKILL')
-    await expect.poll(() => workers().filter((pid) => pid !== victim)).toHaveLength(2)
-    expect(await server.stop()).toBe(0)
   })
 })
 
@@ -239,8 +249,7 @@ async function replaceAll({ server, workers }: WorkerScene): Promise<void> {
     .toBe(true)
 }
 
-async function killUnderLoad(plant?: Plant) {
-  const scene = await open(plant && { plant })
+async function killUnderLoad(scene: WorkerScene) {
   const random = chance(newSeed())
   const next = asks(random)
   const operations: Operation[] = []
@@ -271,13 +280,13 @@ async function killUnderLoad(plant?: Plant) {
   const reader = scene.fresh()
   const verdict = check({ operations, stored: await stored(reader) })
   reader.close()
-  return { scene, verdict }
+  return verdict
 }
 
 async function rollUnderLoad(plant?: Plant) {
   const scene = await open({ drain_ms: 1_500, ...(plant && { plant }) })
   const authorization = await limitedKey(scene)
-  scene.upstream.behave({ wait: PAUSE_MS, chunks: 10, pace: 60, usage: { input: 10, output: 50 } })
+  scene.upstream.behave({ wait: UPSTREAM_MS, chunks: 10, pace: 60, usage: { input: 10, output: 50 } })
   const failures: string[] = []
   const unready: string[] = []
   let [answered, over] = [0, false]

@@ -221,7 +221,7 @@ withScene((scene) => {
       const stage = await scene().stage()
       await limitTo(stage, { concurrent_streams: 5 })
       const dice = diceFrom(9)
-      stage.one.behave({ chunks: 8, drip_bytes: 40, pace: 0 })
+      stage.one.behave({ chunks: 5, drip_bytes: 130, pace: 0 }) // so that events are cut, too
       let left = 0
       for (let round = 0; round < 60; round++) {
         const calls = Array.from({ length: 5 }, () => stage.openChat({ stream: true }))

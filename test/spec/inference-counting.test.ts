@@ -18,6 +18,8 @@ const config = (one: TestUpstream) => ({
 })
 const RULES = 'Always be careful.'
 const BOOK = 'Chapter one. '.repeat(20)
+/** What one project may have of the memory here, and a file of which four take nearly a quarter. */
+const [ROOM_OF_ONE, LARGE_BYTES] = [4 * 2 ** 20, 110 * 2 ** 10]
 const UNKNOWN = 'bnd_00000000000000000000'
 
 const ON = [
@@ -138,7 +140,7 @@ withScene(
 
       test('R78 what they took of the memory is given back, however counting ends', async () => {
         const stage = await counting()
-        const large = await artifact(stage, 'x'.repeat(7 * 2 ** 20)) // four of them take a fifth of what one project may
+        const large = await artifact(stage, 'x'.repeat(LARGE_BYTES)) // five times four of them are more than it may have
         const four = [large, large, large, large]
         const count = async (...ids: string[]) =>
           (await stage.ask(RESPONSES, { body: { model: 'native', input: named(...ids) } })).status
@@ -190,5 +192,5 @@ withScene(
       })
     })
   },
-  { config },
+  { config, parts: { memory_bytes: 0, least_rooms: { expansions: 2 * ROOM_OF_ONE } } },
 )

@@ -46,6 +46,7 @@ withScene((scene) => {
     await stage.post('/v2/project/cap', { overage_enabled: true })
     const body = stage.bodyOf({ max_tokens: MAX_OUTPUT })
     const cap = 3 * holdFor(body) + 10
+    stage.one.behave({ usage: { input: 11, output: 400 } }) // else it takes a hundred calls and more to spend that
     await (await operator()).post(`${projectOf(stage)}/cap`, { limit_usd: cap / 1e6 })
     const other = await anotherProcess(scene(), 'second')
     const authorization = `Bearer ${stage.key}`

@@ -1,12 +1,15 @@
 // R71: deadlines that pass in mid-stream. Within the project's waiver of the day nobody pays; beyond it the stream runs
 // on and is charged, and says so. No number of streams together is let off more than the waiver.
 import { describe, expect, test } from 'vitest'
+import { heldTimers } from '../support/held-timers.ts'
 import { comesTrue, KEY, lastEvent, TEXT } from '../support/inference-cases.ts'
-import { eventsIn, type Heard, hintsHeader, moneyIn, saidIn } from '../support/inference-client.ts'
+import { eventsIn, type Heard, hintsHeader, moneyIn, type OpenCall, saidIn } from '../support/inference-client.ts'
 import { type Scene, type Stage, startScene, USUAL_COST, withScene } from '../support/inference-scene.ts'
 import { readScrape, sumOf } from '../support/scrape.ts'
 import { deferred, mutateSql, textOf } from '../support/tampered-db.ts'
 import type { Behaviour } from '../support/upstream.ts'
+
+type HeldTimers = ReturnType<typeof heldTimers>
 
 const MICROS = 'switchyard_generation_micros_total'
 const WAIVER = 300
@@ -42,17 +45,25 @@ function countAsked(scene: Scene) {
 
 const honored = ({ headers, trailers }: Heard) => [headers['agent-hints-honored'], trailers['agent-hints-honored']]
 
+/** Once their clients have heard all of the text, the deadline of these streams passes. */
+async function passes(timers: HeldTimers, calls: readonly OpenCall[], deadline_ms = DEADLINE_MS): Promise<void> {
+  await Promise.all(calls.map((call) => call.says('pstream.')))
+  timers.pass(deadline_ms)
+}
+
 /** Many streams whose deadline passes together; what became of them. */
 async function hundredLate(scene: Scene, count: number) {
+  const timers = heldTimers()
   const stage = await scene.stage({ key: 1_000_000 })
   const counted = countAsked(scene)
   const gate = deferred()
   stage.one.behave(paused(gate.promise))
-  const headers = hintsHeader({ qos: { deadline_ms: 4_000 } }) // so long that all have begun by then
-  const calls = Array.from({ length: count }, () => stage.chat(STREAM, { headers }))
+  const headers = hintsHeader({ qos: { deadline_ms: 4_000 } })
+  const calls = Array.from({ length: count }, () => stage.openChat(STREAM, { headers }))
+  await passes(timers, calls, 4_000)
   await comesTrue(async () => counted.asked === count)
   gate.resolve()
-  const heard = await Promise.all(calls)
+  const heard = await Promise.all(calls.map((call) => call.heard))
   scene.tampering.rows = undefined
   const { events, spent } = await stage.audit()
   const waived = events.reduce((sum, { waived_micros }) => sum + waived_micros, 0)
@@ -68,7 +79,9 @@ withScene(
           sumOf(readScrape(await scene().metrics.registry.metrics()), MICROS, { kind: 'waived' })
         const before = await metric()
         stage.one.behave(paused(new Promise(() => {})))
-        const heard = await stage.chat(STREAM, { headers: DEADLINE })
+        const call = stage.openChat(STREAM, { headers: DEADLINE })
+        await passes(heldTimers(), [call])
+        const heard = await call.heard
         expect(lastEvent(heard).error).toMatchObject({ type: 'deadline_exceeded' })
         expect([saidIn(heard), moneyIn(heard), honored(heard)]).toEqual([TEXT, 0, ['qos,safety', undefined]])
         const waived_micros = owedBy(stage)
@@ -106,6 +119,7 @@ withScene(
 
     test('R71 a deadline that passes while a whole stream is being settled was kept: nothing is waived', async () => {
       const stage = await scene().stage({ key: 1_000_000 })
+      const timers = heldTimers()
       const { tampering } = scene()
       const [settling, go] = [deferred(), deferred()]
       tampering.rows = async (statement, run) => {
@@ -118,7 +132,7 @@ withScene(
       const counted = countAsked(scene())
       const call = stage.openChat(STREAM, { headers: DEADLINE })
       await settling.promise
-      await new Promise((later) => setTimeout(later, DEADLINE_MS))
+      timers.pass(DEADLINE_MS)
       go.resolve()
       const heard = await call.heard
       tampering.rows = undefined
@@ -128,22 +142,25 @@ withScene(
 
     describe('beyond the waiver', () => {
       /** A stage whose waiver is used up. */
-      async function usedUp(): Promise<Stage> {
+      async function usedUp(timers: HeldTimers): Promise<Stage> {
         const stage = await scene().stage({ key: 1_000_000 })
         stage.one.behave(paused(new Promise(() => {})))
         const fit = Math.floor(WAIVER / owedBy(stage))
-        await Promise.all(Array.from({ length: fit }, () => stage.chat(STREAM, { headers: DEADLINE })))
+        const calls = Array.from({ length: fit }, () => stage.openChat(STREAM, { headers: DEADLINE }))
+        await passes(timers, calls)
+        await Promise.all(calls.map((call) => call.heard))
         expect((await stage.audit()).events).toHaveLength(fit)
         stage.one.requests.length = 0
         return stage
       }
 
       /** A stream that is still there when its deadline has passed, and what it says in the end. */
-      async function outlived(stage: Stage, keyed?: string) {
+      async function outlived(stage: Stage, timers: HeldTimers, keyed?: string) {
         const counted = countAsked(scene())
         const gate = deferred()
         stage.one.behave(paused(gate.promise))
         const call = stage.openChat(STREAM, { headers: DEADLINE, ...(keyed && { keyed }) })
+        await passes(timers, [call])
         await comesTrue(async () => counted.asked === 1)
         scene().tampering.rows = undefined
         gate.resolve()
@@ -151,8 +168,9 @@ withScene(
       }
 
       test('R71 it runs on, is charged, and says in its trailers that the deadline was not kept', async () => {
-        const stage = await usedUp()
-        const heard = await outlived(stage)
+        const timers = heldTimers()
+        const stage = await usedUp(timers)
+        const heard = await outlived(stage, timers)
         expect([saidIn(heard), eventsIn(heard).at(-1), moneyIn(heard)]).toEqual([TEXT, '[DONE]', USUAL_COST])
         expect(honored(heard)).toEqual(['qos,safety', 'safety'])
         expect(heard.headers.trailer).toContain('agent-hints-honored')
@@ -168,15 +186,19 @@ withScene(
       })
 
       test('R71 once that is known, the headers say so from the start, and nobody is asked', async () => {
-        const stage = await usedUp()
-        await outlived(stage)
+        const timers = heldTimers()
+        const stage = await usedUp(timers)
+        await outlived(stage, timers)
         const counted = countAsked(scene())
         const gate = deferred()
         stage.one.behave(paused(gate.promise))
         const call = stage.openChat(STREAM, { headers: DEADLINE })
         expect((await call.head).headers['agent-hints-honored']).toBe('safety')
         stage.one.next({ wait: new Promise(() => {}) })
-        const later = await stage.chat({}, { headers: hintsHeader({ qos: { deadline_ms: DEADLINE_MS } }) })
+        const late = stage.chat({}, { headers: hintsHeader({ qos: { deadline_ms: DEADLINE_MS } }) })
+        await stage.one.request(3)
+        timers.pass(DEADLINE_MS)
+        const later = await late
         expect(later.status).toBe(504) // by now the deadline of the first has passed, too
         gate.resolve()
         const heard = await call.heard
@@ -185,8 +207,9 @@ withScene(
       })
 
       test('R71 a keyed one is kept, and a replay says what was true in the end', async () => {
-        const stage = await usedUp()
-        const first = await outlived(stage, KEY)
+        const timers = heldTimers()
+        const stage = await usedUp(timers)
+        const first = await outlived(stage, timers, KEY)
         const again = await stage.chat(STREAM, { headers: DEADLINE, keyed: KEY })
         expect([again.headers['agent-idempotent-replay'], again.text]).toEqual(['true', first.text])
         expect([honored(again), moneyIn(again)]).toEqual([['safety', undefined], USUAL_COST])
@@ -197,6 +220,7 @@ withScene(
         const gate = deferred()
         let asked = false
         stage.one.behave(paused(gate.promise))
+        const timers = heldTimers()
         const call = stage.openChat(STREAM, { headers: DEADLINE })
         await call.says('pstream.')
         scene().tampering.rows = (statement, run) => {
@@ -204,6 +228,7 @@ withScene(
           asked = true
           return Promise.reject(new Error('broken'))
         }
+        timers.pass(DEADLINE_MS)
         await comesTrue(async () => asked)
         gate.resolve()
         const heard = await call.heard

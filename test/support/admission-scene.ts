@@ -128,31 +128,42 @@ function hasStrayTimers({ timers, is_shared, of }: Scene): boolean {
   return timers.pending() < needed || timers.pending() > needed + Number(is_shared)
 }
 
-/** What is wrong at this moment; nothing, if all promises of an admission hold. */
-export function faults(scene: Scene): string[] {
+/** Those of whom it is known that nobody listens any more. */
+const quiet = new WeakSet<Ticket>()
+
+/** What is wrong at this moment, of what matters; nothing, if all promises of an admission hold. */
+export function faults(scene: Scene, matters: (fault: string) => boolean = () => true): string[] {
   const { clock, gate, bounds, max_concurrency, tickets, of } = scene
   const [waiting, holding] = [of('waiting'), of('holding')]
   const asked = waiting.map(({ request }) => request)
   const over = (only: keyof Bounds) =>
     asked.some(({ key_id }) => overBound(asked, { ...ENDLESS, [only]: bounds[only] }, key_id))
   const listening = ({ request }: Ticket) => getEventListeners(request.signal as AbortSignal, 'abort').length
-  const claims: Record<string, boolean> = {
-    'more slots out than the target takes': holding.length > max_concurrency,
-    'slots counted are not slots held': gate.inFlight('target') !== holding.length,
-    'waiters counted are not those waiting': gate.waiting('target') !== waiting.length,
-    'more waiters than the bound': over('waiters'),
-    'more bytes than the bound': over('body_bytes'),
-    'more waiters of a key than the bound': over('waiters_per_key'),
-    'a slot is free while somebody waits': waiting.some((ticket) => couldHave(scene, ticket.request.project_id)),
-    'somebody waits whose time is over': waiting.some((ticket) => expiry(ticket, bounds) <= clock.now()),
-    'somebody waits who left': waiting.some(({ abort }) => abort.signal.aborted),
-    'a listener too many or too few': tickets.some((one) => listening(one) !== Number(one.state === 'waiting')),
-    'a timer too many or too few': hasStrayTimers(scene),
-    'refused for no reason': of('refused').some((ticket) => !isGoodReason(ticket)),
-    'refused though there was room': of('refused').some(isRefusedForNothing),
-    'a target kept that nobody uses': gate.targets() !== Number(holding.length > 0),
+  // To look at all that ever came is what takes long. Nobody begins to listen for one that has been served.
+  const listens = (one: Ticket) => {
+    if (quiet.has(one)) return false
+    const is_waiting = one.state === 'waiting'
+    if (listening(one) !== Number(is_waiting)) return true
+    if (!is_waiting) quiet.add(one)
+    return false
   }
-  return Object.keys(claims).filter((claim) => claims[claim])
+  const claims: Record<string, () => boolean> = {
+    'more slots out than the target takes': () => holding.length > max_concurrency,
+    'slots counted are not slots held': () => gate.inFlight('target') !== holding.length,
+    'waiters counted are not those waiting': () => gate.waiting('target') !== waiting.length,
+    'more waiters than the bound': () => over('waiters'),
+    'more bytes than the bound': () => over('body_bytes'),
+    'more waiters of a key than the bound': () => over('waiters_per_key'),
+    'a slot is free while somebody waits': () => waiting.some((ticket) => couldHave(scene, ticket.request.project_id)),
+    'somebody waits whose time is over': () => waiting.some((ticket) => expiry(ticket, bounds) <= clock.now()),
+    'somebody waits who left': () => waiting.some(({ abort }) => abort.signal.aborted),
+    'a listener too many or too few': () => tickets.some(listens),
+    'a timer too many or too few': () => hasStrayTimers(scene),
+    'refused for no reason': () => of('refused').some((ticket) => !isGoodReason(ticket)),
+    'refused though there was room': () => of('refused').some(isRefusedForNothing),
+    'a target kept that nobody uses': () => gate.targets() !== Number(holding.length > 0),
+  }
+  return Object.keys(claims).filter((claim) => matters(claim) && claims[claim]?.())
 }
 
 /** R78, told in other words than the rule itself: free beyond one in ten, or for a project that has none. */

@@ -1,8 +1,8 @@
 // A Dockerfile followed without Docker: each stage in a folder of its own, which gets exactly what the ignore file lets
 // through and the COPY lines name, and in which the RUN lines run. The base image is what this machine has.
 import { spawn, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { basename, join, posix } from 'node:path'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, join, posix, relative, resolve } from 'node:path'
 
 export interface Instruction {
   name: string
@@ -102,7 +102,7 @@ async function buildStage(
     else if (name === 'ENV')
       for (const [, key = '', value = ''] of text.matchAll(/(\w+)=(\S+)/g)) stage.env[key] = value
     else if (name === 'COPY') await copy(text, stage, { context, others })
-    else if (name === 'RUN' && text === INSTALL && linkInstalled(stage.work_dir)) continue
+    else if (name === 'RUN' && (await isInstalledAlready(text, stage))) continue
     else if (name === 'RUN') await run(inside(text, root, owner), stage)
     else if (name === 'CMD') stage.command = JSON.parse(text)
     else if (name === 'HEALTHCHECK') stage.health_check = JSON.parse(text.slice(text.indexOf('[')))
@@ -112,24 +112,45 @@ async function buildStage(
 }
 
 const INSTALL = 'npm ci --ignore-scripts'
+const INSTALL_NEEDED = `${INSTALL} --omit=dev`
+const INSTALLED = 'node_modules/.package-lock.json'
 
 interface Lock {
   packages: Record<string, { version?: string; integrity?: string; optional?: boolean }>
 }
 
+const readLock = (path: string): Lock => JSON.parse(readFileSync(path, 'utf8'))
+
 /**
- * What this checkout was installed with, where that is what the lock file says, to the hash: to unpack the same packages
- * once more would take longer than all else of a build. Returns whether it was.
+ * What this checkout was installed with stands for what would be installed, where that is what the lock file says, to the
+ * hash: to unpack the same packages once more would take longer than all else of a build.
  */
-function linkInstalled(work_dir: string): boolean {
-  const installed = 'node_modules/.package-lock.json'
-  if (!existsSync(installed)) return false
-  const read = (path: string): Lock => JSON.parse(readFileSync(path, 'utf8'))
-  const { packages: here } = read(installed)
+async function isInstalledAlready(command: string, stage: BuiltStage): Promise<boolean> {
+  if (![INSTALL, INSTALL_NEEDED].includes(command) || !existsSync(INSTALLED)) return false
+  const { packages: here } = readLock(INSTALLED)
   const isHere = ([path, { version, integrity, optional }]: [string, Lock['packages'][string]]) =>
     path === '' || (here[path] ? here[path].version === version && here[path].integrity === integrity : optional)
-  if (!Object.entries(read(join(work_dir, 'package-lock.json')).packages).every(isHere)) return false
-  return spawnSync('cp', ['-al', 'node_modules', join(work_dir, 'node_modules')]).status === 0
+  if (!Object.entries(readLock(join(stage.work_dir, 'package-lock.json')).packages).every(isHere)) return false
+  if (command === INSTALL_NEEDED) return linkNeeded(stage)
+  const place = newFolder(join(stage.work_dir, 'node_modules'))
+  for (const name of readdirSync('node_modules')) symlinkSync(resolve('node_modules', name), join(place, name))
+  return true
+}
+
+/** npm itself reads the two files, refuses what is wrong with them, and says which packages it would put where. */
+async function linkNeeded(stage: BuiltStage): Promise<boolean> {
+  const said = await run(`${INSTALL_NEEDED} --dry-run --json`, stage)
+  const { add }: { add: { path: string }[] } = JSON.parse(said.slice(said.indexOf('\n{') + 1))
+  const paths = new Set(add.map(({ path }) => relative(stage.work_dir, path)))
+  const outer = [...paths].filter((path) => path.lastIndexOf('node_modules/') === 0)
+  const { packages, ...lock } = readLock(INSTALLED)
+  // With a package comes what is in it; npm would have to want that too.
+  const linked = Object.keys(packages).filter((path) => outer.some((one) => path === one || path.startsWith(`${one}/`)))
+  if (linked.length !== paths.size || !linked.every((path) => paths.has(path))) return false
+  if (spawnSync('cp', ['-al', '--parents', ...outer, stage.work_dir]).status !== 0) return false
+  const needed = Object.fromEntries(linked.map((path) => [path, packages[path]]))
+  writeFileSync(join(stage.work_dir, INSTALLED), JSON.stringify({ ...lock, packages: needed }))
+  return true
 }
 
 function newFolder(path: string): string {
@@ -149,27 +170,29 @@ async function copy(text: string, { work_dir }: BuiltStage, { context, others }:
   for (const source of words.slice(from === undefined ? 0 : 1, -1)) {
     const path = join(place ?? `there is no stage ${from}`, source)
     if (!existsSync(path)) throw new Error(`COPY ${text}: '${source}' is not there`)
-    const is_folder = statSync(path).isDirectory()
-    cpSync(
-      path,
-      is_folder || !target.endsWith('/') ? join(work_dir, target) : join(work_dir, target, basename(source)),
-      {
-        recursive: true,
-      },
-    )
+    if (statSync(path).isDirectory()) copyFolder(path, join(work_dir, target))
+    else cpSync(path, join(work_dir, target, target.endsWith('/') ? basename(source) : ''))
   }
 }
 
-function run(command: string, { work_dir, env }: BuiltStage): Promise<void> {
-  return new Promise((resolve, reject) => {
+/** Thousands of small files: a program of the system's takes a third of the time that Node takes. */
+function copyFolder(from: string, to: string): void {
+  const { status, stderr } = spawnSync('cp', ['-R', `${from}/.`, newFolder(to)])
+  if (status !== 0) throw new Error(stderr.toString())
+}
+
+/** What it printed, without its complaints. */
+function run(command: string, { work_dir, env }: BuiltStage): Promise<string> {
+  return new Promise((done, reject) => {
     const { PATH = '', HOME = '' } = process.env
     const cached = { npm_config_prefer_offline: 'true', npm_config_update_notifier: 'false' }
     const child = spawn('sh', ['-c', command], { cwd: work_dir, env: { PATH, HOME, ...cached, ...env } })
-    let said = ''
+    let [printed, said] = ['', '']
+    child.stdout.on('data', (part) => (printed += part))
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (said += part))
     child.once('error', reject)
     child.once('close', (code) =>
-      code === 0 ? resolve() : reject(new Error(`RUN ${command} ended with ${code}:\n${said.slice(-2_000)}`)),
+      code === 0 ? done(printed) : reject(new Error(`RUN ${command} ended with ${code}:\n${said.slice(-2_000)}`)),
     )
   })
 }

@@ -3,12 +3,12 @@
 // a project, a key, and models that only this stage's providers serve, so that no breaker or slot is shared.
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe } from 'vitest'
+import type { Parts } from '../../src/app.ts'
 import { digest } from '../../src/idempotency/idempotency.ts'
 import type { ProviderSettings } from '../../src/providers/provider-config.ts'
 import { parseConfig } from '../../src/start/config-file.ts'
 import { type GatewaySettings, noGateway } from '../../src/start/gateway-settings.ts'
 import { type OpenDb, sql } from '../../src/storage/db.ts'
-import type { Tracing } from '../../src/telemetry/traced-call.ts'
 import type { UsageAttempt } from '../../src/usage/usage-event.ts'
 import { ENGINE } from './databases.ts'
 import { type Asking, type Heard, type OpenCall, openCall } from './inference-client.ts'
@@ -46,7 +46,7 @@ export interface SceneOptions {
   /** False: no provider at all, so that the placeholder answers. */
   gateway?: boolean
   /** What else the service is built from. */
-  parts?: { tracing?: Tracing; memory_bytes?: number }
+  parts?: Pick<Parts, 'tracing' | 'memory_bytes' | 'least_rooms'>
 }
 
 export type Scene = Awaited<ReturnType<typeof startScene>>
@@ -109,12 +109,25 @@ type Address = Pick<TestUpstream, 'base_url'>
 const [ONE, TWO]: [Address, Address] = [{ base_url: 'http://one.invalid/v1' }, { base_url: 'http://two.invalid/v1' }]
 const stagings: (readonly ProviderSettings[])[] = []
 
-/** Read once in a worker, stage by stage, since a file holds a hundred: for the next scene only addresses are others. */
+/** One is read in a worker: of the others only names are others, and addresses for the next scene. */
 function stagingOf(n: number, one: Address, two: Address): ProviderSettings[] {
-  stagings[n] ??= settingsFrom({ providers: providersOf(n, ONE, TWO) }).gateway.providers
+  stagings[0] ??= settingsFrom({ providers: providersOf(0, ONE, TWO) }).gateway.providers
+  stagings[n] ??= numbered(stagings[0], n)
   // Copies, since a service remembers things of them by themselves.
   const moved = (from: string) => (from === ONE.base_url ? one : two).base_url
   return structuredClone(stagings[n]).map((provider) => ({ ...provider, base_url: moved(provider.base_url) }))
+}
+
+/** The same with every name that ends in -0 as that of stage `n`. */
+function numbered<T>(value: T, n: number): T {
+  const made = (of: unknown): unknown => {
+    if (typeof of === 'string') return of.replace(/-0$/, `-${n}`)
+    if (Array.isArray(of)) return of.map(made)
+    return of && typeof of === 'object'
+      ? Object.fromEntries(Object.entries(of).map(([at, one]) => [at, made(one)]))
+      : of
+  }
+  return made(value) as T
 }
 
 /**

