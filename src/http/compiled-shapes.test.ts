@@ -49,7 +49,7 @@ test('0200 what nobody has used is compiled a while after the start, by itself',
   const app = serviceWith(shape, shapes)
   await app.ready()
   const stop = shapes.compileInTime()
-  timers.pass(4_999)
+  timers.pass(29_999)
   expect(count.read).toBe(0)
   timers.pass(1)
   expect(count.read).toBe(1)
@@ -75,7 +75,7 @@ test('0200 R77 where a whole answer is a union, its members are compiled in time
     app.get('/warm', async () => '') // the router compiles something, too
     await app.ready()
     const stop = shapes.compileInTime()
-    if (in_time) timers.pass(10_000)
+    if (in_time) timers.pass(40_000)
     stop()
     await app.inject({ url: '/warm' })
     const made = countedFunctions()
@@ -122,21 +122,30 @@ test('0200 every shape of every route can be compiled, and every answer tried ou
   const validator = ajvCompiler()({}, { customOptions })
   const serializer = jsonCompiler()({}, {})
   let compiled = 0
+  const seen = new Set<string>()
+  /** What a refusal looks like stands at every route, and HEAD has what GET has. */
+  const isNew = (use: string, shape: object) => seen.size < seen.add(`${use} ${JSON.stringify(shape)}`).size
   for (const { method, url, schema = {} } of service.routes) {
     const about = { method: String(method), url }
     for (const part of ['body', 'querystring', 'params'] as const) {
       if (schema[part] === undefined) continue
-      expect(() => validator({ ...about, schema: schema[part] } as never), `${part} of ${method} ${url}`).not.toThrow()
       compiled++
+      if (isNew('in', schema[part] as object))
+        expect(
+          () => validator({ ...about, schema: schema[part] } as never),
+          `${part} of ${method} ${url}`,
+        ).not.toThrow()
     }
     for (const [httpStatus, answer] of Object.entries((schema.response ?? {}) as Record<string, Answer>))
       for (const shape of answer.content ? Object.values(answer.content).map((one) => one.schema) : [answer]) {
+        compiled++
+        if (!isNew('out', shape)) continue
         const serialize = () => serializer({ ...about, httpStatus, schema: shape })(sampleOf(shape))
         expect(serialize, `${httpStatus} of ${method} ${url}`).not.toThrow()
-        compiled++
       }
   }
   expect(compiled).toBeGreaterThan(100)
+  expect(seen.size).toBeGreaterThan(100)
 })
 
 interface Answer {

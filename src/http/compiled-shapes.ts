@@ -17,7 +17,7 @@ interface Compiled {
 
 const compilers = { validator: once(ajvCompiler() as Factory), serializer: once(jsonCompiler() as Factory) }
 
-const UP_FOR_MS = 5 * SECOND_MS // until then requests want the processor, and whatever only looks in has gone
+const UP_FOR_MS = 30 * SECOND_MS // until then requests want the processor, and whatever only looks in has gone
 const EVERY_MS = 50
 
 /** The shapes of one service. */
