@@ -1,7 +1,8 @@
 // Rules that choose a cluster for the simulation: the product's own, and those it is measured against.
 import type { Link } from '../src/reuse/prefix-chain.ts'
 import { Sought } from '../src/routing/cache-belief.ts'
-import { type PlaceFacts, type Prefill, type Prompt, placement } from '../src/routing/placement.ts'
+import { type PlaceFacts, type Prompt, placement } from '../src/routing/placement.ts'
+import type { Prefill } from '../src/routing/places.ts'
 import { ranked } from '../src/routing/prefix-score.ts'
 import { BLOCK_TOKENS, type SimulatedCluster, TOKENS_PER_S, type TraceRequest } from './routing-model.ts'
 

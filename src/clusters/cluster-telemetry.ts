@@ -2,6 +2,7 @@
 // dropped, never refused: an agent that reports something new must not lose its cluster for it.
 import { type Static, type TSchema, Type } from 'typebox'
 import { rfc3339 } from '../core/clock.ts'
+import { BUDGETS } from '../core/foreign.ts'
 import { LABEL_MAX, orNull, time } from '../core/shapes.ts'
 import { ReportedStatus } from './cluster.ts'
 
@@ -113,6 +114,17 @@ export const Heartbeat = Type.Object(
 export function telemetryOf(heartbeat: object, now: number): Telemetry | undefined {
   const report = prune(Report, heartbeat) as Static<typeof Report> | undefined
   return report && { ...report, reported_at: rfc3339(now) }
+}
+
+/** R52: of what a cluster lists where it is asked, the first of it: as much as a heartbeat may tell. */
+export function asMuchAsTold(ids: readonly string[]): string[] {
+  let bytes = 0
+  const first = ids.filter((id) => isReadable(id)).slice(0, MODELS_MAX)
+  const past = first.findIndex((id) => {
+    bytes += Buffer.byteLength(id)
+    return bytes > BUDGETS.body.bytes
+  })
+  return past < 0 ? first : first.slice(0, past)
 }
 
 interface Shape {

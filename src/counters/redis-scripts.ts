@@ -210,8 +210,8 @@ redis.call('SET', KEYS[1], era .. process)
 return { now_ms, era }
 `
 
-const SAID_MAX = 1_000
-const HEARD_MAX = 200
+/** Replicas listen ten times a second, and a message may have 64 KiB: at most 8 MiB are kept, and heard at once. */
+const SAID_MAX = 128
 const SAID_S = 60
 
 /**
@@ -225,12 +225,12 @@ if last == '' then
   last = newest[1] and newest[1][1] or '0-0'
 end
 local answer = {}
-for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '(' .. last, '+', 'COUNT', ${HEARD_MAX})) do
+for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '(' .. last, '+', 'COUNT', ${SAID_MAX})) do
   last = entry[1]
   answer[#answer + 1] = entry[2][2]
 end
 if ARGV[2] ~= '' then
-  redis.call('XADD', KEYS[1], 'MAXLEN', '~', ${SAID_MAX}, '*', 'said', ARGV[2])
+  redis.call('XADD', KEYS[1], 'MAXLEN', ${SAID_MAX}, '*', 'said', ARGV[2])
   redis.call('EXPIRE', KEYS[1], ${SAID_S})
 end
 table.insert(answer, 1, last)

@@ -77,6 +77,19 @@ describe('between replicas', () => {
     expect([await told(2, ''), await told(0, 'c'), await told(2, '')]).toEqual([[], [], ['c']])
   })
 
+  test('R78, R84 of what is said the latest is kept, in little memory, and whoever was away hears it', async () => {
+    const { all } = await replicasOn(server.url, 2, () => PATIENT)
+    const [one, two] = all
+    const begun = await one?.exchange('', '')
+    const memory = () =>
+      onServer(server.url, async (redis) => Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]))
+    const before = await memory()
+    for (let n = 0; n < 300; n++) await two?.exchange(`${n} ${'x'.repeat(60_000)}`, '')
+    expect((await memory()) - before).toBeLessThan(12 * 2 ** 20)
+    const { heard = [] } = (await one?.exchange('', begun?.last ?? '')) ?? {}
+    expect(heard.map((text) => Number(text.split(' ')[0]))).toEqual(Array.from({ length: 128 }, (_, n) => 172 + n))
+  })
+
   test('F7b of 600, sixty at once over three replicas, exactly the limit passes', async () => {
     const { all } = await replicasOn(server.url, 3, () => PATIENT)
     const tries = () => all.flatMap((one) => Array.from({ length: 20 }, () => one.take([ask({ limit: 50 })], 0)))

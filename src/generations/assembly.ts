@@ -40,7 +40,7 @@ import { neighbours as neighboursOf } from '../routing/neighbours-store.ts'
 import { placement } from '../routing/placement.ts'
 import { providerProbes } from '../routing/provider-probes.ts'
 import { managedId } from '../routing/provider-targets.ts'
-import { routingSnapshots } from '../routing/routing-snapshot.ts'
+import { type ClusterAddress, routingSnapshots } from '../routing/routing-snapshot.ts'
 import { type Exchange, sharedBelief } from '../routing/shared-belief.ts'
 import { sessionStore } from '../sessions/session-store.ts'
 import type { Db, OpenDb } from '../storage/db.ts'
@@ -127,9 +127,9 @@ export function inferencePath(parts: PathParts) {
   const prompts = promptMemory(clock, seals)
   const places = placement()
   const sharing = parts.exchange && sharedBelief(places, parts.exchange, process_id)
-  const listed_at_clusters = listedModels(clock, dials.listModels)
+  const listed_at_clusters = listedModels(clock, ({ endpoint }: ClusterAddress) => dials.listModels(endpoint))
   const snapshots = routingSnapshots({ db, gateway, listed: listed_at_clusters, onRestart: places.forget })
-  const listed = listedModels(clock, (id) => {
+  const listed = listedModels(clock, ({ id }) => {
     const provider = gateway.providers.find((one) => one.id === id)
     return provider ? dials.listProviderModels(provider) : Promise.resolve([])
   })
@@ -251,7 +251,7 @@ export function inferencePath(parts: PathParts) {
     tryProvider: dials.tryProvider,
     /** Calls under way to a provider of the operator's, in this process. */
     runningAt: (provider_id: string) => slots.inFlight(managedId(provider_id)),
-    listedAt: ({ id }: ProviderSettings) => listed.of(id, []),
+    listedAt: ({ id }: ProviderSettings) => listed.of({ id, owner: '' }),
     /** Waits for what is being generated, whoever has left meanwhile, and for what must still be written; for the
      * latter not for ever: the store may be gone for good. */
     async close(): Promise<void> {

@@ -6,9 +6,9 @@ import type { JsonBody } from '../core/json-bytes.ts'
 import { spliceFields } from '../core/json-splice.ts'
 import { listOf } from '../core/shapes.ts'
 import type { Routes } from '../http/routes.ts'
-import { sendList, slicesOf } from '../http/whole-list.ts'
 import type { CallKind } from '../providers/provider.ts'
-import { Model, type ModelsFor } from '../routing/model-routes.ts'
+import { Model, sendModels } from '../routing/model-routes.ts'
+import type { ModelsFor } from '../routing/nameable-models.ts'
 import { GENERATION_MAX_BYTES, takeBodiesAsBytes } from './byte-bodies.ts'
 import {
   CHUNKS,
@@ -83,7 +83,7 @@ export const azureRoutes: Routes<Needs> = async (app, { path, modelsFor }) => {
         config: reading,
         schema: { tags, summary: 'List models', querystring: Versioned, response: { 200: listOf(Model) } },
       },
-      async ({ caller }, reply) => sendList(reply, slicesOf(await modelsFor(caller)), Model),
+      async ({ caller }, reply) => sendModels(reply, await modelsFor.all(caller)),
     )
 }
 

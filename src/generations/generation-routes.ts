@@ -1,6 +1,6 @@
 // Every surface by which a generation is asked for: OpenAI's, Azure's form of it, Anthropic's, and responses.
 import type { Routes } from '../http/routes.ts'
-import type { ModelsFor } from '../routing/model-routes.ts'
+import type { ModelsFor } from '../routing/nameable-models.ts'
 import { azureRoutes } from './azure-routes.ts'
 import type { CreateNeeds } from './background-create.ts'
 import type { Speaking } from './background-jobs.ts'

@@ -1,6 +1,5 @@
 // R81: the models that a request may name, as clients of Anthropic's protocol list them.
 import { Type } from 'typebox'
-import type { Caller } from '../core/caller.ts'
 import { rfc3339 } from '../core/clock.ts'
 import type { ListFormat } from '../core/list-format.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -9,6 +8,8 @@ import type { Routes } from '../http/routes.ts'
 import { sendWhole, slicesOf } from '../http/whole-list.ts'
 import { unknownModel } from '../keys/key-terms.ts'
 import { PRICES_AS_OF } from '../models/price-book.ts'
+import { holdNames } from './model-routes.ts'
+import { type ModelsFor, type Names, placeIn } from './nameable-models.ts'
 
 const ModelInfo = Type.Object(
   {
@@ -39,24 +40,22 @@ const tags = ['Messages (Anthropic-compatible)']
 const CREATED_AT = rfc3339(Date.parse(PRICES_AS_OF))
 const PAGE_MAX = 1_000
 
-interface Needs {
-  modelsFor(caller: Caller): Promise<readonly { id: string }[]>
-}
-
-const told = ({ id }: { id: string }) => ({
+const told = (id: string) => ({
   id,
   type: 'model' as const,
   display_name: id,
   created_at: CREATED_AT,
 })
 
-export const anthropicModelRoutes: Routes<Needs> = async (app, { modelsFor }) => {
+export const anthropicModelRoutes: Routes<{ modelsFor: ModelsFor }> = async (app, { modelsFor }) => {
   app.get(
     '/anthropic/v1/models',
     { config, schema: { tags, summary: 'List models', querystring: Query, response: { 200: ModelPage } } },
     async ({ caller, query }, reply) => {
-      const page = pageOf(await modelsFor(caller), query)
-      return sendWhole(reply, slicesOf(page.models), asPage(page))
+      const names = await modelsFor.all(caller)
+      const page = pageOf(names, query)
+      if (query.limit === undefined) holdNames(reply, names)
+      return sendWhole(reply, slicesOf(page.ids), asPage(page))
     },
   )
 
@@ -72,9 +71,9 @@ export const anthropicModelRoutes: Routes<Needs> = async (app, { modelsFor }) =>
       },
     },
     async ({ caller, params }) => {
-      const model = (await modelsFor(caller)).find(({ id }) => id === params['*'])
-      if (!model) throw unknownModel(params['*'], caller)
-      return told(model)
+      const id = params['*']
+      if ((await modelsFor.ownerOf(caller, id)) === undefined) throw unknownModel(id, caller)
+      return told(id)
     },
   )
 }
@@ -85,34 +84,29 @@ interface Asked {
   before_id?: string
 }
 
-function pageOf(models: readonly { id: string }[], { limit, after_id, before_id }: Asked) {
+function pageOf(names: Names, { limit, after_id, before_id }: Asked) {
   if (limit !== undefined && !(/^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= PAGE_MAX))
     throw new Refusal('invalid_request', "'limit' must be a whole number from 1 to 1000.")
-  const from = after_id === undefined ? 0 : placeOf(models, after_id, 'after_id') + 1
-  const to = before_id === undefined ? models.length : placeOf(models, before_id, 'before_id')
-  const most = limit === undefined ? models.length : Number(limit)
-  const between = models.slice(from, Math.max(from, to))
+  const { ids } = names
+  const from = after_id === undefined ? 0 : placeOf(names, after_id, 'after_id') + 1
+  const to = Math.max(from, before_id === undefined ? ids.length : placeOf(names, before_id, 'before_id'))
+  const most = Math.min(to - from, limit === undefined ? ids.length : Number(limit))
   // Before an id, a page holds those that stand nearest to it.
-  const page = before_id === undefined ? between.slice(0, most) : between.slice(-most)
-  return { models: page, has_more: between.length > page.length }
+  const page = before_id === undefined ? ids.slice(from, from + most) : ids.slice(to - most, to)
+  return { ids: page, has_more: to - from > most }
 }
 
 /** Very many may be asked for at once, so they are written in steps. */
-const asPage = ({ models, has_more }: ReturnType<typeof pageOf>): ListFormat<{ id: string }> => ({
+const asPage = ({ ids, has_more }: ReturnType<typeof pageOf>): ListFormat<string> => ({
   content_type: 'application/json; charset=utf-8',
   head: '{"data":[',
-  item: (model) => JSON.stringify(told(model)),
+  item: (id) => JSON.stringify(told(id)),
   separator: ',',
-  tail: `],${JSON.stringify({ has_more, ...endsOf(models) }).slice(1)}`,
+  tail: `],${JSON.stringify({ has_more, first_id: ids[0] ?? null, last_id: ids.at(-1) ?? null }).slice(1)}`,
 })
 
-const endsOf = (models: readonly { id: string }[]) => ({
-  first_id: models[0]?.id ?? null,
-  last_id: models.at(-1)?.id ?? null,
-})
-
-function placeOf(models: readonly { id: string }[], id: string, field: string): number {
-  const at = models.findIndex((model) => model.id === id)
+function placeOf(names: Names, id: string, field: string): number {
+  const at = placeIn(names, id)
   if (at < 0) throw new Refusal('invalid_request', `'${field}' must be the id of a model in the list.`)
   return at
 }

@@ -16,7 +16,6 @@ export interface ClusterFacts {
   orchestrator: string
   endpoint: string | null
   last_heartbeat_ms: number | undefined
-  models: readonly string[]
   max_concurrency: number | undefined
   /** What it says it speaks beside chat. */
   protocols?: readonly string[] | undefined
@@ -29,7 +28,28 @@ export interface ClusterFacts {
   has_picker: boolean
 }
 
-export const servesModel = ({ models }: ClusterFacts, model: string) => models.includes(model)
+/** R52: by model, the clusters that serve it, in their order. */
+export type Serving = ReadonlyMap<string, readonly ClusterFacts[]>
+
+const NAMES_MAX = 100_000 // R52: of all clusters of a project together
+const STEP_NAMES = 2_000
+
+/** In steps (R77): a thousand clusters may name a thousand models each. Where names are too many, the first count. */
+export function* servingOf(
+  all: Iterable<{ cluster: ClusterFacts; models: readonly string[] }>,
+  names_max = NAMES_MAX,
+): Generator<void, Serving> {
+  const serving = new Map<string, ClusterFacts[]>()
+  let looked_at = 0
+  for (const { cluster, models } of all)
+    for (const model of models) {
+      const serve_it = serving.get(model)
+      if (!serve_it && serving.size < names_max) serving.set(model, [cluster])
+      else if (serve_it && serve_it.at(-1) !== cluster) serve_it.push(cluster)
+      if (++looked_at % STEP_NAMES === 0) yield
+    }
+  return serving
+}
 
 /** Why nothing may go to this cluster now; undefined where it may. */
 export function reasonAgainstCluster({ status, endpoint }: ClusterFacts): string | undefined {

@@ -206,7 +206,8 @@ export function cacheBelief(bounds = BOUNDS) {
 
     /** It no longer holds what it was last sent at this stamp or before: all of it, where none is given. */
     forget(holding: Holding, until_stamp = Number.POSITIVE_INFINITY): void {
-      letGo(ofProject(holding.project_id), holding, until_stamp)
+      const project = projects.get(holding.project_id)
+      if (project) letGo(project, holding, until_stamp)
     },
 
     size: () => count,

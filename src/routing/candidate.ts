@@ -1,6 +1,6 @@
 // A place that could take a call, and what is against it: an own cluster, an own credential, a provider.
 import type { AliasTarget } from '../models/alias.ts'
-import { type ClusterFacts, clusterTarget, reasonAgainstCluster } from './byoc-targets.ts'
+import { type ClusterFacts, clusterTarget, isSuspect, reasonAgainstCluster } from './byoc-targets.ts'
 import type { CredentialFacts } from './credential-address.ts'
 import type { Gateway } from './gateway.ts'
 import type { Reach } from './own-capacity.ts'
@@ -37,12 +37,12 @@ interface Places {
   credentials: readonly CredentialFacts[]
 }
 
-export function candidateOf(wanted: AliasTarget, places: Places): Candidate {
+export function candidateOf(wanted: AliasTarget, places: Places, now: number): Candidate {
   const { cluster_id, credential_id, model } = wanted
   const { gateway, clusters, credentials } = places
   if (cluster_id !== undefined) {
     const cluster = clusters.find((one) => one.id === cluster_id)
-    if (cluster) return ofCluster(cluster, model, gateway)
+    if (cluster) return ofCluster(cluster, { model, gateway, now })
     return gone('cluster', `cluster:${cluster_id}`, model, 'the cluster is not registered any more')
   }
   if (credential_id !== undefined) {
@@ -76,13 +76,20 @@ function ofProvider(id: string, model: string, gateway: Gateway): Candidate {
 const passing = (reason: string | undefined): Against | undefined =>
   reason === undefined ? undefined : { kind: 'now', reason }
 
-export const ofCluster = (cluster: ClusterFacts, model: string, gateway: Gateway): Candidate => ({
+/** A model at one of the project's clusters, now. */
+interface At {
+  model: string
+  gateway: Gateway
+  now: number
+}
+
+export const ofCluster = (cluster: ClusterFacts, { model, gateway, now }: At): Candidate => ({
   id: `cluster:${cluster.id}`,
   reach: 'cluster',
   model,
   target: clusterTarget(cluster, model, gateway),
   against: passing(reasonAgainstCluster(cluster)),
-  is_last: false,
+  is_last: isSuspect(cluster, now),
   alike: undefined,
 })
 

@@ -3,7 +3,7 @@
 import { type AliasTarget, pickTarget } from '../models/alias.ts'
 import type { Boundary } from '../models/boundary.ts'
 import { hasAllowance, isActive, type Subscription } from '../subscriptions/subscription.ts'
-import { type ClusterFacts, isSuspect, SILENT, servesModel } from './byoc-targets.ts'
+import { type ClusterFacts, type Serving, SILENT } from './byoc-targets.ts'
 import { type Against, type Candidate, candidateOf, elsewhere, ofCluster, ofCredential } from './candidate.ts'
 import type { CredentialFacts } from './credential-address.ts'
 import { type Gateway, isConfigured } from './gateway.ts'
@@ -17,6 +17,7 @@ export interface Snapshot {
   gateway: Gateway
   aliases: ReadonlyMap<string, CurrentRelease>
   clusters: readonly ClusterFacts[]
+  serving: Serving
   credentials: readonly CredentialFacts[]
   /** All of the project's: whether one runs is a question of the moment. */
   subscriptions: readonly Subscription[]
@@ -77,7 +78,8 @@ function placed(fit: readonly Target[], considered: readonly Candidate[], questi
   const open = fitting(group, false)
   if (group.length < 2 || open.length === 0) return { targets: affineFirst(fit, question) }
   const { targets, placing } = question.place(open)
-  return { targets: [...targets, ...fit.filter((target) => !targets.includes(target))], placing }
+  const first = new Set(targets)
+  return { targets: [...targets, ...fit.filter((target) => !first.has(target))], placing }
 }
 
 type Order = Pick<Placed, 'targets'> & Partial<Placed>
@@ -96,11 +98,11 @@ function droppedOf(considered: readonly Candidate[]): Dropped[] {
 }
 
 /** R83: those of weight 0 stand by: they come last, when nothing else can take the call. */
-function ofRelease(targets: readonly AliasTarget[], { seed }: Question, snapshot: Snapshot): Candidate[] {
+function ofRelease(targets: readonly AliasTarget[], { seed, now }: Question, snapshot: Snapshot): Candidate[] {
   const first = pickTarget(targets, seed)
   const others = targets.filter((target) => target !== first).sort((a, b) => b.weight - a.weight)
   return [first ?? [], ...others].flat().map((wanted) => {
-    const candidate = candidateOf(wanted, snapshot)
+    const candidate = candidateOf(wanted, snapshot, now)
     if (wanted.weight > 0 && candidate.reach === 'cluster') candidate.alike = `${wanted.model} ${wanted.weight}`
     return candidate
   })
@@ -111,13 +113,11 @@ function ofRelease(targets: readonly AliasTarget[], { seed }: Question, snapshot
  * only after all of them; else the placeholder.
  */
 function ofProfiles(question: Question, snapshot: Snapshot): Candidate[] {
-  const { gateway, clusters, credentials } = snapshot
+  const { gateway, serving, credentials } = snapshot
   const { model, now, inFlight } = question
-  const own = clusters
-    .filter((cluster) => servesModel(cluster, model))
+  const own = (serving.get(model) ?? [])
     .map((cluster) => {
-      const candidate = ofCluster(cluster, model, gateway)
-      candidate.is_last = isSuspect(cluster, now)
+      const candidate = ofCluster(cluster, { model, gateway, now })
       candidate.alike = model
       return candidate
     })
@@ -163,10 +163,9 @@ function keptBy(alias: CurrentRelease | undefined, considered: readonly Candidat
   const boundary = alias?.boundary ?? snapshot.boundary
   if (boundary !== 'own_only') return () => false
   if (considered.some(({ reach }) => reach !== 'elsewhere')) return ({ reach }) => reach === 'elsewhere'
-  const { clusters, credentials, gateway } = snapshot
+  const { serving, credentials, gateway } = snapshot
   return ({ model }) =>
-    clusters.some((cluster) => servesModel(cluster, model)) ||
-    credentials.some((credential) => credentialServes(credential, gateway, model))
+    serving.has(model) || credentials.some((credential) => credentialServes(credential, gateway, model))
 }
 
 type Keeping = (candidate: Candidate) => boolean

@@ -134,6 +134,18 @@ test('R52 models are asked for at the endpoint; one that answers with no list is
   await expect(dials.listModels(upstream.base_url)).rejects.toThrow('500')
 })
 
+test('R52 of what a cluster lists, as much is taken as a heartbeat may tell: 1,000 names, 64 KiB', async () => {
+  const { dials, upstream } = await scene()
+  const names = (length: number) => Array.from({ length: 1_500 }, (_, at) => `m${at}`.padEnd(length, 'x'))
+  upstream.next({ models: names(20) })
+  expect(await dials.listModels(upstream.base_url)).toEqual(names(20).slice(0, 1_000))
+  upstream.next({ models: names(250) })
+  const long = await dials.listModels(upstream.base_url)
+  expect([long, long.length]).toEqual([names(250).slice(0, long.length), Math.floor(65_536 / 250)])
+  upstream.next({ models: ['a', 'no\0name', 'b'] })
+  expect(await dials.listModels(upstream.base_url)).toEqual(['a', 'b'])
+})
+
 test.each([
   [200, 'active'],
   [401, 'refused'],

@@ -1,4 +1,5 @@
 // From a target to a provider that can be called, over connections that are the target's own.
+import { asMuchAsTold } from '../clusters/cluster-telemetry.ts'
 import type { Clock } from '../core/clock.ts'
 import { Refusal } from '../core/refusal.ts'
 import { isRefusal } from '../credentials/credential.ts'
@@ -98,7 +99,7 @@ export function dialer({ policy, proxy, clock, secretOf }: Needs) {
     /** R52. */
     async listModels(endpoint: string): Promise<string[]> {
       const list = await ask({ base_url: endpoint, protocol: 'openai', customer_address: true }, undefined)
-      return idsIn(list)
+      return asMuchAsTold(idsIn(list))
     },
 
     /** What a provider of the operator's has. */

@@ -1,36 +1,45 @@
-// R53: what a caller may name, however much there is.
-import { expect, test } from 'vitest'
-import { turnsDuring } from '../../test/support/turns.ts'
-import type { Caller } from '../core/caller.ts'
-import { noGateway } from '../start/gateway-settings.ts'
-import type { Db } from '../storage/db.ts'
-import type { Snapshot } from './choose-route.ts'
-import { modelsOfCaller } from './model-routes.ts'
+// R78: what is held for a client that takes long to read a list of models.
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import Fastify from 'fastify'
+import { expect, onTestFinished, test } from 'vitest'
+import { Refusal } from '../core/refusal.ts'
+import { sendModels } from './model-routes.ts'
+import type { Names } from './nameable-models.ts'
 
-const NO_STORE = {} as Db
+const MIB = 2 ** 20
+/** More than the system itself keeps for a connection. */
+const ids = Array.from({ length: 40_000 }, (_, at) => `m${at}`.padEnd(250, 'x'))
+const LONG: Names = { ids, owners: ids.map(() => 'c'), bytes: 40 * MIB }
+const SHORT: Names = { ids: ['m'], owners: ['c'], bytes: 17 }
 
-test('R77 the models of many clusters are listed in steps, in their order, each under its first owner', async () => {
-  const [clusters, models] = [40, 1_000]
-  const modelOf = (n: number) => `m${String(n).padStart(5, '0')}`
-  // Each has half of its models from the one before.
-  const ofCluster = (at: number) => Array.from({ length: models }, (_, n) => modelOf((at * models) / 2 + models - n))
-  const snapshot = {
-    gateway: { ...noGateway().gateway, providers: [], prices: new Map() },
-    aliases: new Map([['fast', {}]]),
-    clusters: Array.from({ length: clusters }, (_, at) => ({ name: `c${at}`, models: ofCluster(at) })),
-    credentials: [],
-  } as unknown as Snapshot
-  const listing = modelsOfCaller({ snapshots: { of: () => snapshot }, listedAt: async () => [] })
-  const { value, turns } = await turnsDuring(NO_STORE, () => listing({} as Caller))
-  const ids = value.map(({ id }) => id)
-  expect(ids).toEqual([...new Set(ids)].sort())
-  expect(ids).toHaveLength(1 + ((clusters + 1) * models) / 2)
-  const owner = (id: string) => value.find((one) => one.id === id)?.owned_by
-  expect([owner('fast'), owner(modelOf(1)), owner(modelOf(1_000)), owner(modelOf(1_001))]).toEqual([
-    'alias',
-    'c0',
-    'c0',
-    'c1',
-  ])
-  expect(turns).toBeGreaterThanOrEqual((clusters * models) / 2_000)
+async function serving() {
+  const app = Fastify()
+  app.addHook('onRequest', async (request) => {
+    Object.assign(request, { caller: { project_id: request.headers.project } })
+  })
+  app.setErrorHandler((error, _request, reply) => reply.code(error instanceof Refusal ? 503 : 500).send())
+  app.get('/long', (_request, reply) => sendModels(reply, LONG))
+  app.get('/short', (_request, reply) => sendModels(reply, SHORT))
+  onTestFinished(() => {
+    app.server.closeAllConnections()
+    return app.close()
+  })
+  const origin = await app.listen({ port: 0 })
+  /** Nothing of it is read until somebody does. */
+  return async (path: string, project = 'p') => {
+    const [answer] = (await once(get(origin + path, { headers: { project }, agent: false }), 'response')) as [
+      IncomingMessage,
+    ]
+    return answer
+  }
+}
+
+test('R78 lists that are not read have a room, of which one project leaves others theirs', async () => {
+  const ask = await serving()
+  const slow = await ask('/long')
+  const answers = await Promise.all([ask('/long'), ask('/short'), ask('/long', 'another')])
+  expect([slow, ...answers].map(({ statusCode }) => statusCode)).toEqual([200, 503, 200, 200])
+  slow.destroy()
+  await expect.poll(async () => (await ask('/long')).statusCode).toBe(200)
 })

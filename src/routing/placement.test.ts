@@ -11,9 +11,9 @@ const A = facts('a')
 const B = facts('b')
 
 /** A prompt of blocks of a thousand tokens. */
-function promptOf(name: string, blocks = 10): Prompt {
+function promptOf(name: string, blocks = 10, project_id = 'p'): Prompt {
   const chain = Array.from({ length: blocks }, (_, at) => ({ hash: `${name} ${at}`, tokens: (at + 1) * 1_000 }))
-  return { project_id: 'p', sought: new Sought(chain), tokens: blocks * 1_000 }
+  return { project_id, sought: new Sought(chain), tokens: blocks * 1_000 }
 }
 
 const held = (places: Placement, name: string, now = 0) =>
@@ -108,4 +108,35 @@ test('R84 what is reported of a cache bounds what is believed of it', () => {
   const small = facts('a', { cache_tokens: 4_000 })
   places.ended(places.sent(promptOf('talk'), small, 0), 0)
   expect(places.standings(promptOf('talk'), [small], 0)[0]?.held_tokens).toBe(4_000)
+})
+
+test('R78, R84 whoever only asks how targets stand, for however many, makes nobody forget what is believed', () => {
+  const places = placement(undefined, { per_project: 6, in_all: 10 })
+  served(places, 'talk', 0)
+  const asked = promptOf('talk', 10, 'other')
+  for (let at = 0; at < 40; at++) places.standings(asked, [facts(`c${at}`)], 0)
+  expect(held(places, 'talk')).toEqual([10_000, 0])
+})
+
+test('R78, R84 of too many places those of the project that has the most give way, and no other’s', () => {
+  const places = placement(undefined, { per_project: 6, in_all: 10 })
+  const send = (project_id: string, target_id: string) =>
+    places.ended(places.sent(promptOf('talk', 10, project_id), facts(target_id), 0), 0)
+  const holds = (project_id: string, target_id: string) =>
+    places.standings(promptOf('talk', 10, project_id), [facts(target_id)], 0)[0]?.held_tokens === 10_000
+  for (let at = 0; at < 4; at++) send('p', `mine${at}`)
+  for (let at = 0; at < 100; at++) send('other', `c${at}`)
+  for (let at = 0; at < 4; at++) expect(holds('p', `mine${at}`)).toBe(true)
+  expect([holds('other', 'c99'), holds('other', 'c98'), holds('other', 'c9')]).toEqual([true, true, false])
+  for (let at = 0; at < 2; at++) send('third', `t${at}`) // the others have ten of ten
+  expect([holds('p', 'mine0'), holds('third', 't0'), holds('third', 't1')]).toEqual([true, true, true])
+})
+
+test('R78, R84 a target that had given way, and is sent to again, is found again', () => {
+  const places = placement(undefined, { per_project: 2, in_all: 2 })
+  for (const target of ['a', 'b', 'c', 'a', 'b', 'c', 'a'])
+    places.ended(places.sent(promptOf('talk'), facts(target), 0), 0)
+  expect(held(places, 'talk')[0]).toBe(10_000)
+  for (let at = 0; at < 4; at++) places.ended(places.sent(promptOf('more'), A, 0), 0)
+  expect([held(places, 'talk')[0], held(places, 'more')[0]]).toEqual([10_000, 10_000])
 })

@@ -2,14 +2,14 @@
 // and how many tokens it reads in a second. It learns from what targets answer, and forgets those that failed.
 import type { Link } from '../reuse/prefix-chain.ts'
 import { type BeliefBounds, cacheBelief, type Holding, Sought } from './cache-belief.ts'
+import { knownPlaces, type Place, type PlacesBounds, type Prefill } from './places.ts'
 import { lotOf, type Standing } from './prefix-score.ts'
-import { ReadingRate } from './reading-rate.ts'
 
 /** What a cluster that reports nothing of its cache is believed to have room for. */
 const USUAL_ROOM_TOKENS = 1_000_000
-const PLACES_MAX = 10_000
-/** What others are told at once, at most. */
+/** What others are told at once, at most; and of one project (R78). */
 const NEWS_MAX = 1_000
+const NEWS_OF_ONE = 200
 /** Less than this tells nothing: caches keep whole blocks, and answers round. */
 const TELLING_TOKENS = 1_024
 /** A cluster may spread calls over engines of its own: only what it misses twice in a row is not there. */
@@ -25,39 +25,6 @@ export interface PlaceFacts {
   slots_used: number
 }
 
-/** One engine's cache: what a target has for one model. */
-interface Place {
-  lot: number
-  holding: Holding
-  in_flight: Set<Prefill>
-  in_flight_tokens: number
-  /** Of calls that other replicas have sent there: all of it, and what each has told last. */
-  elsewhere_tokens: number
-  elsewhere: Map<string, number>
-  told_tokens: number
-  rate: ReadingRate
-  /** When it had read what was on its way before the oldest of what still is. */
-  read_at: number
-  /** It has told of cached tokens once: before that, none may mean that it does not count them. */
-  tells_cached: boolean
-  misses: number
-}
-
-/** A prompt on its way: from being sent until its first token. */
-export interface Prefill {
-  place: Place
-  prompt_tokens: number
-  uncached_tokens: number
-  /** What was ahead of it. */
-  ahead_tokens: number
-  sent_at: number
-  /** Where it stood among all that was sent there. */
-  stamp: number
-  /** What was believed: since when the target has what it holds of the prompt; 0 where nothing firm was. */
-  matched_tokens: number
-  matched_stamp: number
-}
-
 /** A prompt that another replica has sent to a target. */
 export interface SentElsewhere {
   project_id: string
@@ -66,7 +33,7 @@ export interface SentElsewhere {
   chain: readonly Link[]
 }
 
-type InFlight = [project_id: string, target_id: string, model: string, tokens: number]
+export type InFlight = [project_id: string, target_id: string, model: string, tokens: number]
 
 export interface Prompt {
   project_id: string
@@ -83,69 +50,51 @@ export interface Placing {
 
 export type Placement = ReturnType<typeof placement>
 
-export function placement(bounds?: BeliefBounds) {
+export function placement(bounds?: BeliefBounds, places_bounds?: PlacesBounds) {
   const belief = cacheBelief(bounds)
-  const places = new Map<string, Map<string, Place>>() // by target, then by model
-  let count = 0
-  /** What the other replicas have yet to hear; undefined where there are none. */
-  let news: SentElsewhere[] | undefined
+  const open = (project_id: string) => belief.open(project_id, USUAL_ROOM_TOKENS)
+  const places = knownPlaces({ open, close: belief.close }, places_bounds)
+  /** By project, what the other replicas have yet to hear; undefined where there are none. */
+  let news: Map<string, SentElsewhere[]> | undefined
+  let news_count = 0
 
-  function placeOf(project_id: string, { target_id, model, cache_tokens }: PlaceFacts): Place {
-    let models = places.get(target_id)
-    if (!models) {
-      models = new Map()
-      places.set(target_id, models)
-    }
-    let place = models.get(model)
-    if (!place) {
-      if (count >= PLACES_MAX) dropIdle()
-      place = newPlace(target_id, belief.open(project_id, USUAL_ROOM_TOKENS))
-      models.set(model, place)
-      count++
-    }
-    place.holding.room_tokens = cache_tokens ?? USUAL_ROOM_TOKENS
-    return place
-  }
-
-  /** Only a hostile number of names gets here: those that nothing is on its way to are begun anew. */
-  function dropIdle(): void {
-    for (const [target_id, models] of places) {
-      for (const [model, { holding, in_flight }] of models) {
-        if (in_flight.size > 0) continue
-        belief.close(holding)
-        models.delete(model)
-        count--
-      }
-      if (models.size === 0) places.delete(target_id)
-    }
+  function tellOthers(one: SentElsewhere): void {
+    if (!news || news_count >= NEWS_MAX) return
+    const of_project = news.get(one.project_id)
+    if (of_project && of_project.length >= NEWS_OF_ONE) return
+    if (of_project) of_project.push(one)
+    else news.set(one.project_id, [one])
+    news_count++
   }
 
   return {
-    /** How each of the targets stands for this prompt, in their order. */
+    /** How each of the targets stands for this prompt, in their order. Who only asks leaves nothing behind. */
     standings(prompt: Prompt, targets: readonly PlaceFacts[], now: number): Standing[] {
       const { project_id, sought, tokens } = prompt
-      const asked: Place[] = []
+      const asked: (Place | undefined)[] = []
       const holdings: Holding[] = []
-      for (const target of targets) {
-        const place = placeOf(project_id, target)
+      for (const { target_id, model, cache_tokens } of targets) {
+        const place = places.known(target_id, model)
         asked.push(place)
+        if (!place) continue
+        place.holding.room_tokens = cache_tokens ?? USUAL_ROOM_TOKENS
         holdings.push(place.holding)
       }
       belief.match(project_id, sought, holdings)
       const standings: Standing[] = []
       for (let at = 0; at < targets.length; at++) {
         const { target_id, tokens_per_s, slots_used } = targets[at] as PlaceFacts
-        const place = asked[at] as Place
-        const rate = tokens_per_s ?? place.rate.tokens_per_s
-        const held_tokens = Math.min(tokens, place.holding.matched_tokens)
+        const place = asked[at]
+        const rate = tokens_per_s ?? place?.rate.tokens_per_s
+        const held_tokens = place ? Math.min(tokens, place.holding.matched_tokens) : 0
         standings.push({
           target_id,
-          in_flight_tokens: ahead(place, rate, now),
+          in_flight_tokens: place ? ahead(place, rate, now) : 0,
           held_tokens,
           uncached_tokens: tokens - held_tokens,
           tokens_per_s: rate,
           slots_used,
-          lot: place.lot,
+          lot: place?.lot ?? lotOf(target_id),
         })
       }
       return standings
@@ -154,8 +103,9 @@ export function placement(bounds?: BeliefBounds) {
     /** It is on its way there: the target will hold all of it. */
     sent(prompt: Prompt, target: PlaceFacts, now: number): Prefill {
       const { project_id, sought, tokens } = prompt
-      const place = placeOf(project_id, target)
+      const place = places.of(project_id, target.target_id, target.model)
       const { holding } = place
+      holding.room_tokens = target.cache_tokens ?? USUAL_ROOM_TOKENS
       belief.match(project_id, sought, [holding])
       const matched_tokens = Math.min(tokens, holding.matched_tokens)
       const prefill: Prefill = {
@@ -171,8 +121,7 @@ export function placement(bounds?: BeliefBounds) {
       place.in_flight.add(prefill)
       place.in_flight_tokens += prefill.uncached_tokens
       belief.sent(holding, sought)
-      if (news && news.length < NEWS_MAX)
-        news.push({ project_id, target_id: target.target_id, model: target.model, chain: sought.chain })
+      tellOthers({ project_id, target_id: target.target_id, model: target.model, chain: sought.chain })
       return prefill
     },
 
@@ -206,52 +155,47 @@ export function placement(bounds?: BeliefBounds) {
 
     /** It was restarted, or failed: nothing is known of its cache any more. */
     forget(target_id: string): void {
-      for (const { holding } of places.get(target_id)?.values() ?? []) belief.forget(holding)
+      for (const { holding } of places.ofTarget(target_id)) belief.forget(holding)
     },
 
     /** From now on, what is sent is kept until it is told. */
     shareNews(): void {
-      news ??= []
+      news ??= new Map()
     },
 
     /** What was sent since, and what is on its way: where that has changed, or all of it. */
     takeNews(all: boolean): { sent: SentElsewhere[]; in_flight: InFlight[] } {
-      const sent = news?.splice(0) ?? []
+      const sent = [...(news?.values() ?? [])].flat()
+      news?.clear()
+      news_count = 0
       const in_flight: InFlight[] = []
-      for (const [target_id, models] of places)
-        for (const [model, place] of models) {
-          const { in_flight_tokens, told_tokens } = place
-          if (told_tokens === in_flight_tokens && !(all && in_flight_tokens > 0)) continue
-          place.told_tokens = place.in_flight_tokens
-          in_flight.push([place.holding.project_id, target_id, model, place.in_flight_tokens])
-        }
+      for (const [target_id, model, place] of places.all()) {
+        const { in_flight_tokens, told_tokens } = place
+        if (told_tokens === in_flight_tokens && !(all && in_flight_tokens > 0)) continue
+        place.told_tokens = place.in_flight_tokens
+        in_flight.push([place.holding.project_id, target_id, model, place.in_flight_tokens])
+      }
       return { sent, in_flight }
     },
 
     heardSent({ project_id, target_id, model, chain }: SentElsewhere): void {
-      const known = places.get(target_id)?.get(model)
-      const place = known ?? placeOf(project_id, { target_id, model, ...NOTHING_REPORTED })
+      const place = places.of(project_id, target_id, model)
       if (place.holding.project_id === project_id) belief.sent(place.holding, new Sought(chain))
     },
 
-    /** What a replica last told counts until it tells otherwise, or is gone. */
-    heardInFlight(from: string, told: readonly InFlight[]): void {
-      for (const [, target_id, model, tokens] of told) {
-        const place = places.get(target_id)?.get(model)
-        if (!place) continue
-        if (tokens > 0) place.elsewhere.set(from, tokens)
-        else place.elsewhere.delete(from)
-        addUp(place)
+    /** What a replica last told counts until it tells otherwise, tells `all` without it, or is gone. */
+    heardInFlight(from: string, told: readonly InFlight[], all = false): void {
+      if (all) for (const [, , place] of places.all()) hear(place, from, 0)
+      for (const [project_id, target_id, model, tokens] of told) {
+        const place = tokens > 0 ? places.of(project_id, target_id, model) : places.known(target_id, model)
+        if (place?.holding.project_id === project_id) hear(place, from, tokens)
       }
     },
 
     /** Replicas that are gone have nothing on its way any more. */
     keepOnly(living: readonly string[]): void {
-      for (const models of places.values())
-        for (const place of models.values()) {
-          for (const from of place.elsewhere.keys()) if (!living.includes(from)) place.elsewhere.delete(from)
-          addUp(place)
-        }
+      for (const [, , place] of places.all())
+        for (const from of place.elsewhere.keys()) if (!living.includes(from)) hear(place, from, 0)
     },
 
     size: belief.size,
@@ -275,24 +219,10 @@ function ahead(place: Place, rate: number | undefined, now: number) {
   return sum
 }
 
-const NOTHING_REPORTED = { cache_tokens: undefined, tokens_per_s: undefined, slots_used: 0 }
-
-function addUp(place: Place): void {
-  let sum = 0
-  for (const tokens of place.elsewhere.values()) sum += tokens
-  place.elsewhere_tokens = sum
+/** So much is on its way there from that replica. */
+function hear(place: Place, from: string, tokens: number): void {
+  if (tokens > 0) place.elsewhere.set(from, tokens)
+  else if (!place.elsewhere.delete(from)) return
+  place.elsewhere_tokens = 0
+  for (const of_one of place.elsewhere.values()) place.elsewhere_tokens += of_one
 }
-
-const newPlace = (target_id: string, holding: Holding): Place => ({
-  lot: lotOf(target_id),
-  holding,
-  in_flight: new Set(),
-  in_flight_tokens: 0,
-  elsewhere_tokens: 0,
-  elsewhere: new Map(),
-  told_tokens: 0,
-  rate: new ReadingRate(),
-  read_at: 0,
-  tells_cached: false,
-  misses: 0,
-})

@@ -67,3 +67,17 @@ test('R84 a target of unknown rate counts as fast as the others; what is expecte
   expect(order([known, cold('b')])[0]).toBe('b')
   expect([expectedMs(known), expectedMs(cold('b'))]).toEqual([1_000, undefined])
 })
+
+test('R78, R84 a thousand are put in order as two are, and not each weighed against each', () => {
+  let weighed = 0
+  const counted = (at: number): Standing => ({
+    ...standing(`c${at}`, { in_flight_tokens: 1_000 - at }),
+    get slots_used() {
+      weighed++
+      return 0
+    },
+  })
+  const many = Array.from({ length: 1_000 }, (_, at) => counted(at))
+  expect(order(many)).toEqual(many.map(({ target_id }) => target_id).toReversed())
+  expect(weighed).toBeLessThan(100_000)
+})

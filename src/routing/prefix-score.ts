@@ -33,6 +33,9 @@ export const scoreOf = ({ in_flight_tokens, uncached_tokens }: Standing, tokens_
 export const expectedMs = ({ in_flight_tokens, uncached_tokens, tokens_per_s }: Standing): number | undefined =>
   tokens_per_s === undefined ? undefined : Math.round(((in_flight_tokens + uncached_tokens) / tokens_per_s) * 1_000)
 
+/** Up to so many are put in order by insertion: for few, a sort with a comparison costs several times as much. */
+const FEW = 32
+
 /**
  * Best first, as places in the list. `seed` is what equal calls have in common: of targets that stand alike, all
  * replicas take the same one without having to talk. R84: what is required comes before any load; what is to be
@@ -43,24 +46,25 @@ export function ranked(standings: readonly Standing[], preference: ReusePreferen
   const lot = lotOf(seed)
   const order: number[] = []
   const scores: number[] = []
-  // By insertion: there are few, and on the path of a call a sort with a comparison costs several times as much.
   for (let at = 0; at < standings.length; at++) {
     const standing = standings[at] as Standing
-    const score = scoreOf(standing, standing.tokens_per_s ?? usual)
-    let to = at
-    for (; to > 0; to--) {
-      const other = standings[order[to - 1] as number] as Standing
-      const order_of_two =
-        byRule(standing, other, preference, score - (scores[to - 1] as number)) ||
-        drawn(lot, other.lot) - drawn(lot, standing.lot)
-      if (order_of_two >= 0) break
-      order[to] = order[to - 1] as number
-      scores[to] = scores[to - 1] as number
-    }
-    order[to] = at
-    scores[to] = score
+    scores.push(scoreOf(standing, standing.tokens_per_s ?? usual))
+    order.push(at)
+  }
+  if (order.length > FEW) return order.sort(orderOfTwo)
+  for (let from = 1; from < order.length; from++) {
+    let to = from
+    for (; to > 0 && orderOfTwo(from, order[to - 1] as number) < 0; to--) order[to] = order[to - 1] as number
+    order[to] = from
   }
   return order
+
+  function orderOfTwo(one: number, other: number): number {
+    const this_one = standings[one] as Standing
+    const that_one = standings[other] as Standing
+    const by_rule = byRule(this_one, that_one, preference, (scores[one] as number) - (scores[other] as number))
+    return by_rule || drawn(lot, that_one.lot) - drawn(lot, this_one.lot)
+  }
 }
 
 /** Below 0 where the first of the two comes first. */

@@ -2,36 +2,46 @@
 
 import { clusterStore, type ReportedCluster } from '../clusters/cluster-store.ts'
 import type { Caller } from '../core/caller.ts'
-import { nextTurn } from '../core/turns.ts'
+import { inTurns, nextTurn } from '../core/turns.ts'
 import { readSettings } from '../credentials/credential.ts'
 import { aliasStore, type PointedRelease } from '../models/alias-store.ts'
 import type { Boundary } from '../models/boundary.ts'
 import { LARGE_BATCH_ROWS, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
 import { subscriptionStore } from '../subscriptions/subscription-store.ts'
-import { type ClusterFacts, readingOf, wasRestarted } from './byoc-targets.ts'
+import { type ClusterFacts, readingOf, servingOf, wasRestarted } from './byoc-targets.ts'
 import type { CurrentRelease, Snapshot } from './choose-route.ts'
 import type { CredentialFacts } from './credential-address.ts'
 import type { Gateway } from './gateway.ts'
-import type { ListedModels } from './listed-models.ts'
+import type { ListedModels, Listing } from './listed-models.ts'
+import { oneUnderWay } from './one-under-way.ts'
 
 const PROJECTS_MAX = 10_000
 
 export type Snapshots = ReturnType<typeof routingSnapshots>
 
+export interface ClusterAddress extends Listing {
+  endpoint: string
+}
+
 interface Needs {
   db: Db
   gateway: Gateway
-  listed: ListedModels
+  listed: ListedModels<ClusterAddress>
   /** A cluster was away, or was started anew. */
   onRestart(target_id: string): void
 }
 
 export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
   const kept = new Map<string, { epoch: number; snapshot: Snapshot }>()
-  const reading = new Map<string, { epoch: number; snapshot: Promise<Snapshot> }>()
+  /** R78: however many ask for it at once, it is read once; and of a project, whatever it reports, once at a time. */
+  const readOnce = oneUnderWay<number, Snapshot>({
+    make: read,
+    serves: (begun_for, epoch) => begun_for >= epoch,
+    newer: Math.max,
+  })
 
-  async function load({ project_id }: Caller): Promise<Snapshot> {
+  async function load(project_id: string): Promise<Snapshot> {
     const [releases, reported, credentials, subscriptions, [project]] = await Promise.all([
       aliasStore(db).currentReleases(project_id),
       clusterStore(db).listReported(project_id),
@@ -39,10 +49,12 @@ export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
       subscriptionStore(db).list(project_id),
       db.rows<ProjectRow>(sql`SELECT allowed_regions, boundary FROM project WHERE id = ${project_id}`),
     ])
+    const served = await factsOfAll(reported)
     return {
       gateway,
       aliases: aliasesOf(gateway, releases),
-      clusters: await factsOfAll(reported),
+      clusters: served.map(({ cluster }) => cluster),
+      serving: await inTurns(servingOf(served)),
       credentials,
       subscriptions,
       allowed_regions: project?.allowed_regions ? JSON.parse(project.allowed_regions) : undefined,
@@ -51,8 +63,8 @@ export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
   }
 
   /** R77: each may name a thousand models. Those that have to be asked for theirs are asked at the same time. */
-  async function factsOfAll(reported: readonly ReportedCluster[]): Promise<ClusterFacts[]> {
-    const all: Promise<ClusterFacts>[] = []
+  async function factsOfAll(reported: readonly ReportedCluster[]): Promise<Served[]> {
+    const all: Promise<Served>[] = []
     for (const one of reported) {
       const facts = factsOf(one)
       facts.catch(() => {}) // until all are waited for
@@ -61,9 +73,10 @@ export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
     return Promise.all(all)
   }
 
-  async function factsOf({ cluster, telemetry, served_models }: ReportedCluster): Promise<ClusterFacts> {
+  async function factsOf(reported: ReportedCluster): Promise<Served> {
+    const { cluster, telemetry } = reported
     const { id, name, region, status, orchestrator, endpoint, last_heartbeat_at } = cluster
-    return {
+    const facts = {
       id,
       name,
       region,
@@ -71,44 +84,32 @@ export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
       orchestrator,
       endpoint,
       last_heartbeat_ms: last_heartbeat_at === null ? undefined : Date.parse(last_heartbeat_at),
-      models: await modelsOf({ cluster, telemetry, served_models }),
       max_concurrency: telemetry?.capacity?.max_concurrency,
       protocols: telemetry?.protocols,
       has_picker: telemetry?.epp !== undefined,
       ...readingOf(telemetry),
     }
+    return { cluster: facts, models: await modelsOf(reported) }
   }
 
   /** R52. R73: one that is away serves what it served last, so that its models do not silently go elsewhere. */
-  async function modelsOf({ cluster, telemetry, served_models = [] }: ReportedCluster): Promise<readonly string[]> {
+  async function modelsOf({ cluster, telemetry, served_models }: ReportedCluster): Promise<readonly string[]> {
     const { id, project_id, status, endpoint } = cluster
-    if (status !== 'active') return served_models
+    const served = served_models ?? []
+    if (status !== 'active') return served
     const reported = telemetry?.models?.map((model) => model.id)
-    if (reported || endpoint === null) return reported ?? served_models
-    const models = await listed.of(endpoint, served_models)
+    if (reported || endpoint === null) return reported ?? served
+    const models = await listed.of({ id, owner: project_id, endpoint }, served_models)
     // Where it cannot be written now, the next to read it tries again.
-    if (!areAlike(models, served_models))
+    if (!areAlike(models, served))
       await clusterStore(db)
         .noteServed(project_id, id, models)
         .catch(() => {})
     return models
   }
 
-  /** R78: however many ask for it at once, it is read once. */
-  function readOnce(caller: Caller): Promise<Snapshot> {
-    const { project_id, routing_epoch: epoch } = caller
-    const under_way = reading.get(project_id)
-    if (under_way?.epoch === epoch) return under_way.snapshot
-    const snapshot = read(caller).finally(() => {
-      if (reading.get(project_id)?.snapshot === snapshot) reading.delete(project_id)
-    })
-    reading.set(project_id, { epoch, snapshot })
-    return snapshot
-  }
-
-  async function read(caller: Caller): Promise<Snapshot> {
-    const { project_id, routing_epoch: epoch } = caller
-    const snapshot = await load(caller)
+  async function read(project_id: string, epoch: number): Promise<Snapshot> {
+    const snapshot = await load(project_id)
     const before = new Map(kept.get(project_id)?.snapshot.clusters.map((cluster) => [cluster.id, cluster]))
     for (const cluster of snapshot.clusters) {
       const was = before.get(cluster.id)
@@ -124,9 +125,15 @@ export function routingSnapshots({ db, gateway, listed, onRestart }: Needs) {
     /** At once where it is known: then it costs no promise. */
     of(caller: Caller): Snapshot | Promise<Snapshot> {
       const known = kept.get(caller.project_id)
-      return known?.epoch === caller.routing_epoch ? known.snapshot : readOnce(caller)
+      if (known?.epoch === caller.routing_epoch) return known.snapshot
+      return readOnce(caller.project_id, caller.routing_epoch)
     },
   }
+}
+
+interface Served {
+  cluster: ClusterFacts
+  models: readonly string[]
 }
 
 type CredentialRow = Omit<CredentialFacts, 'settings'> & { settings: string | null } & Place

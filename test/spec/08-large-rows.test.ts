@@ -81,6 +81,36 @@ withService(
       delete tampering.rows
       expect(reads).toBe(1)
     })
+
+    test('R78 with a heartbeat before each of many calls it is read once at a time, and never old', async () => {
+      const home = await service().newProject()
+      await fill(service().db, home.project.id)
+      const seen = { loads: 0, at_once: 0, under_way: 0 }
+      let goOn = () => {}
+      const all_have_come = new Promise<void>((resolve) => {
+        goOn = resolve
+      })
+      tampering.rows = async (statement, run) => {
+        const text = statement.text.join('')
+        if (text.includes('SELECT allowed_regions, boundary FROM project')) seen.loads++
+        if (!text.includes('FROM byoc_cluster WHERE project_id') || !text.includes('LIMIT')) return run(statement)
+        seen.at_once = Math.max(seen.at_once, ++seen.under_way)
+        await all_have_come
+        return run(statement).finally(() => seen.under_way--)
+      }
+      const answers: Promise<{ body: { id: string } }>[] = []
+      for (let n = 0; n < 20; n++) {
+        const beat = { status: 'active', models: [{ id: `fresh-${n}` }] }
+        await home.post(`/v2/byoc/clusters/${home.project.id}${n}/heartbeat`, beat)
+        answers.push(home.get(`/v1/models/fresh-${n}`))
+      }
+      goOn()
+      const told = (await Promise.all(answers)).map(({ body }) => body.id)
+      delete tampering.rows
+      expect(told).toEqual(Array.from({ length: 20 }, (_, n) => `fresh-${n}`))
+      expect(seen.at_once).toBe(1)
+      expect(seen.loads).toBeLessThanOrEqual(3)
+    })
   },
   { tampering },
 )

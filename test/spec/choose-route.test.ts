@@ -2,10 +2,11 @@
 // elsewhere.
 import { describe, expect, test } from 'vitest'
 import { rfc3339, SECOND_MS } from '../../src/core/clock.ts'
+import { atOnce } from '../../src/core/turns.ts'
 import type { AliasTarget } from '../../src/models/alias.ts'
 import type { Boundary } from '../../src/models/boundary.ts'
 import type { ProviderSettings } from '../../src/providers/provider-config.ts'
-import type { ClusterFacts } from '../../src/routing/byoc-targets.ts'
+import { type ClusterFacts, servingOf } from '../../src/routing/byoc-targets.ts'
 import { Sought } from '../../src/routing/cache-belief.ts'
 import { chooseRoute, type Question, type Snapshot } from '../../src/routing/choose-route.ts'
 import type { CredentialFacts } from '../../src/routing/credential-address.ts'
@@ -32,7 +33,11 @@ const provider = (id: string, models: string[], more: Partial<ProviderSettings> 
   ...more,
 })
 
-const cluster = (id: string, more: Partial<ClusterFacts> = {}): ClusterFacts => ({
+interface ServingCluster extends ClusterFacts {
+  models: readonly string[]
+}
+
+const cluster = (id: string, more: Partial<ServingCluster> = {}): ServingCluster => ({
   id,
   name: id,
   region: 'eu',
@@ -74,11 +79,17 @@ const credential = (id: string, name = 'one', base_url: string | null = null): C
   refusals: 0,
 })
 
-function snapshot({ providers = [], ...more }: Partial<Snapshot> & { providers?: ProviderSettings[] } = {}): Snapshot {
+interface Known extends Omit<Partial<Snapshot>, 'clusters' | 'serving'> {
+  providers?: ProviderSettings[]
+  clusters?: readonly ServingCluster[]
+}
+
+function snapshot({ providers = [], clusters = [], ...more }: Known = {}): Snapshot {
   return {
     gateway: { ...noGateway().gateway, providers, fees: { byok_micros: 3, byoc_micros: 4 } },
     aliases: new Map(),
-    clusters: [],
+    clusters,
+    serving: atOnce(servingOf(clusters.map((one) => ({ cluster: one, models: one.models })))),
     credentials: [],
     subscriptions: [],
     allowed_regions: undefined,
@@ -342,6 +353,30 @@ describe('§9.4 aliases', () => {
     expect(order(known, { model: 'fast' })).toEqual(['provider:one', 'cluster:byc_1', 'provider:three', 'provider:two'])
   })
 
+  test('R83, §3.1 of a release too, a cluster that has not reported for 45 s is tried after all others', () => {
+    const old = cluster('old', { last_heartbeat_ms: NOON - 45 * SECOND_MS - 1 })
+    const known = snapshot({
+      ...alias(
+        { cluster_id: 'old', weight: 1_000 },
+        { cluster_id: 'new', weight: 1_000 },
+        { provider: 'one', weight: 1 },
+        { provider: 'two', weight: 0 },
+      ),
+      providers: [one, two],
+      clusters: [old, cluster('new')],
+    })
+    for (let n = 0; n < 20; n++) {
+      const told = { model: 'fast', seed: `trc_${n}`, place: lastFirst }
+      expect(order(known, told).at(-1)).toBe('cluster:old')
+    }
+    const released_to = alias({ cluster_id: 'old', weight: 1 }, { provider: 'one', weight: 0 })
+    const standing_by = snapshot({ ...released_to, providers: [one], clusters: [old] })
+    expect([order(standing_by, { model: 'fast' })[0], passedOver(standing_by, { model: 'fast' })]).toEqual([
+      'provider:one',
+      ['cluster:old: the cluster has not reported for 45 seconds'],
+    ])
+  })
+
   test('§9.4 what a release names and is no longer there is told, with its reason, like what is down', () => {
     const known = snapshot({
       ...alias({ cluster_id: 'gone', weight: 5 }, { credential_id: 'gone', weight: 5 }, { cluster_id: 'c', weight: 1 }),
@@ -409,7 +444,7 @@ describe('R73 leaving own capacity', () => {
   const draining = cluster('byc_1', { status: 'draining' })
   const everywhere = { providers: [one], clusters: [draining] }
 
-  test.each<[string, Partial<Snapshot>, string]>([
+  test.each<[string, Known, string]>([
     ['draining', { clusters: [draining] }, 'cluster:byc_1: the cluster is draining'],
     ['down', { clusters: [cluster('byc_1', { status: 'down' })] }, 'cluster:byc_1: the cluster is down'],
     [
