@@ -239,7 +239,7 @@ export async function buildService(parts: Parts) {
     await api.register(subscriptionRoutes, { clock, wrongProvider })
     await api.register(sessionRoutes, { clock, seals })
     await api.register(artifactRoutes, { clock, artifacts, room: uploads, limits: settings.artifacts })
-    await api.register(bundleRoutes, { clock, artifacts: openable(artifacts), quota: kept.bundles })
+    await api.register(bundleRoutes, { clock, artifacts: openable(artifacts, expansions_room), quota: kept.bundles })
     await api.register(recordingRoutes, { clock, recordings, gateway })
     await api.register(purges.routes)
     await api.register(notificationRoutes, { clock, seals })

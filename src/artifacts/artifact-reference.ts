@@ -91,21 +91,23 @@ export function partOf(surface: Surface, artifact: Artifact, content: Buffer, be
 const pick = (json: Json, names: readonly string[]) =>
   Object.fromEntries(names.filter((name) => json[name] !== undefined).map((name) => [name, json[name]]))
 
-/** At most so many bytes of JSON; that of texts is exact. */
+/** So many bytes of JSON; without its content at least so many, where it is a text. */
 export function inlineBytes({ kind, bytes }: Artifact, content?: Buffer): number {
   if (kind === 'image' || kind === 'document') return Math.ceil(bytes / 3) * 4
   return content ? escapedBytes(content) : bytes
 }
 
 const [QUOTE, BACKSLASH, SPACE] = [0x22, 0x5c, 0x20]
-const ESCAPE_BYTES = 6
+/** \b, \t, \n, \f and \r have escapes of two bytes, other control characters of six. */
+const IN_SHORT = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d])
+const MORE_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => {
+  if (byte < SPACE) return IN_SHORT.has(byte) ? 1 : 5
+  return byte === QUOTE || byte === BACKSLASH ? 1 : 0
+})
 
-function escapedBytes(text: Buffer): number {
+export function escapedBytes(text: Buffer): number {
   let bytes = text.length
-  for (const byte of text) {
-    if (byte < SPACE) bytes += ESCAPE_BYTES - 1
-    else if (byte === QUOTE || byte === BACKSLASH) bytes++
-  }
+  for (let at = 0; at < text.length; at++) bytes += MORE_BYTES[text[at] as number] as number
   return bytes
 }
 

@@ -126,15 +126,18 @@ export function artifactStore(db: Db) {
       return made.length === 1
     },
 
-    /** With the lock: no bundle is made of it meanwhile. */
+    /** With the lock: no bundle is made of it meanwhile. How many went: another may have deleted one of them. */
     async removeBundlesOf(project_id: string, id: string): Promise<number> {
       const bundles = await db.rows<{ bundle_id: string }>(sql`
         SELECT DISTINCT bundle_id FROM bundle_item WHERE project_id = ${project_id} AND artifact_id = ${id}`)
+      let gone = 0
       for (const { bundle_id } of bundles) {
         await db.rows(sql`DELETE FROM bundle_item WHERE project_id = ${project_id} AND bundle_id = ${bundle_id}`)
-        await db.rows(sql`DELETE FROM bundle WHERE project_id = ${project_id} AND id = ${bundle_id}`)
+        const removed = await db.rows(sql`
+          DELETE FROM bundle WHERE project_id = ${project_id} AND id = ${bundle_id} RETURNING id`)
+        gone += removed.length
       }
-      return bundles.length
+      return gone
     },
 
     async remove(project_id: string, id: string): Promise<StoredArtifact | undefined> {

@@ -1,5 +1,5 @@
 // Bundles, for purge jobs.
-import { joined, sql } from '../storage/db.ts'
+import { fixed, joined, sql } from '../storage/db.ts'
 import { countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
 import type { BundleQuota } from './bundle-routes.ts'
 
@@ -24,8 +24,14 @@ export const bundleEraser = (quota: Pick<BundleQuota, 'giveBack'>): Eraser => ({
     await tx.rows(
       joined(sql`DELETE FROM bundle_item WHERE project_id = ${project_id} AND `, isOneOf('bundle_id', batch.ids)),
     )
-    await tx.rows(joined(sql`DELETE FROM bundle WHERE project_id = ${project_id} AND `, isOneOf('id', batch.ids)))
-    for (const _one of batch.ids) await quota.giveBack(tx, project_id)
-    return batch
+    const gone = await tx.rows<{ id: string }>(
+      joined(
+        sql`DELETE FROM bundle WHERE project_id = ${project_id} AND `,
+        isOneOf('id', batch.ids),
+        fixed(' RETURNING id'),
+      ),
+    )
+    for (const _one of gone) await quota.giveBack(tx, project_id)
+    return { ...batch, ids: gone.map(({ id }) => id) } // without those that somebody else deleted meanwhile
   },
 })

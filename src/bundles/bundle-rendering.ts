@@ -1,6 +1,7 @@
 // A bundle as the protocols say it: turns and tools as bytes, the same for every call, and as the values they parse to.
-import { partOf, type Surface } from '../artifacts/artifact-reference.ts'
+import { inlineBytes, partOf, type Surface } from '../artifacts/artifact-reference.ts'
 import { jsonIn } from '../core/json-bytes.ts'
+import { jsonBytes } from '../core/json-writing.ts'
 import type { BundleContents, BundleTurn } from './bundle.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -19,14 +20,17 @@ export interface RenderedBundle {
 
 const MARK = { cache_control: { type: 'ephemeral' } }
 
-export function renderBundle(surface: Surface, { tools, turns }: BundleContents): RenderedBundle {
+/** R77: in steps where it is large. */
+export async function renderBundle(surface: Surface, { tools, turns }: BundleContents): Promise<RenderedBundle> {
   const items = turns.map((turn) => itemOf(surface, turn))
-  const texts = items.map((item) => Buffer.from(JSON.stringify(item)))
+  const texts: Buffer[] = []
+  for (const [at, { artifact }] of turns.entries()) texts.push(await jsonBytes(items[at], inlineBytes(artifact)))
   const said = Buffer.concat(texts.flatMap((text, at) => (at === 0 ? [text] : [COMMA, text])))
   const functions = tools ? (jsonIn(tools.content) as ChatTool[]) : []
   const tool_values = surface === 'chat' ? functions : functions.map(asResponsesTool)
   const last = texts.at(-1) as Buffer
   const marked_item = itemOf(surface, turns.at(-1) as BundleTurn, MARK)
+  const marked = await jsonBytes(marked_item, last.length)
   return {
     turns: said,
     items,
@@ -36,13 +40,21 @@ export function renderBundle(surface: Surface, { tools, turns }: BundleContents)
     last: {
       start: said.length - last.length,
       end: said.length,
-      marked: Buffer.from(JSON.stringify(marked_item)),
+      marked,
       marked_item,
     },
   }
 }
 
 const COMMA = Buffer.from(',')
+const NOTHING = Buffer.alloc(0)
+
+/** What a turn has in a chat request, to the byte, without writing it: of what is base64 there, nothing is read. */
+export const chatBytes = (turn: Omit<BundleTurn, 'content'>, content?: Buffer): number =>
+  Buffer.byteLength(JSON.stringify(itemOf('chat', { ...turn, content: NOTHING }))) + inlineBytes(turn.artifact, content)
+
+/** The same of tools. */
+export const toolsBytes = (content: Buffer): number => insideOf(content).length
 
 /** A text is said as plainly as the protocol can, for upstreams that know no parts; only a marked one needs a part. */
 function itemOf(surface: Surface, { role, artifact, content }: BundleTurn, mark: Json = {}): Json {

@@ -4,6 +4,7 @@ import type { Artifact } from '../artifacts/artifact.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import { madeByAnother, makerOf, maySee } from '../core/maker.ts'
+import type { MemoryRoom } from '../core/memory-room.ts'
 import { Refusal } from '../core/refusal.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, type Routes } from '../http/routes.ts'
@@ -12,7 +13,7 @@ import type { Db } from '../storage/db.ts'
 import {
   BUNDLE_MAX_BYTES,
   Bundle,
-  type BundleContents,
+  type BundleParts,
   checkPlace,
   createBundle,
   DeletedBundle,
@@ -20,7 +21,7 @@ import {
   type Role,
   tooLarge,
 } from './bundle.ts'
-import { renderBundle } from './bundle-rendering.ts'
+import { chatBytes, toolsBytes } from './bundle-rendering.ts'
 import { bundleStore } from './bundle-store.ts'
 import { BundleWarmth, OBSERVED_MAX, warmthFrom } from './warmth.ts'
 
@@ -28,15 +29,19 @@ const Params = Type.Object({ bundle_id: Type.String({ description: 'Begins `bnd_
 const share = { scope: 'inference', class: 'read' } as const // R3: contents belong to whoever makes the calls
 const watch = { scope: 'read', class: 'read' } as const
 const tags = ['Bundles']
+const TIMES_IN_MEMORY = 2 // in parts, and as one
 
 /** An artifact that the caller may put into a bundle, with its bytes. */
 export interface Artifacts {
+  /** R78: what is read has a place in it. */
+  room: Pick<MemoryRoom, 'place'>
   /** Undefined where the project has none of this id; throws where it is not for this caller (R74). */
-  open(
-    db: Db,
-    caller: Caller,
-    artifact_id: string,
-  ): Promise<{ artifact: Artifact; read(): Promise<Buffer> } | undefined>
+  open(db: Db, caller: Caller, artifact_id: string): Promise<OpenArtifact | undefined>
+}
+
+interface OpenArtifact {
+  artifact: Artifact
+  read(): Promise<Buffer>
 }
 
 /** R70: taken and given back in the transaction of what is added or goes: who makes the same again takes nothing. */
@@ -59,7 +64,7 @@ export const bundleRoutes: Routes<Needs> = async (app, { clock, artifacts, quota
       config: share,
       // Contents are read before the transaction that the handler runs in: some lie far away.
       preHandler: async (request) => {
-        request.bundle_contents = await contentsFor(request.db, request.caller, request.body as NewBundle)
+        request.bundle_parts = await partsFor(request.db, request.caller, request.body as NewBundle)
       },
       schema: {
         tags,
@@ -71,9 +76,8 @@ export const bundleRoutes: Routes<Needs> = async (app, { clock, artifacts, quota
         response: { 200: Bundle },
       },
     },
-    async ({ caller, body, db, bundle_contents: contents }) => {
-      const bytes = sizeOf(contents as BundleContents)
-      const bundle = createBundle(caller.project_id, body, { contents: contents as BundleContents, bytes }, clock.now())
+    async ({ caller, body, db, bundle_parts: parts }) => {
+      const bundle = createBundle(caller.project_id, body, parts as BundleParts, clock.now())
       if (await insert(db, bundle, caller)) return bundle
       const known = await bundleStore(db).findEqual(caller.project_id, bundle.prefix_hash)
       if (!known) throw new Refusal('not_found', 'An artifact of the bundle was deleted just now.')
@@ -134,7 +138,7 @@ export const bundleRoutes: Routes<Needs> = async (app, { clock, artifacts, quota
     },
   )
 
-  app.decorateRequest('bundle_contents', undefined)
+  app.decorateRequest('bundle_parts', undefined)
 
   const insert = (db: Db, bundle: Bundle, caller: Caller) =>
     db.transaction(async (tx) => {
@@ -150,35 +154,42 @@ export const bundleRoutes: Routes<Needs> = async (app, { clock, artifacts, quota
       return removed
     })
 
-  async function contentsFor(db: Db, caller: Caller, { tools_artifact_id, items }: NewBundle): Promise<BundleContents> {
-    let bytes = 0
+  /** R78: its bytes are counted one content after the other, and nothing of them is kept. */
+  async function partsFor(db: Db, caller: Caller, { tools_artifact_id, items }: NewBundle): Promise<BundleParts> {
+    let bytes = Math.max(0, items.length - 1) // the commas
     const opened = async (where: string, artifact_id: string, role: Role | 'tools') => {
       const known = await artifacts.open(db, caller, artifact_id)
       if (!known) throw new Refusal('not_found', `'${where}': no artifact '${artifact_id}' in this project.`)
       checkPlace(where, known.artifact, role)
-      bytes += known.artifact.bytes
+      if (bytes + known.artifact.bytes > BUNDLE_MAX_BYTES) throw tooLarge()
+      bytes += await sizeOf(caller, known, role)
       if (bytes > BUNDLE_MAX_BYTES) throw tooLarge()
-      return { artifact: known.artifact, content: await known.read() }
+      return { artifact: known.artifact }
     }
     const tools = tools_artifact_id == null ? undefined : await opened('tools_artifact_id', tools_artifact_id, 'tools')
     const turns = []
     for (const [at, { artifact_id, role }] of items.entries())
       turns.push({ role, ...(await opened(`items[${at}].artifact_id`, artifact_id, role)) })
-    return { tools, turns }
+    return { tools, turns, bytes }
+  }
+
+  /** As chat has it. Only of what is not base64 there the bytes tell. */
+  async function sizeOf({ project_id }: Caller, { artifact, read }: OpenArtifact, role: Role | 'tools') {
+    if (role !== 'tools' && artifact.kind !== 'text') return chatBytes({ role, artifact })
+    const place = artifacts.room.place(project_id)
+    try {
+      place.take(artifact.bytes * TIMES_IN_MEMORY)
+      const content = await read()
+      return role === 'tools' ? toolsBytes(content) : chatBytes({ role, artifact }, content)
+    } finally {
+      place.giveBack()
+    }
   }
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** What a new bundle is made of. */
-    bundle_contents: BundleContents | undefined
+    bundle_parts: BundleParts | undefined
   }
-}
-
-/** As chat has it, to the byte. */
-function sizeOf(contents: BundleContents): number {
-  const { turns, tools } = renderBundle('chat', contents)
-  const bytes = turns.length + (tools?.length ?? 0)
-  if (bytes > BUNDLE_MAX_BYTES) throw tooLarge()
-  return bytes
 }

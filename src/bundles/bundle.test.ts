@@ -1,9 +1,10 @@
 // §bundles: the hash of a prefix, which every server must come to by itself, and what a bundle adds to a body.
 import { expect, test } from 'vitest'
-import { createArtifact } from '../artifacts/artifact.ts'
+import { type ArtifactKind, createArtifact } from '../artifacts/artifact.ts'
 import { type BundleContents, prefixHash, type Role } from './bundle.ts'
-import { renderBundle } from './bundle-rendering.ts'
+import { chatBytes, renderBundle, toolsBytes } from './bundle-rendering.ts'
 import { spliceBundle } from './bundle-splice.ts'
+import { moreInMessages } from './messages-bundle.ts'
 
 const digit = (letter: string) => letter.repeat(64)
 const text = (role: Role, letter: string, media_type = 'text/plain') => ({
@@ -35,8 +36,8 @@ test('§bundles order, roles, kinds, media types and tools all count', () => {
   expect(new Set(all.map(prefixHash)).size).toBe(all.length)
 })
 
-const artifactOf = (content: string, kind: 'text' | 'tools' = 'text') => {
-  const facts = { kind, name: null, media_type: 'text/plain', bytes: content.length, sha256: digit('a') }
+const artifactOf = (content: string, kind: ArtifactKind = 'text') => {
+  const facts = { kind, name: null, media_type: 'text/plain', bytes: Buffer.byteLength(content), sha256: digit('a') }
   return {
     artifact: createArtifact('prj_a', { ...facts, expires_after_ms: undefined }, 0),
     content: Buffer.from(content),
@@ -52,14 +53,14 @@ const contents: BundleContents = {
 const SYSTEM = '{"role":"system","content":"Be careful."},{"role":"user","content":"The \\"book\\"."}'
 const TOOL = ' {"type":"function","function":{"name":"look","parameters":{"x":1.0}}} '
 
-const spliced = (surface: 'chat' | 'responses', body: string) => {
+const spliced = async (surface: 'chat' | 'responses', body: string) => {
   const bytes = Buffer.from(body)
-  const whole = spliceBundle(surface, { bytes, json: JSON.parse(body) }, renderBundle(surface, contents))
+  const whole = spliceBundle(surface, { bytes, json: JSON.parse(body) }, await renderBundle(surface, contents))
   expect(JSON.parse(whole.bytes.toString())).toEqual(whole.json)
   return whole
 }
 
-test('§bundles golden bytes: before the turns and tools of the client, whose own bytes stay', () => {
+test('§bundles golden bytes: before the turns and tools of the client, whose own bytes stay', async () => {
   const cases = [
     [
       '{"model":"m", "messages" : [ {"role":"user","content":"hi"}],"n": 1}',
@@ -79,14 +80,14 @@ test('§bundles golden bytes: before the turns and tools of the client, whose ow
     ],
   ] as const
   for (const [body, golden] of cases) {
-    const { bytes, last } = spliced('chat', body)
+    const { bytes, last } = await spliced('chat', body)
     expect(bytes.toString()).toBe(golden)
     expect(bytes.subarray(last.start, last.end).toString()).toBe('{"role":"user","content":"The \\"book\\"."}')
   }
 })
 
-test('§bundles on responses, a text alone becomes what the user says', () => {
-  const { bytes } = spliced('responses', '{"model":"m","input":"caf\\u00e9"}')
+test('§bundles on responses, a text alone becomes what the user says', async () => {
+  const { bytes } = await spliced('responses', '{"model":"m","input":"caf\\u00e9"}')
   expect(bytes.toString()).toContain('"The \\"book\\"."}]},{"role":"user","content":"caf\\u00e9"}]')
   expect(JSON.parse(bytes.toString()).tools[0]).toEqual({
     type: 'function',
@@ -97,12 +98,29 @@ test('§bundles on responses, a text alone becomes what the user says', () => {
   })
 })
 
-test('§bundles a tool of the same name is refused, and so is what is no list', () => {
+test('§bundles a tool of the same name is refused, and so is what is no list', async () => {
   const named = { chat: { function: { name: 'look' } }, responses: { name: 'look' } }
   for (const surface of ['chat', 'responses'] as const)
-    expect(() => spliced(surface, JSON.stringify({ messages: [], input: [], tools: [{}, named[surface]] }))).toThrow(
-      "'tools[1]': the bundle of 'Agent-Bundle' has a tool 'look' as well.",
-    )
-  expect(() => spliced('chat', '{"messages":{}}')).toThrow("'messages' must be an array")
-  expect(() => spliced('chat', '{"messages":[],"tools":7}')).toThrow("'tools' must be an array")
+    await expect(
+      spliced(surface, JSON.stringify({ messages: [], input: [], tools: [{}, named[surface]] })),
+    ).rejects.toThrow("'tools[1]': the bundle of 'Agent-Bundle' has a tool 'look' as well.")
+  await expect(spliced('chat', '{"messages":{}}')).rejects.toThrow("'messages' must be an array")
+  await expect(spliced('chat', '{"messages":[],"tools":7}')).rejects.toThrow("'tools' must be an array")
+})
+
+test('R77 what a bundle has is known to the byte before it is written: every escape, what is base64, and tools', async () => {
+  const escapes = Array.from({ length: 0x100 }, (_, code) => String.fromCharCode(code)).join('')
+  const turns = [
+    { role: 'system' as const, ...artifactOf(`${escapes}\u2028 \u{1f600} \ud7ff`) },
+    { role: 'user' as const, ...artifactOf('four', 'image') },
+    { role: 'user' as const, ...artifactOf('a "document"', 'document') },
+  ]
+  const rendered = await renderBundle('chat', { tools: contents.tools, turns })
+  const [text, ...others] = turns as [(typeof turns)[number], ...typeof turns]
+  const bytes = [chatBytes(text, text.content), ...others.map((turn) => chatBytes(turn))].reduce((a, b) => a + b)
+  expect(bytes + turns.length - 1).toBe(rendered.turns.length)
+  expect(toolsBytes(contents.tools?.content as Buffer)).toBe(rendered.tools?.length)
+  const document = artifactOf('\n'.repeat(9), 'document')
+  const inMessages = { tools: undefined, turns: [{ role: 'user' as const, ...document }] }
+  expect(moreInMessages(inMessages)).toBe(18 - 12)
 })

@@ -66,9 +66,16 @@ export interface BundleContents {
   turns: readonly BundleTurn[]
 }
 
-export function createBundle(project_id: string, asked: NewBundle, made: Made, now: number): Bundle {
-  const { contents, bytes } = made
-  const artifacts = [...(contents.tools ? [contents.tools] : []), ...contents.turns].map(({ artifact }) => artifact)
+/** What it is made of, without the bytes of that. */
+export interface BundleParts {
+  tools: Pick<BundleTurn, 'artifact'> | undefined
+  turns: readonly Pick<BundleTurn, 'artifact' | 'role'>[]
+  /** As chat has it. */
+  bytes: number
+}
+
+export function createBundle(project_id: string, asked: NewBundle, parts: BundleParts, now: number): Bundle {
+  const artifacts = [...(parts.tools ? [parts.tools] : []), ...parts.turns].map(({ artifact }) => artifact)
   return {
     id: newId('bnd'),
     object: 'bundle',
@@ -76,17 +83,11 @@ export function createBundle(project_id: string, asked: NewBundle, made: Made, n
     name: asked.name === undefined ? null : label('name', asked.name),
     tools_artifact_id: asked.tools_artifact_id ?? null,
     items: asked.items.map(({ artifact_id, role }) => ({ artifact_id, role })),
-    prefix_hash: prefixHash(contents),
+    prefix_hash: prefixHash(parts),
     tokens_est: artifacts.reduce((sum, { tokens_est }) => sum + tokens_est, 0),
-    bytes,
+    bytes: parts.bytes,
     created_at: rfc3339(now),
   }
-}
-
-interface Made {
-  contents: BundleContents
-  /** As chat has it. */
-  bytes: number
 }
 
 type Hashed = Pick<Artifact, 'kind' | 'media_type' | 'sha256'>

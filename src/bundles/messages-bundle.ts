@@ -1,10 +1,14 @@
 // A bundle in Anthropic's protocol (R81): its texts for the system before the client's own, its other turns before the
 // client's turns, its tools before the client's tools, and one mark where the cached prefix ends.
 
+import type { Artifact } from '../artifacts/artifact.ts'
+import { escapedBytes, inlineBytes } from '../artifacts/artifact-reference.ts'
 import { jsonIn, textOf } from '../core/json-bytes.ts'
 import { atFrontOf, type Change, withChanges } from '../core/json-elements.ts'
 import { type Fields, spanOf } from '../core/json-splice.ts'
+import { writtenInSteps } from '../core/json-writing.ts'
 import { Refusal } from '../core/refusal.ts'
+import { inTurns } from '../core/turns.ts'
 import type { BundleContents, BundleTurn } from './bundle.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -24,8 +28,14 @@ export interface MessagesBundle {
 
 const MARK = { cache_control: { type: 'ephemeral' } }
 
+/** What it has more here than in chat, where each document is base64: those that are texts stand here as such. */
+export const moreInMessages = ({ turns }: BundleContents): number =>
+  turns
+    .filter(({ artifact }) => isTextDocument(artifact))
+    .reduce((sum, { artifact, content }) => sum + Math.max(0, escapedBytes(content) - inlineBytes(artifact)), 0)
+
 /** `isMarked`: with the end of the cached prefix on its last block, in the order in which the protocol caches. */
-export function renderForMessages({ tools, turns }: BundleContents, isMarked: boolean): MessagesBundle {
+export async function renderForMessages({ tools, turns }: BundleContents, isMarked: boolean): Promise<MessagesBundle> {
   const last = turns.findLast(({ role }) => role === 'user') ?? turns.at(-1)
   const blockFor = (turn: BundleTurn) => ({ ...blockOf(turn), ...(isMarked && turn === last && MARK) })
   const functions = tools ? (jsonIn(tools.content) as ChatTool[]) : []
@@ -33,11 +43,13 @@ export function renderForMessages({ tools, turns }: BundleContents, isMarked: bo
   const messages = turns
     .filter(({ role }) => role === 'user')
     .map((turn) => ({ role: 'user', content: [blockFor(turn)] }))
-  const fronts = [
-    frontOf('tools', functions.map(toolOf)),
-    frontOf('system', system),
-    frontOf('messages', messages),
-  ].filter(({ values }) => values.length > 0)
+  const fronts: Front[] = []
+  for (const [name, values] of [
+    ['tools', functions.map(toolOf)],
+    ['system', system],
+    ['messages', messages],
+  ] as const)
+    if (values.length > 0) fronts.push({ name, values, elements: await elementsIn(values) })
   return {
     fronts,
     tool_names: new Set(functions.map((tool) => tool.function.name)),
@@ -45,15 +57,15 @@ export function renderForMessages({ tools, turns }: BundleContents, isMarked: bo
   }
 }
 
-const frontOf = (name: Front['name'], values: readonly Json[]): Front => ({
-  name,
-  values,
-  elements: Buffer.from(values.map((value) => JSON.stringify(value)).join(',')),
-})
+/** R77: in steps, what stands between the brackets of an array. */
+const elementsIn = async (values: readonly Json[]) => (await inTurns(writtenInSteps(values))).subarray(1, -1)
 
-function blockOf({ artifact: { kind, media_type, name }, content }: BundleTurn): Json {
+const isTextDocument = ({ kind, media_type }: Artifact) => kind === 'document' && media_type !== 'application/pdf'
+
+function blockOf({ artifact, content }: BundleTurn): Json {
+  const { kind, media_type, name } = artifact
   if (kind === 'text') return { type: 'text', text: textOf(content) }
-  if (kind === 'document' && media_type !== 'application/pdf')
+  if (isTextDocument(artifact))
     return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: textOf(content) } }
   const source = { type: 'base64', media_type, data: content.toString('base64') }
   return kind === 'image' ? { type: 'image', source } : { type: 'document', source, ...(name && { title: name }) }

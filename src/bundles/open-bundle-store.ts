@@ -9,7 +9,7 @@ import type { Db } from '../storage/db.ts'
 import type { Bundle, BundleContents } from './bundle.ts'
 import { type RenderedBundle, renderBundle } from './bundle-rendering.ts'
 import { bundleStore } from './bundle-store.ts'
-import { type MessagesBundle, renderForMessages } from './messages-bundle.ts'
+import { type MessagesBundle, moreInMessages, renderForMessages } from './messages-bundle.ts'
 
 /** The artifacts that bundles are made of. Whoever may use a bundle may use what it is made of. */
 export interface ReadArtifacts<Stored extends { artifact: Artifact }> {
@@ -19,7 +19,7 @@ export interface ReadArtifacts<Stored extends { artifact: Artifact }> {
 }
 
 export interface OpenBundles {
-  /** Throws the 404. `room` is taken before anything is read. */
+  /** Throws the 404. `room` is taken before anything is read, and for what is written of it before that. */
   open(request: FastifyRequest, id: string, surface: Surface, room: Taking): Promise<Opened<RenderedBundle>>
   /** The same for Anthropic's protocol. */
   openForMessages(request: FastifyRequest, id: string, isMarked: boolean, room: Taking): Promise<Opened<MessagesBundle>>
@@ -30,21 +30,35 @@ interface Opened<Rendered> {
   rendered: Rendered
 }
 
+interface Form<Rendered> {
+  form: string
+  room: Taking
+  render(contents: BundleContents): Promise<Rendered>
+  /** How many bytes it has beyond those of chat. */
+  more?(contents: BundleContents): number
+}
+
+interface Remembered {
+  bundle: RenderedBundle | MessagesBundle
+  more_bytes: number
+}
+
 const RENDERED_BYTES = 32 * 2 ** 20
 const TIMES_IN_MEMORY = 2 // as bytes, and as values
 
 export function openBundles<Stored extends { artifact: Artifact }>(artifacts: ReadArtifacts<Stored>): OpenBundles {
-  const rendered = new Map<string, RenderedBundle | MessagesBundle>()
+  const rendered = new Map<string, Remembered>()
   let bytes = 0
 
   /** Those used last stay, up to a bound. */
-  function remember(name: string, bundle: RenderedBundle | MessagesBundle): void {
-    rendered.set(name, bundle)
-    bytes += sizeOf(bundle)
-    for (const [oldest, one] of rendered) {
+  function remember(name: string, one: Remembered): void {
+    if (rendered.has(name)) return // by another call at the same time
+    rendered.set(name, one)
+    bytes += sizeOf(one.bundle)
+    for (const [oldest, { bundle }] of rendered) {
       if (bytes <= RENDERED_BYTES) return
       rendered.delete(oldest)
-      bytes -= sizeOf(one)
+      bytes -= sizeOf(bundle)
     }
   }
 
@@ -61,12 +75,10 @@ export function openBundles<Stored extends { artifact: Artifact }>(artifacts: Re
   }
 
   async function opened<Rendered extends RenderedBundle | MessagesBundle>(
-    request: FastifyRequest,
+    { caller, db }: FastifyRequest,
     id: string,
-    { form, room }: { form: string; room: Taking },
-    render: (contents: BundleContents) => Rendered,
+    { form, room, render, more }: Form<Rendered>,
   ): Promise<Opened<Rendered>> {
-    const { caller, db } = request
     const { project_id } = caller
     const stored = await bundleStore(db).find(project_id, id.slice(0, ID_MAX))
     if (!stored) throw new Refusal('not_found', `'Agent-Bundle': no bundle '${told(id)}' in this project.`)
@@ -74,20 +86,29 @@ export function openBundles<Stored extends { artifact: Artifact }>(artifacts: Re
     room.take(bundle.bytes * TIMES_IN_MEMORY)
     for (const { artifact_id } of bundle.items) artifacts.used(project_id, artifact_id)
     const name = `${bundle.id} ${form}`
-    const known = rendered.get(name) as Rendered | undefined
-    if (known && rendered.delete(name)) rendered.set(name, known)
-    if (known) return { bundle, rendered: known }
-    const fresh = render(await contentsOf(db, bundle))
-    remember(name, fresh)
+    const known = rendered.get(name)
+    if (known && rendered.delete(name)) {
+      rendered.set(name, known)
+      room.take(known.more_bytes * TIMES_IN_MEMORY)
+      return { bundle, rendered: known.bundle as Rendered }
+    }
+    const contents = await contentsOf(db, bundle)
+    const more_bytes = more?.(contents) ?? 0
+    room.take(more_bytes * TIMES_IN_MEMORY)
+    const fresh = await render(contents)
+    remember(name, { bundle: fresh, more_bytes })
     return { bundle, rendered: fresh }
   }
 
   return {
     open: (request, id, surface, room) =>
-      opened(request, id, { form: surface, room }, (contents) => renderBundle(surface, contents)),
+      opened(request, id, { form: surface, room, render: (contents) => renderBundle(surface, contents) }),
 
     openForMessages: (request, id, isMarked, room) =>
-      opened(request, id, { form: `messages ${isMarked}`, room }, (contents) => renderForMessages(contents, isMarked)),
+      opened(request, id, {
+        ...{ form: `messages ${isMarked}`, room, more: moreInMessages },
+        render: (contents) => renderForMessages(contents, isMarked),
+      }),
   }
 }
 

@@ -1,9 +1,11 @@
 // §artifacts: the port to contents, and each of its three adapters against the real thing.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { freshDb, type TestDb } from '../../test/support/databases.ts'
 import { upload } from '../../test/support/forms.ts'
 import { startS3 } from '../../test/support/s3-server.ts'
@@ -118,4 +120,43 @@ test('§artifacts object storage that is away, or refuses, is a 503 and no fault
   for (const contents of [away, refusing])
     await expect(contents.write('x', sealed())).rejects.toMatchObject({ kind: 'unavailable' })
   await expect(readBack(s3Contents(s3.settings), 'never', 1)).rejects.toMatchObject({ kind: 'unavailable' })
+})
+
+const listenHere = (server: Server) =>
+  new Promise<AddressInfo>((resolve) => server.listen(0, '127.0.0.1', () => resolve(server.address() as AddressInfo)))
+
+/** Object storage that has sent a head and some bytes of twelve; what comes of the rest is the test's to say. */
+async function sendingSome() {
+  const answers: ServerResponse[] = []
+  const server = createServer((_request, response) => {
+    answers.push(response)
+    response.writeHead(200, { 'content-length': '12' }).write('slowly')
+  })
+  const { port } = await listenHere(server)
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const parts = s3Contents({ ...s3.settings, endpoint: `http://127.0.0.1:${port}` })
+    .read('c')
+    [Symbol.asyncIterator]()
+  const next = async () => Buffer.from((await parts.next()).value ?? '').toString()
+  expect(await next()).toBe('slowly')
+  return { next, goOn: () => answers[0]?.end(' read.') }
+}
+
+test('R78 §artifacts what object storage sends may be read slowly: its time is its own, not the reader’s', async () => {
+  const { next, goOn } = await sendingSome()
+  vi.advanceTimersByTime(10 * 60_000)
+  goOn()
+  expect([await next(), await next()]).toEqual([' read.', ''])
+})
+
+test('R78 §artifacts object storage that sends nothing for a minute is a 503, and nobody waits longer', async () => {
+  const { next } = await sendingSome()
+  const waiting = next().catch((error) => error)
+  vi.advanceTimersByTime(60_000)
+  expect(await waiting).toMatchObject({ kind: 'unavailable' })
 })

@@ -8,6 +8,8 @@ import type { S3Settings } from './s3-settings.ts'
 
 const WRITE_WITHIN_MS = 60 * SECOND_MS
 const ASK_WITHIN_MS = 15 * SECOND_MS
+/** For so long at most nothing comes of what is read. */
+const SILENT_MS = 60 * SECOND_MS
 const TRIES = 3
 const PAUSE_MS = 200
 
@@ -24,6 +26,8 @@ export function s3Contents(settings: S3Settings): Contents {
   /** What is wrong for the moment is tried again; every request here may be repeated. */
   async function ask(content_id: string, { method, within_ms, content }: Asking): Promise<Response> {
     for (let tries = 1; ; tries++) {
+      const head = new AbortController() // what comes behind it may be read slowly
+      const timer = setTimeout(() => head.abort(silent()), within_ms)
       try {
         const headers = content ? { 'content-length': String(content.bytes) } : {}
         const signed = await signer.sign(addressOf(content_id), { method, headers, aws: { allHeaders: true } })
@@ -31,7 +35,7 @@ export function s3Contents(settings: S3Settings): Contents {
           method,
           headers: signed.headers,
           redirect: 'error',
-          signal: AbortSignal.timeout(within_ms),
+          signal: head.signal,
           ...(content && { body: streamOf(content), duplex: 'half' as const }),
         })
         if (answer.status < 500 && answer.status !== 429) return answer
@@ -40,6 +44,8 @@ export function s3Contents(settings: S3Settings): Contents {
       } catch (error) {
         if (tries === TRIES) throw away(error)
         await sleep(PAUSE_MS * 2 ** tries, undefined, { ref: false })
+      } finally {
+        clearTimeout(timer)
       }
     }
   }
@@ -57,10 +63,17 @@ export function s3Contents(settings: S3Settings): Contents {
         await answer.body?.cancel()
         throw away(new Error(`the object storage has no ${content_id}: ${answer.status}`))
       }
+      const body = answer.body.getReader()
       try {
-        for await (const part of answer.body) yield part as Uint8Array
+        for (;;) {
+          const { done, value } = await within(SILENT_MS, body.read())
+          if (done) return
+          yield value as Uint8Array
+        }
       } catch (error) {
         throw away(error)
+      } finally {
+        await body.cancel().catch(() => {})
       }
     },
 
@@ -90,6 +103,20 @@ function streamOf(content: SealedContent): ReadableStream<Uint8Array> {
     },
   })
 }
+
+async function within<T>(most_ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(silent()), most_ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const silent = () => new Error('the object storage is silent')
 
 const away = (cause: unknown) =>
   new Refusal('unavailable', 'The storage of contents is not available right now. Retry shortly.', {

@@ -105,12 +105,14 @@ export function promptExpansion({ artifacts, bundles, room }: Needs) {
       if (contents.has(artifact_id)) continue
       const stored = await visible(arrived, reference)
       const count = times.get(artifact_id) ?? 1
-      bound(bytes + count * inlineBytes(stored.artifact)) // before anything of it is read
+      const least = count * inlineBytes(stored.artifact)
+      bound(bytes + least)
+      arrived.room.take(least * TIMES_IN_MEMORY) // before anything of it is read
       const content = await artifacts.bytesOf(stored)
       const added = count * inlineBytes(stored.artifact, content)
       bytes += added
       bound(bytes)
-      arrived.room.take(added * TIMES_IN_MEMORY)
+      arrived.room.take((added - least) * TIMES_IN_MEMORY) // its escapes
       contents.set(artifact_id, { artifact: stored.artifact, content })
     }
     return contents
@@ -180,7 +182,6 @@ export function promptExpansion({ artifacts, bundles, room }: Needs) {
     if (typeof json !== 'object' || json === null || Array.isArray(json)) return prompt // which is told elsewhere
     const { bundle, rendered } = await bundles.openForMessages(arrived.request, id, mayMark(bytes), arrived.room)
     bound(bytes.length + rendered.bytes)
-    arrived.room.take(Math.max(0, rendered.bytes - bundle.bytes) * TIMES_IN_MEMORY)
     const body = spliceIntoMessages({ bytes, json: json as Fields }, rendered)
     return { body, conversation: undefined, bundle: { id, prefix_hash: bundle.prefix_hash, last: undefined } }
   }

@@ -216,7 +216,7 @@ if (ENGINE === 'sqlite') {
     const elsewhere = await newSettings()
     await restore(elsewhere, beside(config, 'b'), env)
     const there = await recordingsOf(elsewhere)
-    const read = await there.read(project_id, 'trc_a')
+    const read = await there.read(project_id, 'trc_a', there.room.place(project_id))
     await there.db.close()
     expect(body.equals(read?.request ?? Buffer.alloc(0))).toBe(true)
   })

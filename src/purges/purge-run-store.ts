@@ -162,18 +162,19 @@ export function purgeRun({ db, clock, erasers, sign, onFailure }: RunNeeds) {
     isDue: () => purgeStore(db).isAnyWaiting(),
 
     /**
-     * One turn: every job that waits gets a step, again and again, until none waits or the turn is long enough. R78:
+     * One turn: a job of each project gets a step, again and again, until none waits or the turn is long enough. R78:
      * one that fails waits for the next turn, and holds up no other.
      */
     turn: (fenced: Db): Promise<void> =>
       renewing(fenced, async () => {
         const failed = new Set<string>()
-        for (let steps = 0; steps < STEPS_MAX; ) {
-          const all = await purgeStore(db).waiting()
-          const waiting = all.filter((found) => !failed.has(found.job.id) && !mustRest(found))
-          if (waiting.length === 0) return
-          for (const id of await round(fenced, waiting)) failed.add(id)
-          steps += waiting.length
+        for (let steps = 0, before = -1; before < steps && steps < STEPS_MAX; ) {
+          before = steps
+          for await (const some of purgeStore(db).waiting()) {
+            const waiting = some.filter((found) => !failed.has(found.job.id) && !mustRest(found))
+            for (const id of await round(fenced, waiting)) failed.add(id)
+            steps += waiting.length
+          }
         }
       }),
 

@@ -5,7 +5,7 @@ import { DAY_MS, rfc3339 } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import { nextTurn } from '../core/turns.ts'
 import { purgeFinished } from '../notifications/happening.ts'
-import { LARGE_BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
+import { BATCH_ROWS, inBatches, LARGE_BATCH_ROWS, mapped, newestFirst, type Place } from '../storage/batches.ts'
 import { aside, beginning, type Db, fixed, joined, type Sql, sql, together } from '../storage/db.ts'
 import type { PurgeScope } from '../storage/erasing.ts'
 import { tell } from '../storage/telling.ts'
@@ -115,12 +115,27 @@ export function purgeStore(db: Db) {
       return turned.length === 1 ? this.find(project_id, id) : undefined
     },
 
-    /** Of all projects: what waits to be counted or erased. */
-    waiting: (): Promise<StoredPurge[]> =>
-      read(
-        aside(jobs`
-          WHERE status IN ('queued', 'running') OR (status = 'planned' AND phase = 'count')
-          ORDER BY sequence`),
+    /**
+     * What waits to be counted or erased, the oldest first. R78: one job of each project, and the others behind it:
+     * what erases goes before plans, of which a project may have many.
+     */
+    waiting: (): AsyncGenerator<StoredPurge[]> =>
+      mapped(
+        inBatches<Place, Row & Place>({ sequence: -1, id: '' }, ({ sequence, id }) =>
+          db.rows<Row & Place>(
+            aside(jobs`
+              WHERE (status IN ('queued', 'running') OR (status = 'planned' AND phase = 'count'))
+                AND (sequence, id) > (${sequence}, ${id})
+                AND NOT EXISTS (
+                  SELECT 1 FROM purge_job other
+                  WHERE other.project_id = purge_job.project_id
+                    AND (other.status IN ('queued', 'running') OR (other.status = 'planned' AND other.phase = 'count'))
+                    AND (CASE other.status WHEN 'planned' THEN 1 ELSE 0 END, other.sequence, other.id)
+                      < (CASE purge_job.status WHEN 'planned' THEN 1 ELSE 0 END, purge_job.sequence, purge_job.id))
+              ORDER BY sequence, id LIMIT ${BATCH_ROWS}`),
+          ),
+        ),
+        fromRow,
       ),
 
     /** Asked every second: at once, since a thread would be kept for it. */

@@ -1,17 +1,17 @@
 // Bytes that are copied together as they come. What is kept for a while must not keep the buffers it came in: each
 // would outlive the collector's young generation, and a thousand small ones cost more than their bytes. What there is
 // room for is asked of the room that all recordings share.
-import type { RecordingRoom } from './recording-room.ts'
+import type { Share } from './recording-room.ts'
 
 const SMALLEST_BYTES = 4 * 1_024
 
 export class GrowingBytes {
-  readonly #room: RecordingRoom
+  readonly #room: Share
   readonly #project_id: string
   #buffer = Buffer.alloc(0)
   used = 0
 
-  constructor(room: RecordingRoom, project_id: string) {
+  constructor(room: Share, project_id: string) {
     this.#room = room
     this.#project_id = project_id
   }

@@ -6,12 +6,12 @@ import type { Clock } from '../core/clock.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { CommitUnknown, type Db, unavailable } from '../storage/db.ts'
 import { hourOf, whyNone } from './missing-recording.ts'
-import { newPackId, packed, unpacked, type Waiting } from './packing.ts'
+import { newPackId, packed, unpacked } from './packing.ts'
+import { lengthOf, purgedAfter, readRecordings } from './read-recording-store.ts'
 import { type PackToWrite, recorder, type Written } from './recorder.ts'
-import { type DroppedFor, IN_ROW_MAX_BYTES, keptSince, type Recording, type StoredEntry } from './recording.ts'
+import { type DroppedFor, IN_ROW_MAX_BYTES, keptSince } from './recording.ts'
 import type { RoomBounds } from './recording-room.ts'
 import { type Pack, type Packed, recordingStore } from './recording-store.ts'
-import { unpackedPacks } from './unpacked-packs.ts'
 
 export interface Amount {
   items: number
@@ -51,7 +51,7 @@ export function keptRecordings(needs: RecordingNeeds) {
   const tapes = recorder({ clock, write, writeDrops, onDrop, onFailure, ...(bounds && { bounds }) })
   const since = () => keptSince(clock.now(), days())
   const placeOf = (pack_id: string) => `recording pack ${pack_id}`
-  const unpacks = unpackedPacks()
+  const reading = readRecordings({ db, tapes, since, plainIn })
 
   /** Its bytes first, where they lie outside; nobody's until the row is there. */
   async function laidDown(project_id: string, id: string, bytes: Buffer): Promise<Pick<Pack, 'sealed' | 'content'>> {
@@ -83,6 +83,8 @@ export function keptRecordings(needs: RecordingNeeds) {
 
   async function write({ id, project_id, waiting, plain_bytes, packed: bytes }: PackToWrite): Promise<Written> {
     const recordings = waiting.map((one) => ({ pack_id: id, ...one }))
+    const before = bytes.length > IN_ROW_MAX_BYTES && (await purgedAfter(db, project_id, recordings))
+    if (before) return { purged_until: before } // nothing of it is laid down
     const pack: Pack = {
       ...{ id, project_id, plain_bytes, packed_bytes: bytes.length, ...spanOf(recordings) },
       ...(await laidDown(project_id, id, bytes)),
@@ -94,8 +96,8 @@ export function keptRecordings(needs: RecordingNeeds) {
         if (await rows.lockPack(project_id, id)) return 'before'
         const amount = { items: recordings.length, bytes: bytes.length }
         if (!(await quota.take(tx, project_id, amount))) return 'quota'
-        const purged_until = await rows.purgedUntil(project_id)
-        if (recordings.some(({ at_ms }) => at_ms < purged_until)) {
+        const purged_until = await purgedAfter(tx, project_id, recordings)
+        if (purged_until !== undefined) {
           await quota.giveBack(tx, project_id, amount)
           return { purged_until }
         }
@@ -153,12 +155,6 @@ export function keptRecordings(needs: RecordingNeeds) {
     return true
   }
 
-  /** Which of these are recorded. */
-  async function recorded(project_id: string, trace_ids: readonly string[]): Promise<Set<string>> {
-    const there = await recordingStore(db).recorded(project_id, trace_ids, since())
-    return new Set([...there, ...trace_ids.filter((id) => tapes.isWaiting(project_id, id))])
-  }
-
   /** Of one that is not there: why. */
   async function reasonOf(on: Db, project_id: string, trace_id: string): Promise<string> {
     const hour_ms = hourOf(trace_id)
@@ -169,33 +165,15 @@ export function keptRecordings(needs: RecordingNeeds) {
 
   /** Whether there is one; where not, why. */
   async function traced(on: Db, project_id: string, trace_id: string) {
-    const is_there = (await recorded(project_id, [trace_id])).size === 1
+    const is_there = (await reading.recorded(project_id, [trace_id])).size === 1
     return { recorded: is_there, why_not: is_there ? null : await reasonOf(on, project_id, trace_id) }
   }
 
   return {
     tapes,
-    recorded,
+    ...reading,
     traced,
     whyNone: reasonOf,
-
-    /** Undefined where there is none, or none any more. */
-    async read(project_id: string, trace_id: string): Promise<Recording | undefined> {
-      const waiting = tapes.waiting(project_id, trace_id)
-      if (waiting) return recordingIn(waiting.plain, { ...waiting.one, starts_at: 0 })
-      const found = await recordingStore(db).find(project_id, trace_id, since())
-      if (!found) return undefined
-      const plain = await unpacks.plainOf(found.pack_id, async () => {
-        const pack = await recordingStore(db).findPack(project_id, found.pack_id)
-        return pack && plainIn(pack)
-      })
-      return plain && recordingIn(plain, found)
-    },
-
-    /** What is known of one that is not in the store yet. */
-    entryInMemory(project_id: string, trace_id: string): StoredEntry | undefined {
-      return tapes.waiting(project_id, trace_id)?.one
-    },
 
     /** R70: how long each is kept is the operator's to say, at any time. */
     async sweep(on: Db): Promise<void> {
@@ -231,20 +209,6 @@ export function keptRecordings(needs: RecordingNeeds) {
 
     due: contents.due,
     quota,
-  }
-}
-
-const lengthOf = ({ request_bytes, answer_bytes }: StoredEntry) => request_bytes + answer_bytes
-
-function recordingIn(plain: Buffer, found: Waiting): Recording {
-  const { trace_id, project_id, key_id, endpoint, at_ms, status, is_stream, starts_at, request_bytes } = found
-  const ends_at = starts_at + lengthOf(found)
-  if (plain.length < ends_at) throw new Error(`the pack of ${trace_id} ends too soon`)
-  const answer_at = starts_at + request_bytes
-  return {
-    ...{ trace_id, project_id, key_id, endpoint, at: at_ms, status, is_stream },
-    request: plain.subarray(starts_at, answer_at),
-    answer: plain.subarray(answer_at, ends_at),
   }
 }
 

@@ -174,7 +174,7 @@ withService(
             expect((await home.get(`/v2/purge-jobs/${body.id}`)).body.status).toBe('succeeded')
           }
           for (const { trace_id, body, heard, purged } of sent) {
-            const found = await recordings.read(project_id, trace_id)
+            const found = await recordings.read(project_id, trace_id, recordings.room.place(project_id))
             expect(found === undefined).toBe(purged)
             if (found) expect([body.equals(found.request), heard.equals(found.answer)]).toEqual([true, true])
           }
@@ -222,10 +222,13 @@ withService(
       return sent
     }
 
+    const reading = (project_id: string, trace_id: string) =>
+      service().recordings.read(project_id, trace_id, service().recordings.room.place(project_id))
+
     test('R77 of one pack that is read by many, one after the other or at once, the bytes are fetched and unpacked once', async () => {
       const home = await service().newProject()
       const sent = await recorded(home, 100)
-      const read = ({ trace_id }: (typeof sent)[number]) => service().recordings.read(home.project.id, trace_id)
+      const read = ({ trace_id }: (typeof sent)[number]) => reading(home.project.id, trace_id)
       const begun_ms = performance.now()
       const fetched = await countStatements(tampering).while(async () => {
         for (const one of sent.slice(0, 50))
@@ -241,7 +244,7 @@ withService(
     test('§8.1 what was purged is not found in a pack that was just read, and the others are', async () => {
       const home = await service().newProject()
       const [gone, kept] = await recorded(home, 2)
-      const read = (one = gone) => service().recordings.read(home.project.id, one?.trace_id ?? '')
+      const read = (one = gone) => reading(home.project.id, one?.trace_id ?? '')
       expect(await read(gone)).toBeDefined()
       service().clock.advance(1)
       await home.post('/v2/purge-jobs', { filter: { trace_ids: [gone?.trace_id] }, mode: 'erase' })
@@ -274,14 +277,14 @@ withService(
         await doneOrWaiting(job, db, 'project_quota')
         go.resolve()
         await Promise.all([writing, job])
-        expect(await recordings.read(home.project.id, one?.trace_id ?? '')).toBeUndefined()
+        expect(await reading(home.project.id, one?.trace_id ?? '')).toBeUndefined()
       },
     )
 
     test('§8.2 a pack that could not be read is asked for again', async () => {
       const home = await service().newProject()
       const [one] = await recorded(home, 1)
-      const read = () => service().recordings.read(home.project.id, one?.trace_id ?? '')
+      const read = () => reading(home.project.id, one?.trace_id ?? '')
       tampering.rows = (statement, run) =>
         / FROM recording_pack/.test(textOf(statement)) ? Promise.reject(new Error('away')) : run(statement)
       await expect(read()).rejects.toThrow('away')

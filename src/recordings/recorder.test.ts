@@ -52,6 +52,25 @@ test('R78 memory is bounded while storage never finishes, for one project and fo
   expect(counted.memory).toBeGreaterThan(150)
 })
 
+test('R78 streams that go on and on take no more than a share, of one project and of all: others are recorded', () => {
+  const bounds = { bytes: 640 * KIB, bytes_of_one: 320 * KIB }
+  const { tapes, record, counted } = scene({ bounds, write: never })
+  for (const project_id of ['greedy', 'as greedy'])
+    for (let n = 0; n < 40; n++) {
+      const call = { trace_id: `trc_${project_id}${n}`, project_id, endpoint: '/v1/chat/completions' }
+      const tape = tapes.begin({ ...call, key_id: 'key_1', made_by: 'key_1', made_under: null }, Buffer.alloc(0))
+      tape.begin(200, true)
+      for (let part = 0; part < 40; part++) tape.add(Buffer.alloc(4 * KIB))
+    }
+  expect(tapes.pressure().bytes).toBeLessThanOrEqual(bounds.bytes / 2)
+  record('another', Buffer.alloc(8 * KIB), [Buffer.alloc(20 * KIB), Buffer.alloc(20 * KIB)])
+  record('a fourth', Buffer.alloc(8 * KIB), [Buffer.alloc(10 * KIB)])
+  expect([tapes.pressure().waiting, counted]).toEqual([2, {}])
+  for (let n = 0; n < 40; n++) record('greedy', Buffer.alloc(20 * KIB), [])
+  record('a fifth', Buffer.alloc(8 * KIB), [])
+  expect(tapes.waiting('a fifth', 'trc_42')).toBeDefined()
+})
+
 test('R78 a project whose large packs are stuck holds up neither its small ones nor other projects', async () => {
   const written: string[] = []
   const { tapes, record } = scene({

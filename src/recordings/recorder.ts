@@ -210,14 +210,12 @@ export function recorder({ clock, write, writeDrops, onDrop, onFailure, bounds =
       tape.letGo()
     },
 
-    /** One that is not in the store yet, and its bytes. */
-    waiting(project_id: string, trace_id: string): { one: Waiting; plain: Buffer } | undefined {
+    /** One that is not in the store yet, and a copy of its bytes for whoever asks. */
+    waiting(project_id: string, trace_id: string): { one: Waiting; plain(): Buffer } | undefined {
       const found = by_trace.get(trace_id)
       if (found?.open.project_id !== project_id) return undefined
-      return { one: found.one, plain: Buffer.from(found.open.bytesOf(found.one)) }
+      return { one: found.one, plain: () => Buffer.from(found.open.bytesOf(found.one)) }
     },
-
-    isWaiting: (project_id: string, trace_id: string) => by_trace.get(trace_id)?.open.project_id === project_id,
 
     /** Until all that can be written now is; large packs go on beside. */
     flush(): Promise<void> {

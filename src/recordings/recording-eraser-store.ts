@@ -1,7 +1,7 @@
 // Recordings, for purge jobs: their rows first; then what was theirs is cut out of the packs that they were written in.
 // A job is not through with them before the last pack is.
 import { type Db, joined, sql } from '../storage/db.ts'
-import { countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
+import { countOf, countWalked, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
 import type { KeptRecordings } from './kept-recording-store.ts'
 
 const where = (scope: PurgeScope) =>
@@ -21,7 +21,7 @@ export const recordingEraser = (recordings: Pick<KeptRecordings, 'eraseCut' | 'd
 
   async count(db, scope) {
     const { project_id } = scope
-    const rows = await countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM recording`, where(scope)))
+    const rows = await countWalked(db, walked(scope))
     const packs = await countOf(
       db,
       sql`SELECT COUNT(*) AS matched FROM recording_pack WHERE project_id = ${project_id} AND is_cut = 1`,

@@ -6,7 +6,6 @@ import type { Caller } from '../core/caller.ts'
 import { type Clock, rfc3339 } from '../core/clock.ts'
 import { traceIdOf } from '../core/ids.ts'
 import { madeByAnother, maySee } from '../core/maker.ts'
-import { memoryRoom } from '../core/memory-room.ts'
 import { Refusal } from '../core/refusal.ts'
 import { allows } from '../core/scopes.ts'
 import { listOf } from '../core/shapes.ts'
@@ -39,8 +38,6 @@ const watch = { scope: 'read', class: 'read' } as const
 const tags = ['Recordings']
 const MIB = 2 ** 20
 const TEXT_MAX_BYTES = MIB
-/** R78: what is being read back, compressed and plain. */
-const READ_BACK = { bytes: 256 * MIB, bytes_of_one: 128 * MIB }
 
 const List = Type.Object({
   ...listOf(RecordingEntry).properties,
@@ -54,12 +51,11 @@ interface Needs {
 }
 
 export const recordingRoutes: Routes<Needs> = async (app, { clock, recordings, gateway }) => {
-  const room = memoryRoom(READ_BACK, 'recordings')
   const since = () => keptSince(clock.now(), gateway.retention_days)
 
   /** Without its bytes, whether it is in the store yet or not. */
   const entry = async (db: Db, { project_id }: Caller, trace_id: string): Promise<StoredEntry | undefined> =>
-    recordings.entryInMemory(project_id, trace_id) ?? recordingStore(db).find(project_id, trace_id, since())
+    (await recordings.entryInMemory(project_id, trace_id)) ?? recordingStore(db).find(project_id, trace_id, since())
 
   async function dropsOf(db: Db, project_id: string): Promise<DroppedRecordings[]> {
     const drops = await recordingStore(db).drops(project_id, since(), clock.now())
@@ -73,19 +69,18 @@ export const recordingRoutes: Routes<Needs> = async (app, { clock, recordings, g
     new Refusal('not_found', `No recording of '${trace_id}'. ${await recordings.whyNone(db, project_id, trace_id)}`)
 
   /** Both, for whoever may see them; the memory that they take is given back with the answer. */
-  async function visible(db: Db, caller: Caller, named: string, takes: Takes) {
+  async function visible(db: Db, caller: Caller, named: string, take: Takes) {
     const trace_id = named.startsWith('req_') ? traceIdOf(named) : named
     const stored = await entry(db, caller, trace_id)
     if (!stored) throw await missing(db, caller, trace_id)
     if (!maySee(caller, stored)) throw madeByAnother(`The recording of '${trace_id}'`)
-    takes(2 * (stored.request_bytes + stored.answer_bytes))
-    const recording = await recordings.read(caller.project_id, trace_id)
+    const recording = await recordings.read(caller.project_id, trace_id, { take })
     if (!recording) throw await missing(db, caller, trace_id)
     return { stored, recording }
   }
 
   const takingOf = (caller: Caller, reply: Pick<FastifyReply, 'raw'>): Takes => {
-    const place = room.place(caller.project_id)
+    const place = recordings.room.place(caller.project_id)
     endWhereStalled(reply.raw)
     return (bytes) => {
       place.take(bytes)

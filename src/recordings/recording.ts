@@ -2,6 +2,7 @@
 // operator (`retention.full_fidelity`) and the project both say so, for `retention.days`, and never by halves.
 import { type Static, Type } from 'typebox'
 import { DAY_MS, rfc3339 } from '../core/clock.ts'
+import type { Room } from '../core/memory-room.ts'
 import { orNull, time } from '../core/shapes.ts'
 
 export interface Recording {
@@ -42,8 +43,10 @@ export const DROP_REASONS = Object.keys(DROPPED_FOR) as DroppedFor[]
 const MIB = 2 ** 20
 /** What one recording may have: the largest request and the largest whole answer there are. */
 export const RECORDING_MAX_BYTES = 32 * MIB
-/** What may wait in memory, of all projects and of one (R78). */
-export const WAITING_BOUNDS = { bytes: 64 * MIB, bytes_of_one: 40 * MIB }
+/** What may wait in memory, of all projects and of one that is alone (R78): the largest, and what is packed of it. */
+export const WAITING_BOUNDS = { bytes: 80 * MIB, bytes_of_one: 40 * MIB }
+/** R78: what is being read back, compressed and plain, for whoever asks and for replays. */
+export const READ_BACK: Room = { bytes: 256 * MIB, bytes_of_one: 128 * MIB, is_shared_out: true }
 /** What one that waits takes beside its bytes. */
 export const ITEM_BYTES = 1_024
 

@@ -36,7 +36,7 @@ export class Tape {
   }
 
   #append(part: Buffer): boolean {
-    this.#streamed ??= new GrowingBytes(this.#room, this.call.project_id)
+    this.#streamed ??= new GrowingBytes(this.#room.running, this.call.project_id)
     if (!this.#streamed.reserve(part.length)) return false
     this.#streamed.append(part)
     return true

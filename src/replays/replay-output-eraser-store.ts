@@ -1,6 +1,6 @@
 // What replay runs were answered, for purge jobs. The items stay: they have figures, and nothing that anybody said.
 import { fixed, joined, sql } from '../storage/db.ts'
-import { countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
+import { countWalked, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
 import type { OutputQuota } from './replay-item-store.ts'
 
 const where = (scope: PurgeScope) =>
@@ -11,21 +11,22 @@ const where = (scope: PurgeScope) =>
     matching.named(scope, { trace: 'trace_id' }),
   )
 
+const walked = (scope: PurgeScope) => ({
+  table: 'replay_output',
+  order: 'sequence',
+  id: 'id',
+  bytes: 'bytes',
+  of_project: scope.project_id,
+  where: where(scope),
+})
+
 export const replayOutputEraser = (quota: Pick<OutputQuota, 'giveBack'>): Eraser => ({
   kind: 'replay_outputs',
 
-  count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM replay_output`, where(scope))),
+  count: (db, scope) => countWalked(db, walked(scope)),
 
   async erase(tx, scope, from, most) {
-    const walked = {
-      table: 'replay_output',
-      order: 'sequence',
-      id: 'id',
-      bytes: 'bytes',
-      of_project: scope.project_id,
-      where: where(scope),
-    }
-    const batch = await nextBatch(tx, walked, from, most)
+    const batch = await nextBatch(tx, walked(scope), from, most)
     if (batch.ids.length === 0) return batch
     const { project_id } = scope
     const gone = await tx.rows<{ bytes: number }>(

@@ -2,6 +2,8 @@
 // Nobody is called.
 import type { Caller } from '../core/caller.ts'
 import { BUDGETS, jsonWithin } from '../core/foreign.ts'
+import { lanes } from '../core/lanes.ts'
+import type { Taking } from '../core/memory-room.ts'
 import { Refusal } from '../core/refusal.ts'
 import { restingTurn } from '../core/turns.ts'
 import { ARMS, type Arm, NOTHING_PLANNED, type Reason, type StoredItem } from './replay-item.ts'
@@ -75,17 +77,34 @@ export async function plannedItems(
   for (const trace_id of trace_ids)
     for (const arm of ARMS)
       if (arm === 'target' || run.control) {
-        items.push(await plannedItem(needs, run, { trace_id, arm, at: items.length }))
+        items.push(await inItemLane('all', () => plannedInRoom(needs, run, { trace_id, arm, at: items.length })))
         await restingTurn(needs.isQuiet() ? PLANNED_MS : RESTS * PLANNED_MS) // live calls come first
       }
   return items
 }
 
-async function plannedItem(
-  needs: PlanNeeds,
-  run: Planning,
-  { trace_id, arm, at }: { trace_id: string; arm: Arm; at: number },
-) {
+interface ItemPlace {
+  trace_id: string
+  arm: Arm
+  at: number
+}
+
+/**
+ * R78: a call that is planned takes several times its bytes, so a few are at a time. Whoever plans thousands is behind
+ * everybody else's next after each: no more wait here than projects plan.
+ */
+const inItemLane = lanes({ at_once: 2, waiting_max: Number.POSITIVE_INFINITY })
+
+async function plannedInRoom(needs: PlanNeeds, run: Planning, item: ItemPlace): Promise<StoredItem> {
+  const place = needs.recordings.room.place(run.project_id)
+  try {
+    return await plannedItem(needs, run, item, place)
+  } finally {
+    place.giveBack()
+  }
+}
+
+async function plannedItem(needs: PlanNeeds, run: Planning, { trace_id, arm, at }: ItemPlace, place: Taking) {
   const { project_id, replay_run_id, caller } = run
   const used = await needs.usage.find(project_id, trace_id)
   const item: StoredItem = {
@@ -100,7 +119,7 @@ async function plannedItem(
   if (used.status !== 'completed') return skipped('not_completed', `It ended as '${used.status}'.`)
   if (!needs.calls.isCompared(ownEndpoint(used.endpoint)))
     return skipped('not_compared', `Nothing of ${used.endpoint} is compared.`)
-  const recorded = await needs.recordings.read(project_id, trace_id)
+  const recorded = await needs.recordings.read(project_id, trace_id, place)
   if (!recorded) return skipped('not_recorded', 'Its contents were not recorded, or are gone.')
   if (await isBackground(recorded)) return skipped('not_compared', 'Its answer came before anything was said.')
   const planned = await needs.calls.plan(await callOf(run, arm, { caller, recorded, bundle_id: used.bundle_id }))

@@ -2,6 +2,7 @@
 import { Type } from 'typebox'
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
+import { lanes } from '../core/lanes.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, type Routes } from '../http/routes.ts'
 import { sendList } from '../http/whole-list.ts'
@@ -29,6 +30,7 @@ import type { ReplayTarget, TestedRelease } from './replay-target.ts'
 const Params = Type.Object({ replay_run_id: Type.String({ description: 'Begins `rpl_`.' }) })
 const admin = { scope: 'admin', class: 'admin' } as const
 const tags = ['Replay runs']
+const WAITING_MAX = 4 // R78: plans of a project, behind the one that is made
 
 /** R70: places for runs, taken and given back in the transactions of what is added and goes. */
 export interface ReplayQuota {
@@ -49,6 +51,7 @@ export interface ReplayNeeds extends PlanNeeds {
 
 export const replayRoutes: Routes<ReplayNeeds> = async (app, needs) => {
   const { clock } = needs
+  const inTurn = lanes({ at_once: 1, waiting_max: WAITING_MAX })
   const shown = async (db: Db, project_id: string, id: string) =>
     found(await replayStore(db).show(project_id, id), 'replay run', id)
 
@@ -74,9 +77,11 @@ export const replayRoutes: Routes<ReplayNeeds> = async (app, needs) => {
       const asked = checkedRun(body)
       const source = checkSource(asked.source, clock.now())
       const release = await needs.targetOf(db, caller, asked.target)
-      const { trace_ids, matched } = await chosenCalls(needs, project_id, source)
-      const run = newReplayRun(asked, { project_id, release, matched }, clock.now())
-      const items = await plannedItems(needs, { ...run, replay_run_id: run.id, caller }, trace_ids)
+      const { run, items } = await inTurn(project_id, async () => {
+        const { trace_ids, matched } = await chosenCalls(needs, project_id, source)
+        const run = newReplayRun(asked, { project_id, release, matched }, clock.now())
+        return { run, items: await plannedItems(needs, { ...run, replay_run_id: run.id, caller }, trace_ids) }
+      })
       await db.transaction(async (tx) => {
         await needs.quota.take(tx, project_id)
         await replayStore(tx).insert(run, planOf(items), clock.now())

@@ -3,61 +3,47 @@
 // transaction that charges it: whoever comes to an item after a crash gets that answer, and nobody pays twice.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Caller } from '../core/caller.ts'
-import { type Clock, SECOND_MS } from '../core/clock.ts'
-import type { Sealing } from '../core/sealing.ts'
+import { SECOND_MS } from '../core/clock.ts'
 import { nextTurn } from '../core/turns.ts'
 import { replayFinished } from '../notifications/happening.ts'
 import type { Db } from '../storage/db.ts'
 import { tell } from '../storage/telling.ts'
-import { afterCall, itemKey, type Next, type Result, type StoredItem } from './replay-item.ts'
-import { type OutputQuota, replayItemStore, replayOutputStore } from './replay-item-store.ts'
+import { type AskingNeeds, askSurely, UNHURRIED } from './asked-item-store.ts'
+import { itemKey, type StoredItem } from './replay-item.ts'
+import { replayItemStore } from './replay-item-store.ts'
 import { KEY_ENDED, mayBegin, type StoredRun } from './replay-run.ts'
 import { replayStore } from './replay-store.ts'
-import {
-  type AnsweredCall,
-  callOf,
-  figuresOf,
-  type ItemName,
-  ownEndpoint,
-  type RecordedCall,
-  type RecordedCalls,
-  type ReplayCalls,
-  type UsedBefore,
-} from './replayed-call.ts'
-import { sameness } from './said-comparison.ts'
 
 const ROUNDS_MAX = 200 // of one turn
 const LOOK_MS = SECOND_MS // in a round that nothing ends in, the lease is renewed and others get their turn
 
-export interface RunnerNeeds {
+interface UnderWay {
+  run_id: string
+  project_id: string
+  ended: Promise<void>
+}
+
+export interface RunnerNeeds extends AskingNeeds {
   db: Db
-  clock: Clock
-  seals: Sealing
-  calls: ReplayCalls
-  recordings: RecordedCalls
-  usage: { find(project_id: string, trace_id: string): Promise<UsedBefore | undefined> }
   /** No live call has come for a while. */
   isQuiet(): boolean
   /** Whom the key of a run speaks for; undefined where it has ended. */
   callerOf(project_id: string, key_id: string, now: number): Promise<Caller | undefined>
   /** What a run has not spent goes back. */
   endKeyOn(tx: Db): (project_id: string, key_id: string, now: number) => Promise<void>
-  /** Nobody asks for this kept answer any more. */
-  forgetKeptOn(tx: Db): (call: { project_id: string; endpoint: string; key: string }) => Promise<void>
   /** R70: the place of a run that is forgotten. */
   giveBackOn(tx: Db): (project_id: string) => Promise<void>
-  outputs: OutputQuota
-  onFailure(error: unknown, replay_run_id: string): void
 }
 
 export function replayRunner(needs: RunnerNeeds) {
   const { db, clock, onFailure } = needs
-  const under_way = new Map<string, { run_id: string; ended: Promise<void> }>() // by the names of items
+  const under_way = new Map<string, UnderWay>() // by the names of items
   /** Runs whose money did not suffice for all that they asked at once: from then on they ask one at a time. */
   const tight = new Set<string>()
   let is_stopping = false
 
-  const busyWith = (run_id: string) => [...under_way.values()].filter((one) => one.run_id === run_id).length
+  const countOf = (isMeant: (one: UnderWay) => boolean) => [...under_way.values()].filter(isMeant).length
+  const busyWith = (id: string) => countOf(({ run_id }) => run_id === id)
 
   function begin(fenced: Db, run: StoredRun, item: StoredItem, caller: Caller): void {
     const name = itemKey(run.id, item.trace_id, item.arm)
@@ -66,7 +52,7 @@ export function replayRunner(needs: RunnerNeeds) {
     const ended = askSurely(needs, { fenced, run, item, caller, isAlone, onTight }).finally(() => {
       under_way.delete(name)
     })
-    under_way.set(name, { run_id: run.id, ended })
+    under_way.set(name, { run_id: run.id, project_id: run.project_id, ended })
   }
 
   /** How many calls it has begun. */
@@ -80,7 +66,8 @@ export function replayRunner(needs: RunnerNeeds) {
     await nextTurn()
     const at_once = tight.has(id) ? 1 : (concurrency ?? 1)
     const is_quiet = needs.isQuiet()
-    const may_begin = mayBegin(at_once, busyWith(id), under_way.size)
+    const busy = countOf((one) => one.project_id === project_id) // those of a run that was cancelled, too
+    const may_begin = mayBegin(at_once, busy, under_way.size)
     const most = is_quiet ? may_begin : Math.min(1, may_begin) // R78: one of each run in turn, and a pause is heeded
     if (caller.is_suspended || most <= 0) return 0
     const items = await fenced.transaction(async (tx) => {
@@ -153,11 +140,6 @@ const UNREF = { ref: false }
  * one live call in a hundred meets one. Models take seconds to answer, so that runs are seldom slower for it.
  */
 const PACE_MS = { alone: 5, beside_calls: 1_000 }
-/**
- * Live calls need the disk themselves: what a run notes down is brought there with what they write. A power cut may
- * take the end of an item with it, and its kept answer stays: the item is asked again, and that answer found.
- */
-const UNHURRIED = { lasting: 'committed' } as const
 const AT_WORK = { from: ['queued', 'running'], to: 'running' } as const
 
 /** With its money: in one transaction, it is over and the rest has gone back. */
@@ -173,96 +155,6 @@ async function end(needs: RunnerNeeds, fenced: Db, run: StoredRun, to: 'complete
   })
 }
 
-interface Asking {
-  fenced: Db
-  run: StoredRun
-  item: StoredItem
-  caller: Caller
-  isAlone(): boolean
-  /** It did not fit beside others. */
-  onTight(): void
-}
-
-/** What went wrong here is tried again as if an upstream had failed; where that cannot be written, by whoever comes. */
-async function askSurely(needs: RunnerNeeds, asking: Asking): Promise<void> {
-  const { run, item } = asking
-  try {
-    await ask(needs, asking)
-  } catch (error) {
-    needs.onFailure(error, run.id)
-    const answer = { status: 500, type: null, message: FAULT }
-    const next = afterCall({ ...answer, is_completed: false }, item.attempts, {
-      is_alone: true,
-      now: needs.clock.now(),
-    })
-    const name = { project_id: run.project_id, run_id: run.id, trace_id: item.trace_id, arm: item.arm }
-    await writeDown(needs, asking, name, { next, answer }).catch(() => {})
-  }
-}
-
-const FAULT = 'This server failed at it; its log says why.'
-
-/** One item: read, ask, compare, and write down what came of it, each in a turn of the event loop of its own. */
-async function ask(needs: RunnerNeeds, asking: Asking): Promise<void> {
-  const { fenced, run, item, caller } = asking
-  const { project_id, trace_id, arm } = item
-  const name = { project_id, run_id: run.id, trace_id, arm }
-  const recorded = await needs.recordings.read(project_id, trace_id)
-  if (!recorded) return replayItemStore(fenced).end(name, { status: 'skipped', reason: 'erased', message: null })
-  const before = await needs.usage.find(project_id, trace_id)
-  const call = await callOf(run, arm, { caller, recorded, bundle_id: before?.bundle_id ?? null })
-  const key = itemKey(run.id, trace_id, arm)
-  await nextTurn()
-  const answer = await needs.calls.run(call, key)
-  await nextTurn()
-  const used = answer.trace_id === null ? undefined : await needs.usage.find(project_id, answer.trace_id)
-  const is_completed = used?.status === 'completed'
-  const next = afterCall({ ...answer, is_completed }, item.attempts, {
-    ...{ is_alone: asking.isAlone(), now: needs.clock.now() },
-  })
-  if (next.kind === 'again' && answer.type === 'quota_exceeded') asking.onTight()
-  if (next.kind !== 'done' || !used) return writeDown(needs, asking, name, { next, answer })
-  const result = await resultOf(needs, recorded, answer, used)
-  await nextTurn()
-  await fenced.transaction(async (tx) => {
-    if (await replayItemStore(tx).done(name, result)) await keepOutput(needs, asking, { tx, name, body: answer.body })
-    await needs.forgetKeptOn(tx)({ project_id, endpoint: call.endpoint, key })
-  }, UNHURRIED)
-}
-
-interface Answered {
-  message: string | null
-  body?: Uint8Array
-}
-
-async function writeDown(
-  needs: RunnerNeeds,
-  asking: Asking,
-  name: ItemName,
-  { next, answer: { message, body } }: { next: Next; answer: Answered },
-): Promise<void> {
-  const { fenced, item } = asking
-  if (next.kind === 'over')
-    return fenced.transaction(async (tx) => {
-      await replayItemStore(tx).end(name, next)
-      // §4.15: items outlive what was said, and do not quote it. A refusal's own words are its output.
-      if (body && next.status === 'failed') await keepOutput(needs, asking, { tx, name, body })
-    }, UNHURRIED)
-  const items = replayItemStore(fenced)
-  if (next.kind === 'again') return items.postpone(name, { ...next, message })
-  // The run ends by itself, or what was answered is not in the store yet.
-  await items.postpone(name, { not_before_ms: needs.clock.now() + SECOND_MS, attempts: item.attempts, message })
-}
-
-function keepOutput(
-  { seals, clock, outputs }: RunnerNeeds,
-  { caller }: Asking,
-  { tx, name, body }: { tx: Db; name: ItemName; body: Uint8Array },
-): Promise<void> {
-  const of = { ...name, key_id: caller.key_id, made_under: caller.parent_id ?? null }
-  return replayOutputStore(tx, seals).insert(of, body, outputs, clock.now())
-}
-
 /** True while there may be more. */
 const forgetSome = ({ outputs }: RunnerNeeds, fenced: Db, { project_id, id }: Pick<StoredRun, 'project_id' | 'id'>) =>
   fenced.transaction(async (tx) => {
@@ -270,23 +162,3 @@ const forgetSome = ({ outputs }: RunnerNeeds, fenced: Db, { project_id, id }: Pi
     if (bytes > 0) await outputs.giveBack(tx, project_id, bytes)
     return more
   })
-
-async function resultOf(
-  { calls }: RunnerNeeds,
-  { endpoint: recorded_by, is_stream, answer }: RecordedCall,
-  answered: AnsweredCall,
-  used: UsedBefore,
-): Promise<Result> {
-  const endpoint = ownEndpoint(recorded_by)
-  const [before, now] = [
-    await calls.said(endpoint, is_stream, answer),
-    await calls.said(endpoint, is_stream, answered.body),
-  ]
-  return {
-    trace_id: used.trace_id,
-    ...figuresOf(used),
-    finish_reason: now.finish_reason,
-    recorded_finish_reason: before.finish_reason,
-    same: sameness(before, now),
-  }
-}

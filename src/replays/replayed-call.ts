@@ -1,5 +1,6 @@
 // What the room of replays needs of others: calls that were recorded, and a way to plan and to make calls like them.
 import type { Caller } from '../core/caller.ts'
+import type { MemoryRoom, Taking } from '../core/memory-room.ts'
 import type { UsageFilter } from '../usage/usage-query.ts'
 import type { Arm, Figures } from './replay-item.ts'
 import type { StoredRun } from './replay-run.ts'
@@ -17,7 +18,10 @@ export interface RecordedCall {
 }
 
 export interface RecordedCalls {
-  read(project_id: string, trace_id: string): Promise<RecordedCall | undefined>
+  /** R78: what is read has a place in it, until it is done with. */
+  room: Pick<MemoryRoom, 'place'>
+  /** `place` is taken before anything is read. */
+  read(project_id: string, trace_id: string, place: Taking): Promise<RecordedCall | undefined>
   recorded(project_id: string, trace_ids: readonly string[]): Promise<ReadonlySet<string>>
 }
 

@@ -5,10 +5,10 @@ import { ENGINE, withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
 import { sessionStage } from '../../test/support/session-stage.ts'
 import { deferred, type Tampering, tamperedDb, textOf } from '../../test/support/tampered-db.ts'
-import type { Db, Sql, Tx } from '../storage/db.ts'
-import type { PurgeScope } from '../storage/erasing.ts'
+import { type Db, type Sql, sql, type Tx } from '../storage/db.ts'
+import type { Eraser, PurgeScope } from '../storage/erasing.ts'
 import type { Session } from './session.ts'
-import { sessionEraser } from './session-eraser-store.ts'
+import { sessionEraser, sessionEventEraser } from './session-eraser-store.ts'
 
 const AS_OF = NOON + 10
 
@@ -68,6 +68,48 @@ withDb((db) => {
     )
     const sorted = [...ids].sort()
     expect([[...erased.ids].sort(), taken]).toEqual([sorted, sorted.map((id) => [id])])
+  })
+
+  /** Each batch in a transaction of its own: what it erased, and how many turns were left then. */
+  async function batchesOf(eraser: Eraser, scope: PurgeScope, most: number) {
+    const batches: { ids: readonly string[]; left: number }[] = []
+    for (let from: string | null = null, is_over = false; !is_over; ) {
+      const { ids, next } = await db().transaction((tx) => eraser.erase(tx, scope, from, most))
+      const left = await db().rows(sql`SELECT id FROM session_event WHERE project_id = ${scope.project_id}`)
+      batches.push({ ids, left: left.length })
+      from = next
+      is_over = next === null
+    }
+    return batches
+  }
+
+  test.each([sessionEventEraser, sessionEraser])(
+    'R77 R78 §8.1 of a long line some megabytes go in one transaction, as $kind',
+    async (eraser) => {
+      const project_id = await projectIn(db())
+      const session = await opened({}, project_id)
+      const [input, output] = ['x'.repeat(2 ** 19), 'y'.repeat(2 ** 19)]
+      for (let n = 0; n < 10; n++)
+        await on(db()).recordTurn(project_id, turnIn(session, { response_id: `resp_${n}`, input, output }), NOON + 1)
+      const batches = await batchesOf(eraser, scopeOf(project_id), 500)
+      expect(batches.map(({ left }) => left)).toEqual([13, 6, 0])
+      expect(batches.map(({ ids }) => ids.length)).toEqual(eraser === sessionEraser ? [0, 0, 1] : [7, 7, 6])
+      expect(await eraser.count(db(), scopeOf(project_id))).toBe(0)
+      const [row] = await db().rows<{ content_bytes: number }>(sql`
+        SELECT content_bytes FROM agent_session WHERE id = ${session.id}`)
+      expect(row?.content_bytes).toBe(eraser === sessionEraser ? undefined : 0)
+    },
+  )
+
+  test('R78 §8.1 one transaction looks at so many turns, however few match, and comes to each of them', async () => {
+    const project_id = await projectIn(db())
+    const others = []
+    for (let n = 0; n < 9; n++) others.push(await withTurn(project_id))
+    const mine = { maker: { made_by: 'key_2', made_under: null } }
+    await on(db()).recordTurn(project_id, turnIn(others[5] as Session, { response_id: 'resp_2', ...mine }), NOON + 1)
+    const batches = await batchesOf(sessionEventEraser, { ...scopeOf(project_id), key_id: 'key_2' }, 4)
+    expect(batches.length).toBeGreaterThanOrEqual(5)
+    expect([batches.flatMap(({ ids }) => ids).length, batches.at(-1)?.left]).toEqual([2, 18])
   })
 })
 

@@ -1,7 +1,19 @@
 // Sessions and the turns of their lines, for purge jobs. A turn goes by when and with which key it was made. A session
 // goes with its whole line where it is named; else only where nothing of its line would stay.
-import { type Db, fixed, joined, sql, together } from '../storage/db.ts'
-import { addTraces, countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
+import { DELETED_AT_ONCE_BYTES, withinBytes } from '../storage/batches.ts'
+import { type Db, fixed, joined, type Sql, sql, together } from '../storage/db.ts'
+import {
+  addTraces,
+  countOf,
+  countWalked,
+  type Eraser,
+  FIRST_BATCH,
+  isOneOf,
+  matching,
+  nextBatch,
+  type PurgeScope,
+  stretches,
+} from '../storage/erasing.ts'
 import { removeParts } from '../storage/large-bodies.ts'
 
 /** Of turns; `session_id` is asked by the index that lines have. */
@@ -16,39 +28,70 @@ const turnMatches = (scope: PurgeScope) =>
     }),
   )
 
-const turns = (scope: PurgeScope) =>
+const SESSIONS = { table: 'agent_session', order: 'agent_session.sequence', id: 'id', bytes: 'content_bytes' }
+const COUNTED_LINES = 1_000 // in one statement
+
+/** Of the sessions of this stretch. */
+const turns = (scope: PurgeScope, stretch: Sql) =>
   joined(
     sql` FROM session_event WHERE session_event.project_id = ${scope.project_id} AND session_event.session_id IN (
-      SELECT agent_session.id FROM agent_session WHERE agent_session.project_id = ${scope.project_id})`,
+      SELECT agent_session.id FROM agent_session WHERE agent_session.project_id = ${scope.project_id}`,
+    stretch,
+    fixed(')'),
     turnMatches(scope),
   )
 
-interface Turn {
-  id: string
-  session_id: string
+/** The line that is walked, by the place of its session, and behind which of its turns. */
+interface At {
   sequence: number
+  id: string
+  turn: number
 }
 
+const START: At = { sequence: -1, id: '', turn: 0 }
+const TO_ITS_END = Number.MAX_SAFE_INTEGER
+const LINES_AT_ONCE = 100
+
+/** One that was looked at; without bytes where it does not match. */
+interface Walked extends At {
+  event_id: string
+  bytes: number | null
+}
+
+/**
+ * Line by line, in the order in which sessions were made. One transaction looks at no more than so many turns, however
+ * few of them match, and erases no more than some megabytes.
+ */
 export const sessionEventEraser: Eraser = {
   kind: 'session_events',
 
-  count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched`, turns(scope))),
+  async count(db, scope) {
+    let count = 0
+    for await (const stretch of stretches(db, { ...SESSIONS, of_project: scope.project_id }, COUNTED_LINES))
+      count += await countOf(db, joined(sql`SELECT COUNT(*) AS matched`, turns(scope, stretch)))
+    return count
+  },
 
   async erase(tx, scope, from, most) {
-    const { session_id, sequence } = from === null ? { session_id: '', sequence: 0 } : (JSON.parse(from) as Turn)
-    const rows = await tx.rows<Turn>(
-      joined(
-        sql`SELECT session_event.id, session_event.session_id, session_event.sequence`,
-        turns(scope),
-        sql` AND (session_event.session_id, session_event.sequence) > (${session_id}, ${sequence})
-          ORDER BY session_event.session_id, session_event.sequence LIMIT ${most}`,
-      ),
-    )
-    const ids = rows.map(({ id }) => id)
-    if (ids.length > 0) await removeTurns(tx, scope, 'id', ids)
-    const last = rows.at(-1)
-    const cursor = last && JSON.stringify({ session_id: last.session_id, sequence: last.sequence })
-    return { ids, next: cursor && rows.length === most ? cursor : null }
+    const at: At = from === null ? START : { ...START, ...JSON.parse(from) }
+    const lines = await tx.rows<Omit<At, 'turn'>>(sql`
+      SELECT sequence, id FROM agent_session
+      WHERE project_id = ${scope.project_id} AND (sequence, id) >= (${at.sequence}, ${at.id})
+      ORDER BY sequence, id LIMIT ${LINES_AT_ONCE}`)
+    const walked: Walked[] = []
+    for (const line of lines) {
+      const behind = line.id === at.id ? at.turn : 0
+      walked.push(...(await walk(tx, scope, { ...line, turn: behind }, most - walked.length)))
+      if (walked.length >= most) break
+    }
+    const sizes = walked.map((turn) => ({ ...turn, bytes: turn.bytes ?? 0, is_matching: turn.bytes !== null }))
+    const some = withinBytes(sizes, DELETED_AT_ONCE_BYTES)
+    const ids = some.filter(({ is_matching }) => is_matching).map(({ event_id }) => event_id)
+    await countLess(tx, await removeTurns(tx, scope, ids))
+    const [last, last_line] = [some.at(-1), lines.at(-1)]
+    if (last && (some.length < walked.length || walked.length >= most)) return { ids, next: cursorAt(last) }
+    const is_over = !last_line || lines.length < LINES_AT_ONCE
+    return { ids, next: is_over ? null : cursorAt({ ...last_line, turn: TO_ITS_END }) }
   },
 
   relate: (tx, scope) =>
@@ -64,6 +107,23 @@ export const sessionEventEraser: Eraser = {
         matching.named(scope, { session: 'usage_event.session_id' }),
       ),
     ),
+}
+
+const cursorAt = ({ sequence, id, turn }: At) => JSON.stringify({ sequence, id, turn })
+
+const BYTES = 'CASE WHEN sealed IS NULL THEN COALESCE(parts_bytes, 0) ELSE LENGTH(sealed) END'
+
+async function walk(tx: Db, scope: PurgeScope, { sequence, id, turn }: At, most: number): Promise<Walked[]> {
+  const rows = await tx.rows<Pick<Walked, 'event_id' | 'turn' | 'bytes'>>(
+    joined(
+      fixed('SELECT session_event.id AS event_id, session_event.sequence AS turn, CASE WHEN 1 = 1'),
+      turnMatches(scope),
+      fixed(` THEN ${BYTES} END AS bytes FROM session_event`),
+      sql` WHERE session_event.project_id = ${scope.project_id} AND session_event.session_id = ${id}
+        AND session_event.sequence > ${turn} ORDER BY session_event.sequence LIMIT ${most}`,
+    ),
+  )
+  return rows.map((row) => ({ sequence, id, ...row }))
 }
 
 const sessions = (scope: PurgeScope) =>
@@ -85,20 +145,14 @@ const sessions = (scope: PurgeScope) =>
 export const sessionEraser: Eraser = {
   kind: 'sessions',
 
-  count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM agent_session`, sessions(scope))),
+  count: (db, scope) => countWalked(db, { ...SESSIONS, of_project: scope.project_id, where: sessions(scope) }),
 
   async erase(tx, scope, from, most) {
-    const walked = {
-      table: 'agent_session',
-      order: 'sequence',
-      id: 'id',
-      of_project: scope.project_id,
-      where: sessions(scope),
-    }
-    const { ids: found, next } = await nextBatch(tx, walked, from, most)
+    const walked = { ...SESSIONS, of_project: scope.project_id, where: sessions(scope) }
+    const { ids: found, next } = await nextBatch(tx, walked, from, Math.min(most, LINES_AT_ONCE))
     const ids = found.length === 0 ? [] : await lock(tx, scope, found)
     if (ids.length === 0) return { ids, next }
-    await removeTurns(tx, scope, 'session_id', ids)
+    if (await hasMore(tx, scope, ids, most)) return { ids: [], next: from ?? FIRST_BATCH }
     await tx.rows(
       joined(sql`DELETE FROM agent_session WHERE project_id = ${scope.project_id} AND `, isOneOf('id', ids)),
     )
@@ -106,18 +160,39 @@ export const sessionEraser: Eraser = {
   },
 }
 
+/** Removes turns of these lines, some megabytes of them. True while there may be more: then their sessions stay. */
+async function hasMore(tx: Db, scope: PurgeScope, sessions: readonly string[], most: number): Promise<boolean> {
+  const turns = await tx.rows<{ id: string; bytes: number }>(
+    joined(
+      sql`SELECT id, `,
+      fixed(`${BYTES} AS bytes FROM session_event WHERE `),
+      isOneOf('session_id', sessions),
+      sql` AND project_id = ${scope.project_id} LIMIT ${most}`,
+    ),
+  )
+  const some = withinBytes(turns, DELETED_AT_ONCE_BYTES)
+  const gone = await removeTurns(
+    tx,
+    scope,
+    some.map(({ id }) => id),
+  )
+  if (some.length === turns.length && turns.length < most) return false
+  await countLess(tx, gone)
+  return true
+}
+
 /** With the parts of those that are large. */
-async function removeTurns(tx: Db, { project_id }: PurgeScope, by: 'id' | 'session_id', ids: readonly string[]) {
+async function removeTurns(tx: Db, { project_id }: PurgeScope, ids: readonly string[]): Promise<Gone[]> {
+  if (ids.length === 0) return []
   const gone = await tx.rows<Gone>(
     joined(
       sql`DELETE FROM session_event WHERE project_id = ${project_id} AND `,
-      isOneOf(by, ids),
-      fixed(` RETURNING parts_id, session_id,
-        CASE WHEN sealed IS NULL THEN COALESCE(parts_bytes, 0) ELSE LENGTH(sealed) END AS bytes`),
+      isOneOf('id', ids),
+      fixed(` RETURNING parts_id, session_id, ${BYTES} AS bytes`),
     ),
   )
   await removeParts(tx, gone)
-  if (by === 'id') await countLess(tx, gone)
+  return gone
 }
 
 interface Gone {

@@ -51,6 +51,25 @@ withService((service) => {
     expect((await get(`${SESSIONS}/${parent.id}`)).status).toBe(200)
   })
 
+  test.each([
+    ['POST', '/close'],
+    ['DELETE', ''],
+  ] as const)(
+    'R74 403 on %s of a session that another key opened, and nothing is stored; admin may',
+    async (...how) => {
+      const [method, path] = how
+      const home = await service().newProject()
+      const [own, other] = [
+        service().as(await home.keyWith('inference')),
+        service().as(await home.keyWith('inference')),
+      ]
+      const { id } = (await own.post(SESSIONS)).body
+      const refused = await service().storingNothing(() => other.send(method, `${SESSIONS}/${id}${path}`))
+      expect(identity(refused).slice(0, 2)).toEqual([403, 'insufficient_scope'])
+      expect((await home.send(method, `${SESSIONS}/${id}${path}`)).status).toBe(200)
+    },
+  )
+
   test('§11 200: events with their contents, newest first; gone with the session', async () => {
     const { post, get, del, project } = await service().newProject()
     const { id } = (await post(SESSIONS)).body

@@ -1,5 +1,6 @@
 // /v2/sessions and their event lines.
 import { Type } from 'typebox'
+import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Maker, madeByAnother, makerOf, maySee } from '../core/maker.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -68,8 +69,7 @@ export const sessionRoutes: Routes<{ clock: Clock; seals: Sealing }> = async (ap
       },
     },
     async ({ caller, params: { session_id: id }, db }) => {
-      const maker = found(await storeOn(db).maker(caller.project_id, id), 'session', id)
-      if (!maySee(caller, maker)) throw madeByAnother(`The session '${id}'`)
+      await checkMaker(db, caller, id)
       found((await storeOn(db).remove(caller.project_id, id, clock.now())) || undefined, 'session', id)
       return { id, object: 'session.deleted' as const, deleted: true as const }
     },
@@ -109,14 +109,23 @@ export const sessionRoutes: Routes<{ clock: Clock; seals: Sealing }> = async (ap
       schema: {
         tags,
         summary: 'Close a session',
-        description: 'No further turn begins in it. It can still be read.',
+        description:
+          'No further turn begins in it. It can still be read. One that was opened with another key needs the ' +
+          '`admin` scope.',
         params: Params,
         response: { 200: Session },
       },
     },
-    async ({ caller, params: { session_id: id }, db }) =>
-      found(await storeOn(db).close(caller.project_id, id), 'session', id),
+    async ({ caller, params: { session_id: id }, db }) => {
+      await checkMaker(db, caller, id)
+      return found(await storeOn(db).close(caller.project_id, id), 'session', id)
+    },
   )
+
+  async function checkMaker(db: Db, caller: Caller, id: string): Promise<void> {
+    const maker = found(await storeOn(db).maker(caller.project_id, id), 'session', id)
+    if (!maySee(caller, maker)) throw madeByAnother(`The session '${id}'`)
+  }
 }
 
 const unknownParent = () => new Refusal('invalid_request', "'parent_session_id' must name a session of this project.")

@@ -10,6 +10,7 @@ import { fileContents } from '../contents/file-content-store.ts'
 import { s3Contents } from '../contents/s3-content-store.ts'
 import type { S3Settings } from '../contents/s3-settings.ts'
 import { madeByAnother } from '../core/maker.ts'
+import type { MemoryRoom } from '../core/memory-room.ts'
 import type { OpenDb } from '../storage/db.ts'
 
 export const contentFolder = (data_dir: string) => join(data_dir, 'artifacts')
@@ -30,7 +31,8 @@ export function openContents(db: OpenDb, data_dir: string, s3: S3Settings | unde
 export const inDatabase = (db: OpenDb): ContentPlaces => ({ place: 'database', at: { database: databaseContents(db) } })
 
 /** R74: whoever may not see an artifact may not make a bundle of it. */
-export const openable = (artifacts: KeptArtifacts): Artifacts => ({
+export const openable = (artifacts: KeptArtifacts, room: MemoryRoom): Artifacts => ({
+  room,
   async open(db, caller, id) {
     const stored = await artifacts.find(db, caller.project_id, id)
     if (stored && !(await maySee(db, caller, id))) throw madeByAnother(`The artifact '${id}'`)

@@ -3,12 +3,17 @@ import { expect, test } from 'vitest'
 import { NOON } from '../../test/support/clock.ts'
 import { withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
+import { tamperedDb, textOf } from '../../test/support/tampered-db.ts'
 import { rfc3339 } from '../core/clock.ts'
+import { replayOutputEraser } from '../replays/replay-output-eraser-store.ts'
+import { sessionEraser, sessionEventEraser } from '../sessions/session-eraser-store.ts'
+import { traceEraser } from '../usage/trace-eraser-store.ts'
 import { sql } from './db.ts'
-import { nextBatch } from './erasing.ts'
+import { countWalked, nextBatch } from './erasing.ts'
 
 const ROWS = 4_500
 const MATCHING = [7, 2_500, 4_499]
+const NO_QUOTA = { giveBack: async () => {} }
 
 withDb((db) => {
   test('§8.1 where few of many rows match, a batch looks at two thousand and goes on behind them', async () => {
@@ -30,6 +35,46 @@ withDb((db) => {
       from = next
     } while (from !== null)
     expect(steps).toEqual([['bnd_7'], ['bnd_2500'], ['bnd_4499']])
+  })
+
+  test('§8.1 R77 what matches is counted so many rows at a time, each of them once, however many have one place', async () => {
+    const project_id = await projectIn(db())
+    await db().transaction(async (tx) => {
+      for (let n = 0; n < 50; n++)
+        await tx.rows(sql`
+          INSERT INTO bundle (id, project_id, prefix_hash, tokens_est, bytes, created_at, made_by, sequence)
+          VALUES (${`bnd_c${n}`}, ${project_id}, ${`${n}`}, 1, 1, ${rfc3339(NOON)}, ${n % 2 ? 'key_1' : 'key_2'},
+                  ${n < 30 ? n : 30})`)
+    })
+    const statements: string[] = []
+    const noted = tamperedDb(db(), {
+      rows(statement, run) {
+        statements.push(textOf(statement))
+        return run(statement)
+      },
+    })
+    const where = sql` WHERE project_id = ${project_id} AND made_by = 'key_1'`
+    const walked = { table: 'bundle', order: 'sequence', id: 'id', of_project: project_id, where }
+    expect(await countWalked(noted, walked, 10)).toBe(25)
+    const counts = statements.filter((statement) => statement.includes('COUNT(*)'))
+    expect(counts.length).toBe(4)
+    expect(counts.slice(0, -1).every((statement) => statement.includes('sequence <= ?'))).toBe(true)
+  })
+
+  test('§8.1 R77 of a large project each kind that grows with its calls is counted so', async () => {
+    const project_id = await projectIn(db())
+    const scope = { job_id: 'prg_1', project_id, from_ms: 0, until_ms: NOON, as_of_ms: NOON, key_id: null }
+    for (const eraser of [traceEraser, sessionEraser, sessionEventEraser, replayOutputEraser(NO_QUOTA)]) {
+      const statements: string[] = []
+      const noted = tamperedDb(db(), {
+        rows(statement, run) {
+          statements.push(textOf(statement))
+          return run(statement)
+        },
+      })
+      expect(await eraser.count(noted, { ...scope, is_listed: false })).toBe(0)
+      expect(statements[0], eraser.kind).toMatch(/LIMIT 1 OFFSET \?$/)
+    }
   })
 
   test('§8.1 where all match, a batch ends where it is full', async () => {

@@ -70,6 +70,10 @@ interface Step {
 
 const BATCH_BYTES = 8 * 2 ** 20
 const WALKED_MAX = 2_000 // rows of a project in one transaction
+const COUNTED_AT_ONCE = 20_000 // in one statement, which has a few seconds
+
+/** The cursor of the first batch, for whoever has to come back to it. */
+export const FIRST_BATCH = JSON.stringify({ first: -1, second: '' })
 
 /** The ids of the next batch. What a cursor says is for this alone to read. */
 export async function nextBatch(tx: Db, walked: Walked, from: string | null, most: number): Promise<ErasedBatch> {
@@ -95,8 +99,32 @@ export async function nextBatch(tx: Db, walked: Walked, from: string | null, mos
   return { ids, next: until === undefined ? null : JSON.stringify({ first: until + 1, second: '' }) }
 }
 
-/** How far one transaction looks; undefined for up to the end. */
-async function endOfWalk(tx: Db, { table, order, of_project }: Walked, first: number): Promise<number | undefined> {
+/** How many match. Of a large project that takes longer than a statement may: it is counted as it is walked. */
+export async function countWalked(db: Db, walked: Walked, at_once = COUNTED_AT_ONCE): Promise<number> {
+  const { table, where } = walked
+  let count = 0
+  for await (const stretch of stretches(db, walked, at_once))
+    count += await countOf(db, joined(fixed(`SELECT COUNT(*) AS matched FROM ${table}`), where, stretch))
+  return count
+}
+
+/** All rows of a project, as conditions for so many of them each. */
+export async function* stretches(db: Db, walked: Omit<Walked, 'where'>, at_once: number): AsyncGenerator<Sql> {
+  for (let first: number | undefined = -1; first !== undefined; ) {
+    const until: number | undefined = await endOfWalk(db, walked, first, at_once)
+    const from = joined(fixed(` AND ${walked.order} > `), sql`${first}`)
+    yield until === undefined ? from : joined(from, fixed(` AND ${walked.order} <= `), sql`${until}`)
+    first = until
+  }
+}
+
+/** How far one transaction or statement looks; undefined for up to the end. */
+async function endOfWalk(
+  tx: Db,
+  { table, order, of_project }: Omit<Walked, 'where'>,
+  first: number,
+  most = WALKED_MAX,
+): Promise<number | undefined> {
   if (of_project === undefined) return undefined
   const [end] = await tx.rows<{ last: number }>(
     joined(
@@ -105,7 +133,7 @@ async function endOfWalk(tx: Db, { table, order, of_project }: Walked, first: nu
       fixed(` AND ${order} > `),
       sql`${first}`,
       fixed(` ORDER BY ${order} LIMIT 1 OFFSET `),
-      sql`${WALKED_MAX}`,
+      sql`${most}`,
     ),
   )
   return end?.last

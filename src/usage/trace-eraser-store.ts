@@ -2,7 +2,7 @@
 // its client was told, and what upstreams said, which may quote a prompt. Tokens, prices and who paid stay: sums before
 // are sums after.
 import { type Db, joined, sql } from '../storage/db.ts'
-import { countOf, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
+import { countWalked, type Eraser, isOneOf, matching, nextBatch, type PurgeScope } from '../storage/erasing.ts'
 import type { UsageAttempt } from './usage-event.ts'
 
 const where = (scope: PurgeScope) =>
@@ -14,20 +14,21 @@ const where = (scope: PurgeScope) =>
     matching.named(scope, { trace: 'trace_id' }),
   )
 
+const walked = (scope: PurgeScope) => ({
+  table: 'usage_event',
+  order: 'created_ms',
+  id: 'trace_id',
+  of_project: scope.project_id,
+  where: where(scope),
+})
+
 export const traceEraser: Eraser = {
   kind: 'traces',
 
-  count: (db, scope) => countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM usage_event`, where(scope))),
+  count: (db, scope) => countWalked(db, walked(scope)),
 
   async erase(tx, scope, from, most) {
-    const walked = {
-      table: 'usage_event',
-      order: 'created_ms',
-      id: 'trace_id',
-      of_project: scope.project_id,
-      where: where(scope),
-    }
-    const batch = await nextBatch(tx, walked, from, most)
+    const batch = await nextBatch(tx, walked(scope), from, most)
     if (batch.ids.length === 0) return batch
     await tx.rows(
       joined(

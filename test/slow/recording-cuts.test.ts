@@ -115,7 +115,9 @@ async function faultsIn(at: string): Promise<string[]> {
 async function wrongContents({ recordings }: Store): Promise<string[]> {
   const faults: string[] = []
   for (const { trace_id, request, answer, is_purged } of sent) {
-    const found = await recordings.read(project_id, trace_id).catch((error) => String(error))
+    const found = await recordings
+      .read(project_id, trace_id, recordings.room.place(project_id))
+      .catch((error) => String(error))
     if (is_purged !== (found === undefined)) faults.push(`${trace_id}: ${is_purged ? 'is back' : 'is lost'}`)
     else if (typeof found === 'string') faults.push(`${trace_id}: ${found}`)
     else if (found && !(request.equals(found.request) && answer.equals(found.answer)))

@@ -75,7 +75,9 @@ withScene(
       await written()
       expect(scene().recordings.tapes.pressure()).toEqual({ bytes: 0, large: 0, waiting: 0 })
       await check()
-      const door = await scene().recordings.read(stage.project.id, String(heard[0]?.headers['agent-trace-id']))
+      const { read, room } = scene().recordings
+      const place = room.place(stage.project.id)
+      const door = await read(stage.project.id, String(heard[0]?.headers['agent-trace-id']), place)
       expect(Object.keys(door ?? {}).sort()).toEqual(
         ['answer', 'at', 'endpoint', 'is_stream', 'key_id', 'project_id', 'request', 'status', 'trace_id'].sort(),
       )
@@ -237,6 +239,17 @@ withScene(
       scene().clock.advance(1)
       expect((await purge(stage, { everything: true })).status).toBe('succeeded')
       expect(await rowsOf(stage.project.id)).toMatchObject(NOTHING)
+    })
+
+    test('§8.1 what waits in memory is gone for whoever asks once a purge job was made, whichever process has it', async () => {
+      const stage = await recording()
+      const call = await stage.chat()
+      const trace_id = call.headers['agent-trace-id']
+      expect(await view(stage, call)).toMatchObject({ status: 200 })
+      scene().clock.advance(1)
+      expect((await purge(stage, { everything: true })).status).toBe('succeeded')
+      for (const part of ['', '/request', '/answer'])
+        expect((await stage.get(`${RECORDINGS}/${trace_id}${part}`)).status).toBe(404)
     })
 
     test('§8.1 everything is purged, wherever it lies, and what still waited in memory is not written any more', async () => {

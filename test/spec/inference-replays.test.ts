@@ -2,10 +2,11 @@
 import { expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts'
 import { sql } from '../../src/storage/db.ts'
+import { comesTrue } from '../support/inference-cases.ts'
 import { CHAT, holdFor, type Stage, USUAL_COST, withScene } from '../support/inference-scene.ts'
 import { replayFaults } from '../support/replay-books.ts'
 import { record } from '../support/replays.ts'
-import { mutateSql, textOf } from '../support/tampered-db.ts'
+import { deferred, mutateSql, textOf } from '../support/tampered-db.ts'
 import { rollEverything } from '../support/usage-answers.ts'
 
 const USD = 1_000_000
@@ -313,6 +314,35 @@ withScene(
       expect(await replayFaults(scene().db, id)).toEqual([])
       for (const step of ['pause', 'resume', 'cancel', 'execute'])
         expect((await stage.post(`/v2/replay-runs/${id}/${step}`, { max_cost_usd: 1 })).status).toBe(400)
+    })
+
+    test('R78 calls of a run that was cancelled count until they end: no project has more at once than one run may', async () => {
+      const stage = await scene().stage()
+      const traces = await recorded(stage, 10)
+      const [first, second] = [await planned(stage, traces), await planned(stage, traces)]
+      const [one, others] = [deferred(), deferred()]
+      const before = stage.one.requests.length
+      const asked = () => stage.one.requests.length - before
+      stage.one.behave(() => ({ wait: asked() === 1 ? one.promise : others.promise }))
+      await executed(stage, first.id, 50_000, 8)
+      const turn = run()
+      await stage.one.request(before + 8)
+      await stage.post(`/v2/replay-runs/${first.id}/cancel`)
+      let looks = 0
+      scene().tampering.rows = (statement, go) => {
+        if (/FROM replay_run .*status IN/.test(textOf(statement))) looks++
+        return go(statement)
+      }
+      await executed(stage, second.id, 50_000, 8)
+      looks = 0
+      one.resolve()
+      await comesTrue(async () => looks >= 2) // the second once all was begun that the first allowed
+      scene().tampering.rows = undefined
+      const begun = asked()
+      others.resolve()
+      await turn
+      expect(begun).toBe(9)
+      expect((await shown(stage, second.id)).items).toMatchObject({ done: 10 })
     })
 
     test('§8.1 more than the project or the key has left is refused with nothing stored', async () => {

@@ -2,6 +2,7 @@
 // written: no turn of the event loop grows with the square of anything, and no text is taken for its characters.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { describe, expect, test } from 'vitest'
+import { upload } from '../support/forms.ts'
 import { CHAT, PRICES, withScene } from '../support/inference-scene.ts'
 
 const CLAUDE = { id: 'claude', ...PRICES, max_output_tokens: 1_000 }
@@ -47,6 +48,20 @@ withScene(
         })
         expect([status, stage.one.requests.length]).toEqual([400, 0])
         expect(turn_ms).toBeLessThan(TURN_MAX_MS)
+      })
+    })
+
+    describe('what a bundle is made of', () => {
+      // Written out, each is six times as large: that alone took half of this on a machine with nothing else to do.
+      test('R77 R78 a text of control characters: 413, and others do not wait while its size is found', async () => {
+        const stage = await scene().stage()
+        const { id } = (await upload(stage, '\u0001'.repeat(8 * MIB))).body
+        let status = 0
+        const turn_ms = await longestTurn(async () => {
+          status = (await stage.ask('/v2/bundles', { body: { items: [{ artifact_id: id, role: 'user' }] } })).status
+        })
+        expect(status).toBe(413)
+        expect(turn_ms).toBeLessThan(TURN_MAX_MS / 4)
       })
     })
 

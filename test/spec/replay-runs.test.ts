@@ -1,7 +1,11 @@
 // §8.1 /v2/replay-runs over HTTP: what is refused, what a plan says, and what one may do with a run.
 import { expect, test } from 'vitest'
+import { READ_BACK } from '../../src/recordings/recording.ts'
+import { sql } from '../../src/storage/db.ts'
+import { comesTrue } from '../support/inference-cases.ts'
 import { record, recordingSettings } from '../support/replays.ts'
 import { type TestProject, withService } from '../support/service.ts'
+import { deferred } from '../support/tampered-db.ts'
 
 const CHAT = '/v1/chat/completions'
 
@@ -166,6 +170,59 @@ withService(
       ])
       const all = await project.post('/v2/replay-runs', { source: { session_id: 'my-session' }, target: TARGET })
       expect(all.body).toMatchObject({ matched: 2, items: { total: 2, pending: 2 } })
+    })
+
+    test('R78 of a project one plan is made at a time, a few wait, and more are 429', async () => {
+      const project = await service().newProject()
+      const plans = Array.from({ length: 7 }, () => project.post('/v2/replay-runs', { source: SOURCE, target: TARGET }))
+      const statuses = (await Promise.all(plans)).map(({ status }) => status)
+      expect(statuses.sort()).toEqual([200, 200, 200, 200, 200, 429, 429])
+    })
+
+    test('R78 of all projects two calls are planned at a time, and the others get their turn', async () => {
+      const gate = deferred()
+      const begun = new Set<unknown>()
+      const projects = await Promise.all(Array.from({ length: 4 }, () => service().newProject()))
+      service().tampering.rows = async (statement, go) => {
+        if (statement.values.includes('trc_held')) {
+          begun.add(statement.values.find((value) => projects.some(({ project }) => project.id === value)))
+          await gate.promise
+        }
+        return go(statement)
+      }
+      const source = { trace_ids: ['trc_held'] }
+      const plans = projects.map(({ post }) => post('/v2/replay-runs', { source, target: TARGET }))
+      await comesTrue(async () => begun.size >= 2)
+      for (let n = 0; n < 20; n++) await service().db.rows(sql`SELECT id FROM project LIMIT 1`)
+      const at_once = begun.size
+      service().tampering.rows = undefined
+      gate.resolve()
+      expect((await Promise.all(plans)).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+      expect(at_once).toBe(2)
+    })
+
+    test('R78 what is read back for plans and runs has room, or waits: a plan is 503, an item is tried later', async () => {
+      const project = await service().newProject()
+      const { id } = await plan(project)
+      const { room } = service().recordings
+      const places = []
+      for (let left = READ_BACK.bytes; left > 64; left /= 2) {
+        const place = room.place(`other ${left}`)
+        place.take(Math.floor(left / 2))
+        places.push(place)
+      }
+      const trace_ids = [(await project.get(`/v2/replay-runs/${id}/items`)).body.data[0].trace_id]
+      const refused = await service().storingNothing(() =>
+        project.post('/v2/replay-runs', { source: { trace_ids }, target: TARGET }),
+      )
+      expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1'])
+      await project.post(`/v2/replay-runs/${id}/execute`, { max_cost_usd: 0.5 })
+      await run()
+      expect(await shown(project, id)).toMatchObject({ status: 'running', items: { running: 1, failed: 0 } })
+      for (const place of places) place.giveBack()
+      await run()
+      expect(await shown(project, id)).toMatchObject({ status: 'completed', items: { done: 1 } })
+      expect(room.taken()).toBe(0)
     })
 
     test('R70 without a limit all items come, however many', async () => {
