@@ -11,7 +11,7 @@ export interface Sql {
   readonly once?: true
   /** A call waits for it: of all that is read aside, it goes before lists and sums. */
   readonly first?: true
-  /** Reads of this name run one at a time, in whichever processes they are asked for. An embedded store has only one. */
+  /** Reads of this name run one at a time, whichever process asks for them. An embedded store has only one. */
   readonly alone?: string
 }
 

@@ -26,9 +26,10 @@ export function groupSums(groups: Groups) {
       }
     },
 
-    /** The latest day first, then the dearest. */
-    newest: (most: number): GroupRow[] =>
+    /** The latest day first, then the dearest. What was taken off until nothing was left is none. */
+    newest: (most?: number): GroupRow[] =>
       [...all.values()]
+        .filter(({ events }) => events > 0)
         .sort(
           (a, b) =>
             compared(b.day, a.day) ||

@@ -3,12 +3,15 @@
 import { BATCH_ROWS, newestFirst, type Place } from '../storage/batches.ts'
 import { type Db, sql } from '../storage/db.ts'
 import type { OperatorUsageQuestion, ProjectUsage } from './operator-usage.ts'
-import { usageStore } from './usage-store.ts'
+import { usageGroups } from './usage-groups-store.ts'
+
+/** Whoever floods a project's own does not keep the operator from reading of it. */
+const OPERATORS_LANE = 'operator'
 
 type Named = Place & { name: string }
 
 export function operatorUsageStore(db: Db) {
-  const usage = usageStore(db)
+  const usage = usageGroups(db, OPERATORS_LANE)
 
   const projects = ({ project_id }: OperatorUsageQuestion) =>
     project_id === undefined

@@ -6,6 +6,7 @@ import { projectIn } from '../../test/support/projects.ts'
 import { turnsDuring } from '../../test/support/turns.ts'
 import { rollEverything } from '../../test/support/usage-answers.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
+import { countingEvents, insertAll, WINDOW_MOST } from '../../test/support/usage-windows.ts'
 import { DAY_MS, HOUR_MS, rfc3339 } from '../core/clock.ts'
 import { type Db, type Sql, sql } from '../storage/db.ts'
 import { outcomeStore } from './outcome-store.ts'
@@ -74,6 +75,41 @@ withDb((db) => {
       ['key_usual', EVENTS / 2 - RARE, { client_left: EVENTS / 2 - RARE }],
     ])
     expect(await told({ ...keys, key_id: 'key_rare' })).toEqual([['key_rare', RARE, { client_left: RARE }]])
+  })
+
+  test('R78 what failed most is found in windows of what failed, whatever else is asked for', async () => {
+    const project_id = await projectIn(db())
+    const EVENTS = 4_700
+    const statusOf = (n: number) => (n % 11 === 0 ? 'client_left' : 'upstream_failed')
+    const events = Array.from({ length: EVENTS }, (_, n) =>
+      usageEvent(project_id, {
+        created_at: rfc3339(NOON + Math.floor(n / 3)),
+        key_id: `key_${n % 5 === 0 ? 'worst' : n % 3}`,
+        resolved_model: n % 2 ? 'm1' : 'm0',
+        status: statusOf(n),
+      }),
+    )
+    await insertAll(db(), events)
+    await rollEverything(db())
+    const failed = events.filter(({ status }) => status === 'upstream_failed')
+    for (const [query, of] of [
+      [{}, failed],
+      [{ model: 'm1' }, failed.filter(({ resolved_model }) => resolved_model === 'm1')],
+      [{ key_id: 'key_worst' }, failed.filter(({ key_id }) => key_id === 'key_worst')],
+    ] as const) {
+      const { db: counted, most, texts } = countingEvents(db())
+      const told = await outcomeStore(counted).outcomes(
+        project_id,
+        outcomeQuestion({ ...RANGE, ...query, group_by: 'key_id' }),
+      )
+      const counts = new Map<string, number>()
+      for (const { key_id } of of) counts.set(key_id, (counts.get(key_id) ?? 0) + 1)
+      const worst = [...counts].toSorted(([, one], [, other]) => other - one)
+      expect(told.map(({ name, failed: times }) => [name, times])).toEqual(worst)
+      const of_failures = texts.filter((text) => text.includes("status <> 'completed'"))
+      expect(of_failures.length).toBeGreaterThanOrEqual(2 * 3) // of three windows the end, and what is in it
+      expect(most()).toBeLessThanOrEqual(WINDOW_MOST)
+    }
   })
 
   test('§8.2.3 what failed most is first; who only left is told when asked for; rolled up or not', async () => {

@@ -1,13 +1,14 @@
 // §8.2.3: outcomes of groups at rest: which failed most, by the index of what did not end well; and how the groups that
-// are asked for ended and how long they took, out of roll-ups where they have it.
+// are asked for ended and how long they took, out of roll-ups where they have it. All in the project's own lane (R78).
 import { nextTurn } from '../core/turns.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import { bucketSql } from './latency-histogram.ts'
+import { eventsWhere, listed, needsEvents, within } from './usage-filter-store.ts'
 import { inOwnLane, usageList } from './usage-list-store.ts'
 import { type OutcomePart, type OutcomeQuestion, outcomeSums, type UsageOutcome } from './usage-outcomes.ts'
 import { filteredBy } from './usage-query.ts'
 import { cubeWith, type Dimension, noSpread } from './usage-rollup.ts'
-import { answered, eventsWhere, needsEvents, type Reading, within } from './usage-sums-store.ts'
+import { answered, eventsFitting, type Reading } from './usage-sums-store.ts'
 
 /** What an event calls a dimension. */
 const OF_EVENT: Record<Dimension, string> = {
@@ -19,18 +20,16 @@ const OF_EVENT: Record<Dimension, string> = {
 }
 
 export function outcomeStore(db: Db) {
+  /** In parts that one statement may read: of millions of calls, millions may have failed. */
   async function failedMost(project_id: string, { filter, by, limit }: OutcomeQuestion): Promise<string[]> {
-    const rows = await db.rows<{ name: string }>(
-      joined(
-        fixed(`SELECT ${OF_EVENT[by]} AS name FROM usage_event e WHERE `),
-        eventsWhere(project_id, filter),
-        within(filter.from_ms, filter.to_ms),
-        sql` AND e.status <> 'completed' AND e.status <> 'client_left'`,
-        fixed(` GROUP BY ${OF_EVENT[by]} ORDER BY COUNT(*) DESC`),
-        sql` LIMIT ${limit}`,
-      ),
-    )
-    return rows.map(({ name }) => name)
+    const own = inOwnLane(db, project_id)
+    const times = new Map<string, number>()
+    for await (const fitting of usageList(own, project_id, filter, 'unfinished').windows())
+      for (const { name, events } of await own.rows<Failed>(failedIn(by, fitting)))
+        times.set(name, (times.get(name) ?? 0) + events)
+    const most = ([one, of_one]: [string, number], [other, of_other]: [string, number]) =>
+      of_other - of_one || (one < other ? -1 : 1)
+    return [...times].sort(most).flatMap(([name], at) => (at < limit ? [name] : []))
   }
 
   /** Each group in one statement, while others roll up. */
@@ -39,7 +38,8 @@ export function outcomeStore(db: Db) {
     const at_once = by === 'key_id' ? KEYS_AT_ONCE : names.length
     for (let at = 0; at < names.length; at += at_once) {
       const reading = readingBy(by, names.slice(at, at + at_once))
-      yield await answered<Row>(db, reading, { project_id, filter, cube, grains: cube.grains }, grouped)
+      const asked = { project_id, filter, cube, grains: cube.grains }
+      yield* await answered<Row>(inOwnLane(db, project_id), reading, asked, { told: grouped })
     }
   }
 
@@ -76,24 +76,31 @@ export function outcomeStore(db: Db) {
 const KEYS_AT_ONCE = 10 // each day of a key has its histogram, which an index finds
 const ROWS_A_STEP = 100 // histograms to be parsed and added
 
+interface Failed {
+  name: string
+  events: number
+}
+
+const failedIn = (by: Dimension, fitting: Sql): Sql =>
+  joined(
+    fixed(`SELECT ${OF_EVENT[by]} AS name, COUNT(*) AS events FROM usage_event e WHERE `),
+    fitting,
+    fixed(` AND e.status <> 'client_left' GROUP BY ${OF_EVENT[by]}`),
+  )
+
 function readingBy(by: Dimension, names: readonly string[]): Reading {
-  const [first, ...more] = names.map((name) => sql`${name}`)
-  const listed = joined(first ?? sql`''`, ...more.map((one) => joined(sql`, `, one)))
   // An empty text is how a roll-up says that there was no key; the index by key does not have those.
   const by_index = by === 'key_id' ? " AND key_id <> ''" : ''
   return {
     rollup: fixed(`${by} AS name, events, spread, '' AS status, 0 AS duration_ms, 0 AS ttft_ms`),
     event: fixed(`${OF_EVENT[by]} AS name, 1 AS events, NULL AS spread, e.status, e.duration_ms, e.ttft_ms`),
-    are_keys_named: by === 'key_id',
+    ...(by === 'key_id' && { are_keys_named: true, keys: names }),
     only: {
-      rollup: joined(fixed(`${by_index} AND ${by} IN (`), listed, sql`)`),
-      event: joined(fixed(` AND ${OF_EVENT[by]} IN (`), listed, sql`)`),
+      rollup: joined(fixed(`${by_index} AND ${by} IN `), listed(names)),
+      event: joined(fixed(` AND ${OF_EVENT[by]} IN `), listed(names)),
     },
   }
 }
-
-const eventsFitting = ({ event, only }: Reading, fitting: Sql): Sql =>
-  joined(sql`SELECT `, event, sql` FROM usage_event e WHERE `, fitting, only?.event ?? sql``)
 
 /** A roll-up with its spread; or how many events of a group ended so; or how many of them are in a bucket. */
 interface Row {

@@ -6,9 +6,9 @@ import { paced } from '../core/paced.ts'
 import { BATCH_ROWS, inBatches } from '../storage/batches.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import { WINDOW_ROWS } from './request-search.ts'
+import { byReplays, eventsNarrowed, within } from './usage-filter-store.ts'
 import type { UsageFilter } from './usage-query.ts'
 import type { EventPlace, EventRow } from './usage-rows.ts'
-import { byReplays, eventsNarrowed, within } from './usage-sums-store.ts'
 
 /** Between which two events of the list a page lies. */
 export interface From {
@@ -38,11 +38,15 @@ export const inOwnLane = (db: Reads, project_id: string): Reads => ({
     ),
 })
 
-type Reads = Pick<Db, 'rows'>
+export type Reads = Pick<Db, 'rows'>
 
-export function usageList(db: Reads, project_id: string, filter: UsageFilter) {
-  const by = INDEXED.find((name) => filter[name] !== null)
-  const indexed = indexedPart(project_id, by && { name: by, value: filter[by] })
+/** `unfinished`: what was not completed alone, by the index of that. */
+export function usageList(db: Reads, project_id: string, filter: UsageFilter, of?: 'unfinished') {
+  const by = of ? undefined : INDEXED.find((name) => filter[name] !== null)
+  const indexed = joined(
+    indexedPart(project_id, by && { name: by, value: filter[by] }),
+    of ? sql` AND e.status <> 'completed'` : sql``,
+  )
   const rest = restOf(project_id, filter, by)
   const reads_all = rest.text.join('') === ''
 
@@ -84,6 +88,9 @@ export function usageList(db: Reads, project_id: string, filter: UsageFilter) {
         (place) => read<EventRow>(sql`e.*`, before ? { before: place } : { after: place }, most),
         most,
       ),
+
+    /** Whether there is more to look through than one statement should. */
+    isLong: async () => (await windowOf(filter)).from_ms > filter.from_ms,
 
     /** What fits, the newest first, in parts that one statement may read. */
     async *windows(): AsyncGenerator<Sql> {

@@ -1,8 +1,9 @@
 // R78: one project's bad or many events do not hold up another's sums.
 import { expect, test } from 'vitest'
 import { heldClock, NOON } from '../../test/support/clock.ts'
-import { withDb } from '../../test/support/databases.ts'
+import { ENGINE, withDb } from '../../test/support/databases.ts'
 import { projectIn } from '../../test/support/projects.ts'
+import { deferred, type Tampering, tamperedDb } from '../../test/support/tampered-db.ts'
 import { rollEverything } from '../../test/support/usage-answers.ts'
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { DAY_MS, rfc3339 } from '../core/clock.ts'
@@ -113,6 +114,52 @@ withDb((db) => {
     await turn().roll()
     expect(await quarantine.list(project_id)).toEqual([])
     expect(await totalOf(project_id)).toEqual([3, 21])
+  })
+
+  test.runIf(ENGINE === 'postgres')(
+    'R43 what is set aside while an operator lets others be tried again stays set aside, or waits: none is lost',
+    async () => {
+      await rollEverything(db())
+      const first = await eventsOf(2, [0])
+      await turn().roll()
+      const tampering: Tampering = {}
+      const [reached, go] = [deferred(), deferred()]
+      let statements = 0
+      tampering.rows = async (statement, run) => {
+        if (++statements === 2) {
+          reached.resolve()
+          await go.promise
+        }
+        return run(statement)
+      }
+      const retrying = usageQuarantine(tamperedDb(db(), tampering)).retry(undefined)
+      await reached.promise
+      const second = await eventsOf(2, [1])
+      await turn().roll()
+      go.resolve()
+      expect(await retrying).toBeGreaterThanOrEqual(1)
+      const places = async ({ project_id }: { project_id: string }) =>
+        (await waitingOf(project_id)) + (await usageQuarantine(db()).list(project_id)).length
+      expect([await places(first), await places(second)]).toEqual([1, 1])
+      await turn().roll()
+    },
+  )
+
+  test('R78 of thousands that were set aside all are tried again, and those whose event is gone are forgotten', async () => {
+    await rollEverything(db())
+    const { project_id, events } = await eventsOf(1_100)
+    const other = await eventsOf(1, [0])
+    await db().rows(sql`
+      INSERT INTO usage_quarantine (trace_id, project_id, key_id, created_ms, charged_micros, reason, set_aside_ms)
+      SELECT trace_id, project_id, key_id, created_ms, 0, 'odd', 0 FROM usage_event WHERE project_id = ${project_id}`)
+    await db().rows(sql`DELETE FROM usage_unrolled WHERE project_id = ${project_id}`)
+    await db().rows(sql`DELETE FROM usage_event WHERE trace_id = ${events[7]?.trace_id ?? ''}`)
+    await turn().roll()
+    expect(await usageQuarantine(db()).retry(project_id)).toBe(1_099)
+    expect([await waitingOf(project_id), await usageQuarantine(db()).list(project_id)]).toEqual([1_099, []])
+    expect(await usageQuarantine(db()).list(other.project_id)).toHaveLength(1)
+    await turn().roll()
+    expect(await totalOf(project_id)).toEqual([1_099, 7 * 1_099])
   })
 
   test('R65, R78 what was set aside counts in a limit by the calendar, whether it waits, is summed or neither', async () => {

@@ -1,7 +1,8 @@
 // R78: usage rolled up project by project, where one of them has more waiting than a turn takes, or something that
 // cannot be added up. What cannot is found by halves and set aside; all others go on.
-import { type Db, sql } from '../storage/db.ts'
+import { type Db, joined, sql, type Tx } from '../storage/db.ts'
 import { alikeEvents } from './alike-events.ts'
+import { listed } from './usage-filter-store.ts'
 import { NotSummable } from './usage-rollup.ts'
 import { LINES_AT_ONCE, readWaiting, rollBatch } from './usage-rollup-store.ts'
 
@@ -10,6 +11,7 @@ const ROLLS_MAX = 20_000 // of a turn, 250 events each; what is left waits for t
 const COUNTED_MAX = 100_000
 const LISTED_MAX = 1_000
 const REASON_MAX = 300
+const RELEASED_AT_ONCE = 500
 
 export interface SetAside {
   trace_id: string
@@ -154,18 +156,40 @@ export function usageQuarantine(db: Db) {
 
     /** Lets them wait again, for the next roll-up to try; those whose event is gone are forgotten. How many. */
     async retry(project_id: string | undefined): Promise<number> {
-      return db.transaction(async (tx) => {
-        const released = await tx.rows<{ trace_id: string }>(sql`
-          INSERT INTO usage_unrolled (trace_id, project_id)
-          SELECT q.trace_id, q.project_id FROM usage_quarantine q
-          WHERE (CAST(${project_id ?? null} AS TEXT) IS NULL OR q.project_id = ${project_id ?? null})
-            AND EXISTS (SELECT 1 FROM usage_event e WHERE e.trace_id = q.trace_id)
-          ON CONFLICT (trace_id) DO NOTHING RETURNING trace_id`)
-        await tx.rows(sql`
-          DELETE FROM usage_quarantine
-          WHERE CAST(${project_id ?? null} AS TEXT) IS NULL OR project_id = ${project_id ?? null}`)
-        return released.length
-      })
+      let released = 0
+      for (let after = ''; ; ) {
+        const names = await someAfter(db, project_id, after)
+        const last = names.at(-1)
+        if (last === undefined) return released
+        released += await db.transaction((tx) => release(tx, names))
+        after = last
+      }
     },
   }
+}
+
+async function someAfter(db: Db, project_id: string | undefined, after: string): Promise<string[]> {
+  const rows = await db.rows<{ trace_id: string }>(sql`
+    SELECT trace_id FROM usage_quarantine
+    WHERE trace_id > ${after}
+      AND (CAST(${project_id ?? null} AS TEXT) IS NULL OR project_id = ${project_id ?? null})
+    ORDER BY trace_id LIMIT ${RELEASED_AT_ONCE}`)
+  return rows.map(({ trace_id }) => trace_id)
+}
+
+/** Those that are struck off here and no others: what somebody sets aside meanwhile is not ours to forget. */
+async function release(tx: Tx, names: readonly string[]): Promise<number> {
+  const struck = await tx.rows<{ trace_id: string }>(
+    joined(sql`DELETE FROM usage_quarantine WHERE trace_id IN `, listed(names), sql` RETURNING trace_id`),
+  )
+  if (struck.length === 0) return 0
+  const released = await tx.rows(
+    joined(
+      sql`INSERT INTO usage_unrolled (trace_id, project_id)
+        SELECT e.trace_id, e.project_id FROM usage_event e WHERE e.trace_id IN `,
+      listed(struck.map(({ trace_id }) => trace_id)),
+      sql` ON CONFLICT (trace_id) DO NOTHING RETURNING trace_id`,
+    ),
+  )
+  return released.length
 }

@@ -1,39 +1,18 @@
 // Usage events at rest: inserted once, never changed. A second one under the same trace id is an error, which undoes
 // the settling that it came with: nothing is charged twice.
-import { DAY_MS } from '../core/clock.ts'
 import { nextSequence } from '../core/ids.ts'
 import { BATCH_ROWS, mapped } from '../storage/batches.ts'
-import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
+import { type Db, sql } from '../storage/db.ts'
 import type { AlikeEvents } from './alike-events.ts'
-import { isApart, readingApart, replaysTakenOff, wholeOf, withApart } from './apart-sums-store.ts'
-import { readingDearest } from './dearest-keys-store.ts'
-import { type GroupRow, type Groups, groupNames, groupSums } from './group-sums.ts'
+import type { Groups } from './group-sums.ts'
 import type { TracedEvent, TraceFacts } from './trace.ts'
 import type { UsageEvent } from './usage-event.ts'
+import { type GroupsPage, usageGroups } from './usage-groups-store.ts'
 import { type From, inOwnLane, usageList } from './usage-list-store.ts'
-import {
-  filteredBy,
-  type Group,
-  LIMIT_MAX,
-  matches,
-  type UsageFilter,
-  type UsageGroup,
-  type UsagePage,
-  type UsageQuestion,
-} from './usage-query.ts'
-import { AMOUNTS, cubeWith, type Dimension, placeOf } from './usage-rollup.ts'
+import { LIMIT_MAX, matches, type UsageFilter, type UsagePage, type UsageQuestion } from './usage-query.ts'
+import { placeOf } from './usage-rollup.ts'
 import { type EventPlace, type EventRow, eventFrom } from './usage-rows.ts'
-import {
-  type Asked,
-  answered,
-  eventsWhere,
-  needsEvents,
-  READING,
-  READING_BY_KEY,
-  TOTAL_BY_DAY,
-  within,
-} from './usage-sums-store.ts'
-import { insertTags, storedTags, tagColumn } from './usage-tag-store.ts'
+import { insertTags, storedTags } from './usage-tag-store.ts'
 
 export type UsageStore = ReturnType<typeof usageStore>
 
@@ -116,67 +95,15 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
     },
 
     /** Added up, the latest day first, then the dearest. */
-    async grouped(project_id: string, asked: Paged): Promise<UsagePage<UsageGroup>> {
-      const { filter, group_by = [], group_tag, limit = LIMIT_MAX } = asked
-      const groups = await sums(project_id, filter, { group_by, group_tag }, limit + 1)
-      return { data: groups.slice(0, limit), has_more: groups.length > limit }
-    },
+    grouped: (project_id: string, asked: GroupsPage) => usageGroups(db).grouped(project_id, asked),
 
-    /** All groups. Where days are told apart there may be very many: then a week at a time, the latest first. */
-    async *groupedAll(project_id: string, filter: UsageFilter, groups: Groups): AsyncGenerator<UsageGroup[]> {
-      if (!groups.group_by.includes('day')) {
-        yield await sums(project_id, filter, groups, MOST)
-        return
-      }
-      const known = await usedBetween(project_id)
-      const from_ms = Math.max(filter.from_ms, known.from_ms)
-      for (let to_ms = Math.min(filter.to_ms, known.to_ms); to_ms > from_ms; ) {
-        const start_ms = Math.max(from_ms, startOfDay(to_ms - 1) - 6 * DAY_MS)
-        const week = { ...filter, from_ms: start_ms, to_ms }
-        const found = await sums(project_id, week, groups, MOST)
-        if (found.length > 0) yield found
-        to_ms = start_ms
-      }
-    },
+    /** All groups, some at a time. */
+    groupedAll: (project_id: string, filter: UsageFilter, groups: Groups) =>
+      usageGroups(db).groupedAll(project_id, filter, groups),
   }
 
   function listOf(project_id: string, filter: UsageFilter) {
     return usageList(inOwnLane(db, project_id), project_id, filter)
-  }
-
-  async function sums(project_id: string, filter: UsageFilter, groups: Groups, limit: number) {
-    const { group_by, group_tag } = groups
-    const told = (parts: Sql) => grouping(groups, parts, limit)
-    const is_apart = isApart(filter, groups)
-    if (!is_apart && (needsEvents(filter) || group_by.includes('bundle_id') || group_tag !== undefined))
-      return sumsOfEvents(project_id, filter, groups, limit)
-    const whole = wholeOf(filter)
-    const less = whole === filter ? sql`` : replaysTakenOff(project_id, whole, is_apart)
-    const toldAll = (parts: Sql) => {
-      const all = is_apart ? withApart(parts, READING.event, { project_id, filter, group_tag }) : parts
-      return told(joined(all, less))
-    }
-    const asked = rolledUp(project_id, whole, group_by)
-    const reading = is_apart ? readingApart(READING) : await readingWhole(asked, group_by, whole === filter, limit)
-    const rows = await answered<GroupRow>(db, reading, asked, toldAll)
-    return rows.map(groupFrom)
-  }
-
-  /** `is_all`: nothing is taken off afterwards, which would change who is the dearest. */
-  async function readingWhole(asked: Asked, group_by: readonly Group[], is_all: boolean, limit: number) {
-    if (group_by.join() !== 'key_id') return READING
-    return is_all ? readingDearest(db, asked, limit) : READING_BY_KEY
-  }
-
-  /** Out of events alone, in parts: there may be millions of them, and none is ever changed. */
-  async function sumsOfEvents(project_id: string, filter: UsageFilter, groups: Groups, limit: number) {
-    const named = joined(eventsWhere(project_id, filter), within(filter.from_ms, filter.to_ms))
-    const parts = filter.trace_id === null ? listOf(project_id, filter).windows() : [named]
-    const all = groupSums(groups)
-    const { rows } = inOwnLane(db, project_id)
-    for await (const fitting of parts)
-      all.add(await rows<GroupRow>(grouping(groups, eventsFitting(fitting, groups.group_tag), MOST)))
-    return all.newest(limit).map(groupFrom)
   }
 
   /** The event of a trace id, where it fits the filter. */
@@ -191,67 +118,12 @@ export function usageStore(db: Db, written?: Pick<AlikeEvents, 'add'>) {
       SELECT key_id FROM replay_key WHERE project_id = ${project_id} AND key_id = ${key_id}`)
     return found.length > 0
   }
-
-  /** When the project's first and last generations were, as far as anything is still known of them. */
-  async function usedBetween(project_id: string): Promise<{ from_ms: number; to_ms: number }> {
-    const [row] = await db.rows<{ from_ms: number | null; to_ms: number | null }>(sql`
-      SELECT MIN(at_ms) AS from_ms, MAX(at_ms) AS to_ms FROM (
-        SELECT MIN(start_ms) AS at_ms FROM usage_rollup WHERE project_id = ${project_id} AND cube = ${TOTAL_BY_DAY}
-        UNION ALL SELECT MAX(start_ms) + ${DAY_MS} FROM usage_rollup
-          WHERE project_id = ${project_id} AND cube = ${TOTAL_BY_DAY}
-        UNION ALL SELECT MIN(created_ms) FROM usage_event WHERE project_id = ${project_id}
-        UNION ALL SELECT MAX(created_ms) + 1 FROM usage_event WHERE project_id = ${project_id}) AS told`)
-    return { from_ms: row?.from_ms ?? 0, to_ms: row?.to_ms ?? 0 }
-  }
 }
 
 /** Of an event that was inserted by itself. */
 const NO_FACTS: TraceFacts = { stream: false, keyed: false, fallback_used: false }
-const MOST = Number.MAX_SAFE_INTEGER
 /** One more than a short page has tells whether there are more. */
 const batchOf = (limit: number) => Math.min(BATCH_ROWS, limit + 1)
-const startOfDay = (time_ms: number) => time_ms - (time_ms % DAY_MS)
 
 /** What a page is cut from, and how long it is at most. */
-type Paged = Pick<UsageQuestion, 'filter' | 'limit'> & Partial<Groups>
-
-const eventsFitting = (fitting: Sql, group_tag: string | undefined): Sql =>
-  joined(
-    sql`SELECT `,
-    READING.event,
-    sql`, COALESCE(e.bundle_id, '') AS bundle_id`,
-    group_tag === undefined ? sql`` : tagColumn(group_tag),
-    sql` FROM usage_event e WHERE `,
-    fitting,
-  )
-
-function rolledUp(project_id: string, filter: UsageFilter, group_by: readonly Group[]): Asked {
-  const groups = group_by.filter((name): name is Group & Dimension => name !== 'day' && name !== 'bundle_id')
-  const cube = cubeWith([...groups, ...filteredBy(filter)])
-  return { project_id, filter, cube, grains: cube.grains }
-}
-
-const SUMS = ['events', ...AMOUNTS].map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`).join(', ')
-
-function grouping(groups: Groups, parts: Sql, limit: number): Sql {
-  const names = groupNames(groups)
-  const rest = names.filter((name) => name !== 'day')
-  const order = [...(names.includes('day') ? ['day DESC'] : []), 'charged_micros DESC', ...rest]
-  // Without a group there is one sum, and none at all where nothing was used.
-  if (names.length === 0)
-    return joined(fixed(`SELECT ${SUMS} FROM (`), parts, fixed(') AS part HAVING SUM(events) > 0'))
-  return joined(
-    fixed(`SELECT ${names.join(', ')}, ${SUMS} FROM (`),
-    parts,
-    fixed(`) AS part GROUP BY ${names.join(', ')} HAVING SUM(events) > 0 ORDER BY ${order.join(', ')}`),
-    sql` LIMIT ${limit}`,
-  )
-}
-
-function groupFrom(row: GroupRow): UsageGroup {
-  const group: UsageGroup = { object: 'usage_group', ...row }
-  if (group.cluster_id === '') group.cluster_id = null
-  if (group.bundle_id === '') group.bundle_id = null
-  if (group.tag === '') group.tag = null
-  return group
-}
+type Paged = Pick<UsageQuestion, 'filter' | 'limit'>

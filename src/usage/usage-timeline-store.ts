@@ -4,10 +4,11 @@ import { inTurns, nextTurn } from '../core/turns.ts'
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import { bucketSql } from './latency-histogram.ts'
 import { RankedValues } from './ranked-values.ts'
+import { eventsWhere, within } from './usage-filter-store.ts'
 import { inOwnLane, usageList } from './usage-list-store.ts'
 import { filteredBy } from './usage-query.ts'
 import { AMOUNTS, type Amounts, cubeWith, noSpread } from './usage-rollup.ts'
-import { answered, eventsWhere, type Reading, within } from './usage-sums-store.ts'
+import { answered, type Reading } from './usage-sums-store.ts'
 import {
   type ExactPercentiles,
   fillSteps,
@@ -26,8 +27,9 @@ export function usageTimeline(db: Db) {
     const { filter, step } = question
     const cube = cubeWith(filteredBy(filter))
     const grains = cube.grains.filter((grain) => step === 'day' || grain === 'hour' || grain === 'minutes')
-    const rows = await answered<ToldRow>(db, readingBy(question.step_ms), { project_id, filter, cube, grains }, told)
-    return inTurns(fillSteps(question, rows, partFrom))
+    const asked = { project_id, filter, cube, grains }
+    const parts = await answered<ToldRow>(inOwnLane(db, project_id), readingBy(question.step_ms), asked, { told })
+    return inTurns(fillSteps(question, parts.flat(), partFrom))
   }
 
   /** In parts that one statement may read: there may be millions of events. */
