@@ -204,6 +204,20 @@ describe('at the start', () => {
     expect(await leftOf(counters, one)).toBe(LIMIT - 1)
   })
 
+  test('R50 who has let something through by then tells it, and believes no count before all others have told theirs', async () => {
+    await server.kill()
+    const { all } = await replicasOn(server.url, 3, () => ({ ...patient(), settling_ms: SETTLING_MS }))
+    let passed = await passing(all, 120, one)
+    expect(passed).toBe(LIMIT)
+    await server.start()
+    while (all.some((replica) => replica.isAway())) {
+      passed += await passing(all, 3, one)
+      await new Promise((turn) => setImmediate(turn))
+    }
+    passed += await passing(all, 120, one)
+    expect(passed).toBe(LIMIT)
+  })
+
   test('R50 nothing at the address at all', async () => {
     const counters = await replicaOn(`redis://127.0.0.1:${await freePort()}`, { clock: systemClock })
     expect(counters.isAway()).toBe(true)

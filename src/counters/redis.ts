@@ -82,6 +82,7 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
   let watching: Parameters<SharedCounters['watch']>[0] = { onChange() {}, onDecision() {} }
   let place = ALONE
   let era = ''
+  let has_decided_alone = false
   let ahead_s = 0 // Redis' seconds, less those of `here`
   let ahead_ms = 0
   let caller_ms = 0
@@ -145,6 +146,7 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
       const never = (asks[by]?.amount ?? 0) > (asks[by]?.limit ?? 0)
       return { ...verdict, wait_s: wait_s ?? (never ? undefined : AWAY_WAIT_S) }
     }
+    has_decided_alone = true
     const second = verdict.second + ahead_s
     for (let at = 0; at < asks.length; at++) {
       const ask = asks[at] as Ask
@@ -167,7 +169,8 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
     const store_s = Math.floor(store_ms / 1_000)
     if (turn === 'connect') ahead_ms = Number.NEGATIVE_INFINITY
     setAhead(store_ms, anyTime())
-    const outcome = era === '' ? 'first' : found === era ? 'same' : 'forgotten'
+    const is_new = era === '' && !has_decided_alone // it has nothing to tell, as a replica that starts has not
+    const outcome = is_new ? 'first' : found === era ? 'same' : 'forgotten'
     if (outcome !== 'same') {
       record.forgetKnown(store_s)
       missed.corrections.length = 0
@@ -193,9 +196,10 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
 
   /** Done twice it changes nothing, so each is on record until Redis has said that it is done. */
   async function releaseOn(link: Link): Promise<void> {
-    for (const lease of missed.releases) {
-      await answeredWithin(link.remove(names.leases(lease.subject), lease.id), CATCH_UP_MS)
-      missed.releases.delete(lease)
+    for (const some of chunks([...missed.releases])) {
+      const removed = some.map(({ subject, id }) => link.remove(names.leases(subject), id))
+      await answeredWithin(Promise.all(removed), CATCH_UP_MS)
+      for (const lease of some) missed.releases.delete(lease)
     }
   }
 
