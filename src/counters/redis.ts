@@ -177,7 +177,7 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
       era = found
     }
     if (turn !== 'beat') await renewOn(run, here.openLeases(anyTime()))
-    await releaseOn(link)
+    await releaseOn(link, missed.releases, names.leases)
     for (const some of chunks(missed.corrections.splice(0))) await correctOn(run, some)
     for (;;) {
       const entries = record.tell(CHUNK, store_s)
@@ -191,15 +191,6 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
         for (const entry of entries) record.addUnknown(entry)
         throw error
       })
-    }
-  }
-
-  /** Done twice it changes nothing, so each is on record until Redis has said that it is done. */
-  async function releaseOn(link: Link): Promise<void> {
-    for (const some of chunks([...missed.releases])) {
-      const removed = some.map(({ subject, id }) => link.remove(names.leases(subject), id))
-      await answeredWithin(Promise.all(removed), CATCH_UP_MS)
-      for (const lease of some) missed.releases.delete(lease)
     }
   }
 
@@ -272,6 +263,15 @@ function countersOn({ dial, rule, process_id, clock, parts, ...options }: StoreO
         return onStore(link, () => answeredWithin(link.remove(names.leases(lease.subject), lease.id), answer_ms))
       if (missed.releases.size < MISSED_MAX) missed.releases.add(lease)
     },
+  }
+}
+
+/** Done twice it changes nothing, so each is on record until Redis has said that it is done. */
+async function releaseOn(link: Link, releases: Set<Lease>, keyOf: (subject: string) => string): Promise<void> {
+  for (const some of chunks([...releases])) {
+    const removed = some.map(({ subject, id }) => link.remove(keyOf(subject), id))
+    await answeredWithin(Promise.all(removed), CATCH_UP_MS)
+    for (const lease of some) releases.delete(lease)
   }
 }
 
