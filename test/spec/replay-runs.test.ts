@@ -174,9 +174,26 @@ withService(
 
     test('R78 of a project one plan is made at a time, a few wait, and more are 429', async () => {
       const project = await service().newProject()
-      const plans = Array.from({ length: 7 }, () => project.post('/v2/replay-runs', { source: SOURCE, target: TARGET }))
-      const statuses = (await Promise.all(plans)).map(({ status }) => status)
-      expect(statuses.sort()).toEqual([200, 200, 200, 200, 200, 429, 429])
+      const gate = deferred()
+      service().tampering.rows = async (statement, go) => {
+        if (statement.values.includes('trc_held')) await gate.promise
+        return go(statement)
+      }
+      const statuses: number[] = []
+      const plan = async () => {
+        const { status } = await project.post('/v2/replay-runs', {
+          source: { trace_ids: ['trc_held'] },
+          target: TARGET,
+        })
+        statuses.push(status)
+      }
+      const plans = Array.from({ length: 7 }, plan)
+      await comesTrue(async () => statuses.length >= 2)
+      expect(statuses).toEqual([429, 429])
+      service().tampering.rows = undefined
+      gate.resolve()
+      await Promise.all(plans)
+      expect(statuses).toEqual([429, 429, 200, 200, 200, 200, 200])
     })
 
     test('R78 of all projects two calls are planned at a time, and the others get their turn', async () => {
