@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { HeldBytes, memoryRoom, type Room } from '../core/memory-room.ts'
 import { listOf } from '../core/shapes.ts'
+import { onceClosed } from '../http/once-closed.ts'
 import type { Routes } from '../http/routes.ts'
 import { sendList, slicesOf } from '../http/whole-list.ts'
 import { unknownModel } from '../keys/key-terms.ts'
@@ -68,7 +69,8 @@ export function holdNames(reply: FastifyReply, { bytes }: Names): void {
   const held = new HeldBytes(room, reply.request.caller.project_id)
   held.take(bytes)
   const giveBack = () => held.giveBack()
-  reply.raw.once('finish', giveBack).once('close', giveBack)
+  reply.raw.once('finish', giveBack)
+  onceClosed(reply.raw, giveBack) // the client may have left while the names were looked up
 }
 
 /** Each is made when it is written. */

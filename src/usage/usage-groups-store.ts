@@ -67,7 +67,10 @@ export function usageGroups(db: Db, lane?: string) {
         const all = having ? withApart(parts, groups, having(only ?? spanOf(filter))) : parts
         return only ? inGroups(groups, all) : firstGroups(groups, all, limit)
       },
-      toldOfEvents: (fitting) => groupedEvents(groups, fitting, reading.only?.event),
+      // Where what has it is moved out elsewhere, events are told as roll-ups tell them: of none.
+      ...((having || !is_apart) && {
+        toldOfEvents: (fitting: Sql) => groupedEvents(groups, fitting, reading.only?.event),
+      }),
     })
     const [rows = [], ...more] = told
     if (more.length === 0) return rows

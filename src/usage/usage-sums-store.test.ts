@@ -8,6 +8,7 @@ import { expectedGroups, rollEverything, rollSome, shownGroups } from '../../tes
 import { usageEvent } from '../../test/support/usage-events.ts'
 import { countingEvents, insertAll, replayKeyOf, WINDOW_MOST } from '../../test/support/usage-windows.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, rfc3339 } from '../core/clock.ts'
+import { newTraceId } from '../core/ids.ts'
 import { operatorUsageQuestion } from './operator-usage.ts'
 import { operatorUsageStore } from './operator-usage-store.ts'
 import { outcomeStore } from './outcome-store.ts'
@@ -46,6 +47,23 @@ withDb((db) => {
     await rollSome(db(), EVENTS - 20)
   })
 
+  /** The same in another project, where most have a tag and a bundle. */
+  let mostTagged: ReturnType<typeof tagMost> | undefined
+  async function tagMost() {
+    const crowded_id = await projectIn(db())
+    const tagged = events.map((event, n) =>
+      usageEvent(crowded_id, {
+        ...event,
+        trace_id: newTraceId(NOON + n),
+        project_id: crowded_id,
+        ...(n % 50 !== 1 && { bundle_id: 'bnd_1', tags: { team: 'search' } }),
+      }),
+    )
+    await insertAll(db(), tagged)
+    await rollEverything(db())
+    return { crowded_id, tagged }
+  }
+
   const RANGE = { from: rfc3339(NOON + 4 * MINUTE_MS - 1), to: rfc3339(NOON + DAY_MS + 5 * MINUTE_MS - 1) }
   const isOwn = ({ key_id }: UsageEvent) => key_id !== replay
 
@@ -77,6 +95,17 @@ withDb((db) => {
     await rollEverything(db())
     await look()
   })
+
+  test.each(['tag:team', 'model,provider,tag:team', 'model,provider,bundle_id', 'key_id,model,tag:team'])(
+    'R43, R78 by %s, where most of what is at crowded ends has a tag and a bundle: each is told once',
+    async (group_by) => {
+      mostTagged ??= tagMost()
+      const { crowded_id, tagged } = await mostTagged
+      const question = usageQuestion({ ...RANGE, group_by })
+      const { data } = await usageStore(db()).grouped(crowded_id, { ...question, limit: 10_000 })
+      expect(shownGroups(data)).toEqual(expectedGroups(tagged, question))
+    },
+  )
 
   test('R78 the operator’s sums of a project, too, where nothing tells groups apart', async () => {
     const { db: counted, most } = countingEvents(db())
