@@ -51,6 +51,9 @@ export function* servingOf(
   return serving
 }
 
+/** Of a model that is not among them: it may be one of those that were too many. */
+export const maybeServed = (serving: Serving): boolean => serving.size >= NAMES_MAX
+
 /** Why nothing may go to this cluster now; undefined where it may. */
 export function reasonAgainstCluster({ status, endpoint }: ClusterFacts): string | undefined {
   if (status !== 'active') return `the cluster is ${status}`

@@ -3,7 +3,7 @@
 import { type AliasTarget, pickTarget } from '../models/alias.ts'
 import type { Boundary } from '../models/boundary.ts'
 import { hasAllowance, isActive, type Subscription } from '../subscriptions/subscription.ts'
-import { type ClusterFacts, type Serving, SILENT } from './byoc-targets.ts'
+import { type ClusterFacts, maybeServed, type Serving, SILENT } from './byoc-targets.ts'
 import { type Against, type Candidate, candidateOf, elsewhere, ofCluster, ofCredential } from './candidate.ts'
 import type { CredentialFacts } from './credential-address.ts'
 import { type Gateway, isConfigured } from './gateway.ts'
@@ -165,7 +165,9 @@ function keptBy(alias: CurrentRelease | undefined, considered: readonly Candidat
   if (considered.some(({ reach }) => reach !== 'elsewhere')) return ({ reach }) => reach === 'elsewhere'
   const { serving, credentials, gateway } = snapshot
   return ({ model }) =>
-    serving.has(model) || credentials.some((credential) => credentialServes(credential, gateway, model))
+    serving.has(model) ||
+    maybeServed(serving) ||
+    credentials.some((credential) => credentialServes(credential, gateway, model))
 }
 
 type Keeping = (candidate: Candidate) => boolean

@@ -6,9 +6,11 @@ import { lanes } from '../core/lanes.ts'
 const UPSTREAMS_MAX = 10_000
 /** Beyond it the lists that were used longest ago give way: until they are asked for anew, what is stored stands. */
 const LISTS_MAX_BYTES = 64 * 2 ** 20
-/** R78: of one owner, and for how long the others of that owner wait for those. Who is left is asked the next time. */
+/** R78: of one owner, and for how long the others of that owner wait for those. Who is left is asked a while later. */
 const AT_ONCE = 8
 const WAIT_MAX_MS = 3 * SECOND_MS
+/** For so long nobody waits for them again: a fleet that does not answer would hold up every reading of its routes. */
+const LEFT_MS = 15 * SECOND_MS
 
 /** `id` is nobody else's; `owner` is whose it is. */
 export interface Listing {
@@ -47,9 +49,9 @@ export function listedModels<Upstream extends Listing>(
     }
   }
 
-  function noteAsked(id: string): void {
+  function noteAsked(id: string, at = clock.now()): void {
     asked_at.delete(id)
-    asked_at.set(id, clock.now())
+    asked_at.set(id, at)
     const [oldest] = asked_at.keys()
     if (asked_at.size <= UPSTREAMS_MAX || oldest === undefined) return
     asked_at.delete(oldest)
@@ -64,7 +66,7 @@ export function listedModels<Upstream extends Listing>(
     const { id, owner } = upstream
     const came_at = clock.now()
     await inLane(owner, async () => {
-      if (clock.now() - came_at >= WAIT_MAX_MS) return
+      if (clock.now() - came_at >= WAIT_MAX_MS) return noteAsked(id, clock.now() - MINUTE_MS + LEFT_MS)
       const models = await ask(upstream).catch(() => undefined)
       noteAsked(id)
       if (models) keep(id, models)

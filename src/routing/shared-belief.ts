@@ -98,7 +98,9 @@ function written(head: object, sent: readonly SentElsewhere[], in_flight: readon
     if (items) items.push(item)
     else by_project.set(project_id, [item])
   }
-  for (const one of in_flight) add(one[0], { kind: 'in_flight', bytes: FEWEST_BYTES, told: () => one })
+  // Where not all of it fits, the places that are known to be busy are those that are.
+  const busiest_first = in_flight.toSorted((one, other) => other[3] - one[3])
+  for (const one of busiest_first) add(one[0], { kind: 'in_flight', bytes: FEWEST_BYTES, told: () => one })
   for (const { project_id, target_id, model, chain } of sent.toReversed()) {
     const links = () => [chain.map(({ hash }) => hash), chain.map(({ tokens }) => tokens)]
     const told = () => [project_id, target_id, model, ...links()]

@@ -507,6 +507,13 @@ describe('R73 leaving own capacity', () => {
     expect(order(known, { model: 'n' })).toEqual(['provider:two'])
   })
 
+  test('R52, R73 own_only: where own clusters name more models than are known, nothing that may be one goes elsewhere', () => {
+    const models = Array.from({ length: 100_001 }, (_, at) => `model-${at}`)
+    const known = snapshot({ providers: [two], clusters: [{ ...draining, models }], boundary: 'own_only' })
+    expect(order(known, { model: 'n' })).toEqual(['none_fit'])
+    expect(order({ ...known, boundary: 'own_first' }, { model: 'n' })).toEqual(['provider:two'])
+  })
+
   test('R73 an alias says otherwise for itself, or is bound like the model it stands for', () => {
     const through = (boundary: Boundary | undefined, ...targets: Omit<AliasTarget, 'model'>[]) => {
       const aliases = new Map([
