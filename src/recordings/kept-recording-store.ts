@@ -84,7 +84,8 @@ export function keptRecordings(needs: RecordingNeeds) {
   async function write({ id, project_id, waiting, plain_bytes, packed: bytes }: PackToWrite): Promise<Written> {
     const recordings = waiting.map((one) => ({ pack_id: id, ...one }))
     const before = bytes.length > IN_ROW_MAX_BYTES && (await purgedAfter(db, project_id, recordings))
-    if (before) return { purged_until: before } // nothing of it is laid down
+    // Nothing of it is laid down. A try of which nobody heard may have written it before the job was made.
+    if (before && !(await recordingStore(db).findPack(project_id, id))) return { purged_until: before }
     const pack: Pack = {
       ...{ id, project_id, plain_bytes, packed_bytes: bytes.length, ...spanOf(recordings) },
       ...(await laidDown(project_id, id, bytes)),

@@ -49,6 +49,14 @@ const stuck = (): Contents => ({
   erase: async () => {},
 })
 
+const holding = (held: Map<string, Buffer>): Contents => ({
+  write: async (id, content) => void held.set(id, Buffer.concat([...content.parts()])),
+  async *read(id) {
+    yield held.get(id) ?? Buffer.alloc(0)
+  },
+  erase: async (id) => void held.delete(id),
+})
+
 test('R78 storage that never finishes: every call is answered, memory is bounded, and what is dropped is told', async () => {
   const service = await recordingService(stuck())
   const CALLS = 16 // of some 4 MiB each, a half more than there is room for
@@ -105,14 +113,7 @@ test.each([true, false])(
   '§8.2 a commit of which nobody heard (happened: %s): one pack, its bytes are there, and the quota is what lies there',
   async (happened) => {
     const held = new Map<string, Buffer>()
-    const contents: Contents = {
-      write: async (id, content) => void held.set(id, Buffer.concat([...content.parts()])),
-      async *read(id) {
-        yield held.get(id) ?? Buffer.alloc(0)
-      },
-      erase: async (id) => void held.delete(id),
-    }
-    const service = await recordingService(contents)
+    const service = await recordingService(holding(held))
     const { tapes } = service.recordings
     for (const noise of [100, 200_000]) {
       const call = await ask(service, noise)
@@ -131,6 +132,26 @@ test.each([true, false])(
     expect(quota?.present).toBe(2)
   },
 )
+
+test('§4.16 §8.2 a commit of which nobody heard, and a purge job since: what is there is not told as purged', async () => {
+  const held = new Map<string, Buffer>()
+  const service = await recordingService(holding(held))
+  const { tapes } = service.recordings
+  const call = await ask(service, 200_000)
+  cutOffNextCommit(service.tampering, true)
+  await tapes.drained()
+  expect(tapes.pressure().waiting).toBe(1)
+  service.clock.advance(1)
+  const filter = { trace_ids: [newTraceId(service.clock.now())] }
+  expect((await service.post('/v2/purge-jobs', { filter, mode: 'erase' })).status).toBe(200)
+  await tapes.drained()
+  await tapes.drained() // what a large one was dropped for is written with the next
+  const { data, dropped } = (await service.get('/v2/recordings')).body
+  expect([data.length, dropped]).toEqual([1, []])
+  const kept = await service.get(`/v2/recordings/${call.headers['agent-trace-id']}`)
+  expect(kept.body.answer?.text).toBe(call.bytes.toString())
+  expect([await rowsIn(service.db), held.size]).toEqual([[1, 1, 0, 2], 1])
+})
 
 const tampering: Tampering = {}
 

@@ -11,7 +11,7 @@ import { tell } from '../storage/telling.ts'
 import { type AskingNeeds, askSurely, UNHURRIED } from './asked-item-store.ts'
 import { itemKey, type StoredItem } from './replay-item.ts'
 import { replayItemStore } from './replay-item-store.ts'
-import { KEY_ENDED, mayBegin, type StoredRun } from './replay-run.ts'
+import { CONCURRENCY_MAX, KEY_ENDED, mayBegin, type StoredRun } from './replay-run.ts'
 import { replayStore } from './replay-store.ts'
 
 const ROUNDS_MAX = 200 // of one turn
@@ -66,8 +66,10 @@ export function replayRunner(needs: RunnerNeeds) {
     await nextTurn()
     const at_once = tight.has(id) ? 1 : (concurrency ?? 1)
     const is_quiet = needs.isQuiet()
-    const busy = countOf((one) => one.project_id === project_id) // those of a run that was cancelled, too
-    const may_begin = mayBegin(at_once, busy, under_way.size)
+    const busy = countOf((one) => one.project_id === project_id)
+    // Calls of a run that was cancelled take none of this run's own, but count among the most of the project.
+    const of_project = Math.min(at_once + busy - busyWith(id), CONCURRENCY_MAX)
+    const may_begin = mayBegin(of_project, busy, under_way.size)
     const most = is_quiet ? may_begin : Math.min(1, may_begin) // R78: one of each run in turn, and a pause is heeded
     if (caller.is_suspended || most <= 0) return 0
     const items = await fenced.transaction(async (tx) => {

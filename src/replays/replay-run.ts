@@ -17,9 +17,9 @@ export const CONCURRENCY_MAX = 8
 const CONCURRENCY_USUAL = 4
 const KEPT_MS = 30 * DAY_MS
 const AT_ONCE_MAX = 16 // calls of all runs together, in one process
-const AT_ONCE_KEPT = 2 // of them, for runs that have none under way
+const AT_ONCE_KEPT = 2 // of them, for projects that have none under way
 
-/** R78: how many calls a run may begin. `busy` are its own that are under way, `in_all` those of all runs. */
+/** R78: how many calls a run may begin. `busy` are its project's that are under way, `in_all` those of all runs. */
 export function mayBegin(at_once: number, busy: number, in_all: number): number {
   const free = Math.max(0, AT_ONCE_MAX - in_all)
   return Math.min(at_once - busy, Math.max(free - AT_ONCE_KEPT, busy === 0 ? Math.min(1, free) : 0))

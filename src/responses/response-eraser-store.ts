@@ -5,7 +5,7 @@ import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
 import {
   addResponses,
   addTraces,
-  countOf,
+  countWalked,
   type Eraser,
   isOneOf,
   matching,
@@ -102,9 +102,8 @@ export const responseEraser: Eraser = {
   kind: 'responses',
 
   async count(db, scope) {
-    const stored = await countOf(db, joined(sql`SELECT COUNT(*) AS matched FROM stored_response`, where(scope)))
-    const told = joined(sql`SELECT COUNT(*) AS matched FROM background_response`, promised(scope, CAME_TO_NOTHING))
-    return stored + (await countOf(db, told))
+    const told = { ...promisedWalked(scope), where: promised(scope, CAME_TO_NOTHING) }
+    return (await countWalked(db, walked(scope))) + (await countWalked(db, told))
   },
 
   erase(tx, scope, from, most) {

@@ -101,6 +101,19 @@ withDb((db) => {
     },
   )
 
+  test('§4.15 R84 §8.1 a session of which some turns went takes no more, and goes with the rest', async () => {
+    const project_id = await projectIn(db())
+    const session = await opened({}, project_id)
+    for (let n = 0; n < 3; n++)
+      await on(db()).recordTurn(project_id, turnIn(session, { response_id: `resp_${n}` }), NOON + 1)
+    const first = await db().transaction((tx) => sessionEraser.erase(tx, scopeOf(project_id), null, 4))
+    expect([first.ids, first.next]).toEqual([[], expect.any(String)])
+    const late = turnIn(session, { response_id: 'resp_late' })
+    expect(await on(db()).recordTurn(project_id, late, AS_OF + 10)).toBe(false)
+    expect((await batchesOf(sessionEraser, scopeOf(project_id), 4)).at(-1)).toEqual({ ids: [session.id], left: 0 })
+    expect(await on(db()).find(project_id, session.id)).toBeUndefined()
+  })
+
   test('R78 §8.1 one transaction looks at so many turns, however few match, and comes to each of them', async () => {
     const project_id = await projectIn(db())
     const others = []

@@ -145,7 +145,8 @@ const sessions = (scope: PurgeScope) =>
 export const sessionEraser: Eraser = {
   kind: 'sessions',
 
-  count: (db, scope) => countWalked(db, { ...SESSIONS, of_project: scope.project_id, where: sessions(scope) }),
+  count: (db, scope) =>
+    countWalked(db, { ...SESSIONS, of_project: scope.project_id, where: sessions(scope) }, COUNTED_LINES),
 
   async erase(tx, scope, from, most) {
     const walked = { ...SESSIONS, of_project: scope.project_id, where: sessions(scope) }
@@ -160,7 +161,7 @@ export const sessionEraser: Eraser = {
   },
 }
 
-/** Removes turns of these lines, some megabytes of them. True while there may be more: then their sessions stay. */
+/** Removes turns of these lines, some megabytes of them. True while there may be more: till then sessions stay. */
 async function hasMore(tx: Db, scope: PurgeScope, sessions: readonly string[], most: number): Promise<boolean> {
   const turns = await tx.rows<{ id: string; bytes: number }>(
     joined(
@@ -178,7 +179,17 @@ async function hasMore(tx: Db, scope: PurgeScope, sessions: readonly string[], m
   )
   if (some.length === turns.length && turns.length < most) return false
   await countLess(tx, gone)
+  await close(tx, scope, gone)
   return true
+}
+
+/** R84: what came after the first of their turns went could match no more, and they would stay without these. */
+async function close(tx: Db, { project_id }: PurgeScope, gone: readonly Gone[]): Promise<void> {
+  const ids = [...new Set(gone.map(({ session_id }) => session_id))]
+  if (ids.length > 0)
+    await tx.rows(
+      joined(sql`UPDATE agent_session SET status = 'closed' WHERE project_id = ${project_id} AND `, isOneOf('id', ids)),
+    )
 }
 
 /** With the parts of those that are large. */

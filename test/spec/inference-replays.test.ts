@@ -345,6 +345,32 @@ withScene(
       expect((await shown(stage, second.id)).items).toMatchObject({ done: 10 })
     })
 
+    test('§4.17 R78 beside calls of a run that was cancelled a run has its own concurrency, within the 8 of the project', async () => {
+      const stage = await scene().stage()
+      const traces = await recorded(stage, 6)
+      const [first, second] = [await planned(stage, traces), await planned(stage, traces)]
+      const hung = deferred()
+      const before = stage.one.requests.length
+      stage.one.behave(() => ({ wait: hung.promise }))
+      await executed(stage, first.id, 50_000, 4)
+      const turn = run()
+      await stage.one.request(before + 4)
+      await stage.post(`/v2/replay-runs/${first.id}/cancel`)
+      await executed(stage, second.id, 50_000, 4)
+      let looks = 0
+      scene().tampering.rows = (statement, go) => {
+        if (/FROM replay_run .*status IN/.test(textOf(statement))) looks++
+        return go(statement)
+      }
+      await comesTrue(async () => looks >= 2) // the second once all was begun that the first allowed
+      scene().tampering.rows = undefined
+      const begun = stage.one.requests.length - before
+      hung.resolve()
+      await turn
+      expect(begun).toBe(8)
+      expect((await shown(stage, second.id)).items).toMatchObject({ done: 6 })
+    })
+
     test('§8.1 more than the project or the key has left is refused with nothing stored', async () => {
       for (const limits of [{ project: 10_000 }, { key: 10_000 }]) {
         const stage = await scene().stage(limits)
