@@ -1,11 +1,14 @@
 // /v2/saved-views by status: each caller has their own, of a bounded number, and a name once.
 import { expect, test } from 'vitest'
+import { NOON } from '../../test/support/clock.ts'
 import { type TestProject, withService } from '../../test/support/service.ts'
 import { SECOND_MS } from '../core/clock.ts'
 import { sql } from '../storage/db.ts'
+import { savedView } from './saved-view.ts'
+import { savedViewStore, VIEWS_AT_ONCE } from './saved-view-store.ts'
 
 const VIEWS = '/v2/saved-views'
-const VIEW = { page: 'requests', name: 'failed at night', query: 'outcome=failed&range=24h' }
+const VIEW = { page: 'requests', name: 'failed at night', query: 'outcome=failed&range=24h' } as const
 const RUN = { name: 'run', limit_usd: 0, ttl_seconds: 1 }
 const names = (body: { data: { name: string; query: string }[] }) => body.data.map(({ name, query }) => [name, query])
 
@@ -87,6 +90,28 @@ withService((service) => {
     expect(await kept(home)).toHaveLength(4)
     for (const id of [ids.plain, ids.parent]) expect((await home.del(`/v2/api-keys/${id}`)).status).toBe(200)
     expect(await kept(home)).toEqual([ids.stays])
+  })
+
+  test('R70 what was saved for who is gone is forgotten; what keys and members have stays', async () => {
+    const home = await service().newProject()
+    const { id, key } = (await home.post('/v2/api-keys', { name: 'ci', scopes: ['inference'] })).body
+    const child = (await home.post(`/v2/api-keys/${id}/children`, RUN)).body
+    const [member] = await service().db.rows<{ person_id: string }>(sql`
+      SELECT person_id FROM membership WHERE project_id = ${home.project.id}`)
+    const there = [home.key_id, id, child.id, member?.person_id ?? '']
+    const save = (owner: string, name: string) =>
+      savedViewStore(service().db).save(home.project.id, owner, savedView({ ...VIEW, name }, NOON), NOON)
+    for (const owner of [...there, 'usr_gone', 'key_gone']) await save(owner, 'one')
+    for (let n = 0; n < 2 * VIEWS_AT_ONCE; n++) await save(`usr_${n}`, 'one')
+    await service().housekeep('forget views of nobody')
+    expect((await kept(home)).sort()).toEqual(there.toSorted())
+    await service().as(key).post(VIEWS, VIEW)
+    service().clock.advance(SECOND_MS)
+    await service().housekeep('end keys')
+    await home.del(`/v2/api-keys/${id}`)
+    for (const owner of [id, child.id]) await save(owner, 'behind its end')
+    await service().housekeep('forget views of nobody')
+    expect((await kept(home)).sort()).toEqual([home.key_id, member?.person_id].sort())
   })
 
   test('R70 429: a project has a bound of its own, whichever keys save; the operator sets it', async () => {

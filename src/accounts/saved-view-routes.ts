@@ -1,13 +1,21 @@
 // /v2/saved-views: the views that the caller keeps, a person in the console or a key.
 import { Type } from 'typebox'
+import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import { listOf } from '../core/shapes.ts'
 import { found, list, type Routes } from '../http/routes.ts'
-import { DeletedView, NewSavedView, SavedView, savedView, tooMany } from './saved-view.ts'
-import { savedViewStore, savedViewsPresent } from './saved-view-store.ts'
+import { DeletedView, NewSavedView, SavedView, savedView, tooMany, viewNamed } from './saved-view.ts'
+import { savedViewOf, savedViewStore, savedViewsPresent } from './saved-view-store.ts'
 
 const own = { scope: 'read', class: 'read' } as const
 const tags = ['Project']
+
+const views = {
+  kind: 'saved_views',
+  present: savedViewsPresent,
+  replaced: ({ caller, body }: { caller: Caller; body: unknown }) =>
+    savedViewOf(caller.project_id, ownerOf(caller), viewNamed(body as NewSavedView)),
+} as const
 
 const ownerOf = ({ person_id, key_id }: { person_id?: string | undefined; key_id: string }) => person_id ?? key_id
 
@@ -24,7 +32,7 @@ export const savedViewRoutes: Routes<{ clock: Clock }> = async (app, { clock }) 
   app.post(
     '/v2/saved-views',
     {
-      config: { ...own, adds: { kind: 'saved_views', present: savedViewsPresent } },
+      config: { ...own, adds: views },
       schema: {
         tags,
         summary: 'Save a view',

@@ -1,7 +1,9 @@
 // Saved views at rest. Every query names the project and the owner: nobody sees another's.
 import { nextSequence } from '../core/ids.ts'
-import { type Db, sql } from '../storage/db.ts'
+import { type Db, joined, sql } from '../storage/db.ts'
 import { type SavedView, VIEWS_MAX } from './saved-view.ts'
+
+export const VIEWS_AT_ONCE = 200 // that one statement of a sweep looks at
 
 export function savedViewStore(db: Db) {
   return {
@@ -35,11 +37,40 @@ export function savedViewStore(db: Db) {
     async removeAllOf(project_id: string, owner: string): Promise<void> {
       await db.rows(sql`DELETE FROM saved_view WHERE project_id = ${project_id} AND owner = ${owner}`)
     },
+
+    /**
+     * R70: what a request saved behind the end of its owner, which nobody could delete. Looks at so many views after a
+     * place; gives the next place, undefined at the end.
+     */
+    async removeOfNobody(after: string): Promise<string | undefined> {
+      const [end] = await db.rows<{ id: string }>(sql`
+        SELECT id FROM saved_view WHERE id > ${after} ORDER BY id LIMIT 1 OFFSET ${VIEWS_AT_ONCE - 1}`)
+      await db.rows(
+        joined(
+          sql`DELETE FROM saved_view WHERE id > ${after}`,
+          end ? sql` AND id <= ${end.id}` : sql``,
+          sql`
+            AND NOT EXISTS (
+              SELECT 1 FROM api_key k
+              WHERE k.id = saved_view.owner AND k.project_id = saved_view.project_id
+                AND k.status <> 'revoked' AND k.returned_at IS NULL)
+            AND NOT EXISTS (
+              SELECT 1 FROM membership m
+              WHERE m.project_id = saved_view.project_id AND m.person_id = saved_view.owner)`,
+        ),
+      )
+      return end?.id
+    },
   }
 }
 
 /** R70: how many a project has, whoever saved them. */
 export const savedViewsPresent = (project_id: string) => sql`
   SELECT COUNT(*) AS present FROM saved_view WHERE project_id = ${project_id}`
+
+/** One of theirs by its name. */
+export const savedViewOf = (project_id: string, owner: string, { page, name }: Pick<SavedView, 'page' | 'name'>) => sql`
+  SELECT id FROM saved_view
+  WHERE project_id = ${project_id} AND owner = ${owner} AND page = ${page} AND name = ${name}`
 
 const viewFrom = (row: Omit<SavedView, 'object'>): SavedView => ({ ...row, object: 'saved_view' })

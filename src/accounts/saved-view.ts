@@ -37,12 +37,14 @@ export const DeletedView = Type.Object(
   { title: 'DeletedSavedView' },
 )
 
+/** What is unique among the views of one owner. */
+export const viewNamed = ({ page, name }: NewSavedView) => ({ page, name: label('name', name) })
+
 export function savedView(asked: NewSavedView, now: number): SavedView {
   return {
     id: newId('viw'),
     object: 'saved_view',
-    page: asked.page,
-    name: label('name', asked.name),
+    ...viewNamed(asked),
     query: queryIn(asked.query),
     created_at: rfc3339(now),
   }

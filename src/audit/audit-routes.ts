@@ -25,7 +25,8 @@ export const auditRoutes: Routes = async (app) => {
       const { limit, after: id, ...question } = auditQuestion(query)
       const store = auditStore(db)
       const after = id === null ? undefined : placed(await store.place(project_id, id))
-      return sendList(reply, store.listAll(project_id, { after, ...question }), AuditEntry, limit)
+      const entries = store.listAll(project_id, { after, limit, ...question }, () => reply.raw.destroyed)
+      return sendList(reply, entries, AuditEntry, limit)
     },
   )
 }

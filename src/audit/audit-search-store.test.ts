@@ -11,7 +11,14 @@ import { auditStore } from './audit-store.ts'
 
 type Asked = Parameters<ReturnType<typeof auditStore>['listAll']>[1]
 
-const ALL: Asked = { action: null, actor: null, from_ms: 0, to_ms: Number.MAX_SAFE_INTEGER, after: undefined }
+const ALL: Asked = {
+  action: null,
+  actor: null,
+  from_ms: 0,
+  to_ms: Number.MAX_SAFE_INTEGER,
+  after: undefined,
+  limit: undefined,
+}
 const NOBODYS: Asked = { ...ALL, actor: 'key_unknown' }
 const AFTER = { created_ms: NOON, sequence: 1, id: 'aud_1' }
 

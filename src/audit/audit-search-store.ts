@@ -28,7 +28,9 @@ const inOwnLane = (db: Reads, project_id: string): Reads => ({
     ),
 })
 
-export function auditSearch(db: Reads, project_id: string, { action, actor, from_ms, to_ms }: Asked) {
+/** `hasLeft` is asked before each window. */
+export function auditSearch(db: Reads, project_id: string, asked: Asked, hasLeft: () => boolean) {
+  const { action, actor, from_ms, to_ms } = asked
   const first = inFrontOf(from_ms)
   const is_search = action !== null || actor !== null
   const { rows } = is_search ? inOwnLane(db, project_id) : db
@@ -51,10 +53,10 @@ export function auditSearch(db: Reads, project_id: string, { action, actor, from
   }
 
   return {
-    /** The next that fit, newest first; fewer than so many only at the end of the log. */
+    /** The next that fit, newest first; fewer than so many only at the end of the log, or where nobody waits. */
     async read(after: AuditPlace | undefined, limit: number): Promise<Row[]> {
       const found: Row[] = []
-      for (let below = after && after.created_ms < to_ms ? after : inFrontOf(to_ms); ; ) {
+      for (let below = after && after.created_ms < to_ms ? after : inFrontOf(to_ms); !hasLeft(); ) {
         const end = is_search ? await endOfWindow(below) : undefined
         const fitting = await rows<Row>(
           joined(
@@ -71,6 +73,7 @@ export function auditSearch(db: Reads, project_id: string, { action, actor, from
         if (found.length >= limit || !end) return found
         below = end
       }
+      return found
     },
   }
 }

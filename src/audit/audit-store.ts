@@ -6,6 +6,8 @@ import { type Db, sql } from '../storage/db.ts'
 import type { AuditEntry, AuditPlace, NewEntry } from './audit.ts'
 import { type Asked, auditSearch, type Row } from './audit-search-store.ts'
 
+type Listed = Asked & { after: AuditPlace | undefined; limit: number | undefined }
+
 export function auditStore(db: Db) {
   return {
     async insert(e: NewEntry): Promise<void> {
@@ -32,11 +34,15 @@ export function auditStore(db: Db) {
       return rows.map((row) => row.project_id)
     },
 
-    /** All that fit, newest first, or all that are older than a place (R70). */
-    listAll(project_id: string, { after: start, ...asked }: Asked & { after: AuditPlace | undefined }) {
-      const { read } = auditSearch(db, project_id, asked)
+    /**
+     * All that fit, newest first, or all that are older than a place (R70). Of what is cut at a limit no more is looked
+     * for at a time than its end takes, and one that is behind it; `hasLeft`: nobody reads the rest.
+     */
+    listAll(project_id: string, { after: start, limit, ...asked }: Listed, hasLeft = () => false) {
+      const { read } = auditSearch(db, project_id, asked, hasLeft)
+      const most = Math.min(BATCH_ROWS, (limit ?? BATCH_ROWS) + 1)
       return mapped(
-        inBatches(start, (after) => read(after, BATCH_ROWS)),
+        inBatches(start, (after) => read(after, most), most),
         fromRow,
       )
     },

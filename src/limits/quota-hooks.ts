@@ -12,6 +12,8 @@ import { isCounted, quotaStore } from './quota-store.ts'
 interface Adds {
   kind: QuotaKind
   present(project_id: string, now: number): Sql
+  /** Finds what such a call would only replace, where it may do that: it has its place already. */
+  replaced?(request: Pick<FastifyRequest, 'caller' | 'body'>): Sql
 }
 
 declare module 'fastify' {
@@ -37,7 +39,7 @@ export function keepQuotas(app: FastifyInstance, { clock, quotas }: Needs): void
       const { db, caller } = request
       return db.transaction(async (tx) => {
         request.db = tx
-        for (const adds of all) await judge(tx, caller.project_id, adds)
+        for (const adds of all) if (!(await isReplacing(tx, request, adds))) await judge(tx, caller.project_id, adds)
         return handler.call(this, request, reply)
       })
     }
@@ -75,6 +77,11 @@ export function makeRoomAtOnce(app: FastifyInstance, { db, quotas }: { db: Db; q
     const collection = /^(.+)\/:[^/]+$/.exec(route.url)?.[1]
     if (route.method === 'DELETE' && collection) route.handler = makingRoom(route.handler, collection)
   })
+}
+
+/** Of two at once that add the same, each takes a place: whoever stands at the bound counts. */
+async function isReplacing(tx: Db, request: FastifyRequest, { replaced }: Adds): Promise<boolean> {
+  return replaced !== undefined && (await tx.rows(replaced(request))).length > 0
 }
 
 const addedBy = ({ config }: RouteOptions): readonly Adds[] => [config?.adds ?? []].flat()

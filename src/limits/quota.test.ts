@@ -220,6 +220,19 @@ withService(
       expect((await alias()).status).toBe(200)
     })
 
+    test('R70 a saved view in the place of another takes no place: it can be changed at the bound, and as often as one likes', async () => {
+      const home = await service().newProject()
+      const save = async (name: string, query: string, by: Pick<TestProject, 'post'> = home) =>
+        (await by.post('/v2/saved-views', { page: 'usage', name, query })).status
+      const other = service().as(await home.keyWith('read'))
+      expect(await save('same', '')).toBe(200)
+      for (let n = 0; n < 2 * MAX; n++) expect(await save(' same ', `n=${n}`)).toBe(200)
+      expect([await save('same', '', other), await save('a', '', other), await save('b', '', other)]).toEqual([
+        200, 200, 429,
+      ])
+      expect([await save('same', 'at=bound'), await save('a', 'at=bound')]).toEqual([200, 429])
+    })
+
     test('R70 an alias takes its first release too, or neither of them', async () => {
       const { post, get } = await service().newProject()
       const targets = [{ provider: 'openai', model: 'gpt-4o' }]

@@ -7,12 +7,13 @@ import { passwordsClosed } from '../accounts/issuer.ts'
 import { memberStore } from '../accounts/member-store.ts'
 import { ownerLinkStore } from '../accounts/owner-link-store.ts'
 import { boundedPasswords, type PasswordHashing } from '../accounts/password.ts'
+import { savedViewStore } from '../accounts/saved-view-store.ts'
 import { signIns } from '../accounts/sign-in-hooks.ts'
 import { boundTo } from '../accounts/sign-in-settings.ts'
 import { signInStore } from '../accounts/sign-in-store.ts'
 import { tokenStore } from '../accounts/token-store.ts'
 import { noteInTheirProjects } from '../audit/audit-hooks.ts'
-import { type Clock, MINUTE_MS, SECOND_MS } from '../core/clock.ts'
+import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/clock.ts'
 import type { Sealing } from '../core/sealing.ts'
 import { type Deliver, toLog } from '../mail/delivery.ts'
 import { outboxStore } from '../mail/outbox-store.ts'
@@ -61,6 +62,7 @@ export function peopleOf(parts: PeopleParts) {
   ]
   const sharedTasks: SharedTask[] = [
     { name: 'sweep accounts', every_ms: MINUTE_MS, run: (on) => sweep(on, needs, clock.now()) },
+    { name: 'forget views of nobody', every_ms: HOUR_MS, run: forgetViewsOfNobody },
   ]
 
   return {
@@ -83,4 +85,9 @@ async function sweep(db: Db, needs: AccountNeeds, now: number): Promise<void> {
   await ownerLinkStore(db).sweep(now)
   await signInStore(db).sweep(now)
   await identityStore(db).sweep(now)
+}
+
+async function forgetViewsOfNobody(db: Db): Promise<void> {
+  let after: string | undefined = ''
+  while (after !== undefined) after = await savedViewStore(db).removeOfNobody(after)
 }

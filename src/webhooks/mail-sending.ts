@@ -38,7 +38,7 @@ export const mailSender =
   })
 
 function letterOf(to: string, { type, payload, event_id, expires_at }: Waiting): Letter {
-  const { sentence, timestamp, data } = withSpokenName(JSON.parse(payload))
+  const { sentence, timestamp, data } = spoken(JSON.parse(payload))
   const facts = Object.entries(data).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   )
@@ -56,12 +56,18 @@ interface Told {
   data: Readonly<Record<string, unknown>>
 }
 
-/** R78: whoever names a key, or anything else, does not write to people by it. A sentence has a name once. */
-function withSpokenName({ sentence, timestamp, data }: Told): Told {
+/**
+ * R78: whoever names a key, or anything else, does not write to people by it, nor who says `where` one was found, which
+ * the event has in full. A sentence has a name once.
+ */
+function spoken({ sentence, timestamp, data }: Told): Told {
+  const said = { ...data, ...spokenIn(data, 'name'), ...spokenIn(data, 'where') }
   const { name } = data
-  if (typeof name !== 'string' || name === '') return { sentence, timestamp, data }
-  const spoken = spokenName(name)
-  return { sentence: sentence.replace(name, () => spoken), timestamp, data: { ...data, name: spoken } }
+  if (typeof name !== 'string' || name === '') return { sentence, timestamp, data: said }
+  return { sentence: sentence.replace(name, () => spokenName(name)), timestamp, data: said }
 }
+
+const spokenIn = (data: Told['data'], field: string) =>
+  typeof data[field] === 'string' ? { [field]: spokenName(data[field]) } : {}
 
 const oneLine = (text: string) => text.replace(/[\r\n]+/g, ' ')

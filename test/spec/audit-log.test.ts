@@ -8,7 +8,7 @@ import { newEmail, newPerson, PASSWORD, settle, tokenIn, watched, withoutEdge } 
 import { record, recordingSettings } from '../support/replays.ts'
 import { scopeByRuling, walkOf } from '../support/routes.ts'
 import { startService, type TestProject, type TestService, withService } from '../support/service.ts'
-import { cutOffNextCommit, mutateSql, type Tampering, textOf } from '../support/tampered-db.ts'
+import { cutOffNextCommit, deferred, mutateSql, type Tampering, textOf } from '../support/tampered-db.ts'
 
 const LOG = '/v2/audit-log'
 const KEYS = '/v2/api-keys'
@@ -401,6 +401,52 @@ withService((service) => {
       expect(await targets(`?action=rare&from=${from}`)).toEqual(['t4499', 't2001'])
       expect(Math.max(...looked)).toBeGreaterThan(1_000)
       expect(Math.max(...looked)).toBeLessThanOrEqual(2_000)
+    })
+
+    const logOf = async (entries: number) => {
+      const [home, { clock, db }] = [await service().newProject(), service()]
+      await db.transaction(async (tx) => {
+        for (let n = 0; n < entries; n++) {
+          const deed = { project_id: home.project.id, actor: 'key_1', action: 'usual', request_id: 'r' }
+          await auditStore(tx).insert(entryOf(deed, clock.now() + n))
+        }
+      })
+      return home
+    }
+
+    test('R78 whoever asks for a few is looked for as many, and for one that says that there are more', async () => {
+      const { get } = await logOf(200)
+      const asked: unknown[] = []
+      onTestFinished(() => void delete service().tampering.rows)
+      service().tampering.rows = (statement, run) => {
+        if (/FROM audit_entry .* action = /.test(textOf(statement))) asked.push(statement.values.at(-1))
+        return run(statement)
+      }
+      for (const limit of [1, 2, 99, 100, 150]) {
+        const { data, has_more } = (await get(`${LOG}?action=usual&limit=${limit}`)).body
+        expect([data.length, has_more]).toEqual([limit, true])
+      }
+      expect(asked).toEqual([2, 3, 100, 100, 100, 100, 100])
+    })
+
+    test('R78 nobody looks on for a client that has left', async () => {
+      const { get, key } = await logOf(4_100)
+      const [socket, { app, tampering }] = [await (await service().listen()).open(), service()]
+      const left = deferred()
+      app.server.once('request', (_request, response) => response.once('close', left.resolve))
+      let windows = 0
+      onTestFinished(() => void delete tampering.rows)
+      tampering.rows = async (statement, run) => {
+        if (/FROM audit_entry .* action = /.test(textOf(statement)) && ++windows === 1) {
+          socket.destroy()
+          await left.promise
+        }
+        return run(statement)
+      }
+      socket.write(`GET ${LOG}?action=rare HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\n\r\n`)
+      await left.promise
+      expect((await get(`${LOG}?action=rare`)).body.data).toEqual([])
+      expect(windows).toBe(1 + 3) // the second search is behind what the first would have looked at
     })
 
     test('§5.8 400 on a cursor that is another project’s entry', async () => {

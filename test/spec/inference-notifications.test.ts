@@ -1,5 +1,6 @@
 // What calls are told of over the whole path: thresholds of limits in the transaction of the charge, overage, refused
 // credentials, targets that are left alone.
+import { hash } from 'node:crypto'
 import { afterAll, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts'
 import { sealing } from '../../src/core/sealing.ts'
@@ -105,22 +106,41 @@ withScene((scene) => {
     ])
   })
 
-  test('R78 a key’s name brings no link and no line of its own into a mail', async () => {
+  /** As by a mail to the owner of its project. */
+  async function toldByMail() {
     const stage = await scene().stage({ key: USUAL_COST })
     const [owner] = await scene().db.rows<{ email: string }>(sql`
       SELECT p.email FROM person p JOIN project j ON j.owner_id = p.id WHERE j.id = ${stage.project.id}`)
     await stage.post(CHANNELS, { kind: 'mail', name: 'me', email: owner?.email })
+    async function mailed(): Promise<string> {
+      await scene().housekeep('deliver notifications')
+      await scene().notifications.settled()
+      const posted = await outboxStore(scene().db, sealing(SECRET)).take(scene().clock.now())
+      return posted?.mail?.text ?? ''
+    }
+    return { ...stage, mailed }
+  }
+
+  test('R78 a key’s name brings no link and no line of its own into a mail', async () => {
+    const stage = await toldByMail()
     const name = `ci.prod $& - your account is closed: https://evil.example/${'x'.repeat(100)}`
     expect((await stage.patch(`/v2/api-keys/${stage.key_id}`, { name })).body.name).toBe(name)
     expect((await stage.chat({ max_tokens: 500 })).status).toBe(429)
     await scene().housekeep('tell of budgets that refuse')
-    await scene().housekeep('deliver notifications')
-    await scene().notifications.settled()
-    const posted = await outboxStore(scene().db, sealing(SECRET)).take(scene().clock.now())
-    const text = posted?.mail?.text ?? ''
+    const text = await stage.mailed()
     const said = `ci dot prod & - your account is closed https evil dot exampl`
     expect(text).toContain(`of the limit of the key ${said} of $`)
     expect(text.split('\n')).toContain(`name: ${said}`)
+    expect(text).not.toMatch(/evil\.example|:\/\//)
+  })
+
+  test('R78 nor does the place where a key was found, which whoever reports it chose', async () => {
+    const stage = await toldByMail()
+    const where = 'https://evil.example/log-in is where www.evil.example says so'
+    const sha256 = hash('sha256', stage.key, 'base64url')
+    expect((await stage.post('/v2/leaked-keys', { sha256, where })).status).toBe(200)
+    const text = await stage.mailed()
+    expect(text.split('\n')).toContain('where: https evil dot example log-in is where www dot evil dot exam')
     expect(text).not.toMatch(/evil\.example|:\/\//)
   })
 

@@ -390,6 +390,31 @@ withService(
       )
     })
 
+    test('R78 reported children of a key are told of once a day, all of them together, and hide no report of their key', async () => {
+      const owner = await listening()
+      const { id, key } = (await owner.post('/v2/api-keys', { name: 'ci', scopes: ['inference', 'read'] })).body
+      const agent = service().as(key)
+      const report = (secret: string) =>
+        agent.post('/v2/leaked-keys', { sha256: hash('sha256', secret, 'base64url'), where: 'a log' })
+      const reportChild = async (n: number) => {
+        const run = { name: `run ${n}`, limit_usd: 0, ttl_seconds: 60 }
+        const child = (await agent.post(`/v2/api-keys/${id}/children`, run)).body
+        expect((await report(child.key)).status).toBe(200)
+        return child.id
+      }
+      const first = await reportChild(0)
+      for (let n = 1; n < 5; n++) await reportChild(n)
+      for (let n = 0; n < 2; n++) await report(key)
+      await deliver()
+      service().clock.advance(DAY_MS)
+      const next = await reportChild(5)
+      await reportChild(6)
+      await deliver()
+      const in_order = told(owner.receiver).toSorted((one, other) => one.sequence - other.sequence)
+      expect(in_order.map(({ subject }) => subject)).toEqual([first, id, next])
+      expect(new Set(in_order.map(({ type }) => type))).toEqual(new Set(['key.leaked']))
+    })
+
     test('§notifications a cluster that is down, back, slow and well again is told of, in this order', async () => {
       const { post, receiver } = await listening()
       const { id } = (await post('/v2/byoc/clusters', { name: 'blue', region: 'eu' })).body
