@@ -17,11 +17,10 @@ import { makeTemplate } from '../test/support/template-database.ts'
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 const args = process.argv.slice(2)
-// Three at a time, and whichever ends first makes room for the next. Tortures mostly wait for servers that they start and
-// kill, and suites of databases and pages for these: with two at a time, a quarter of both cores was idle. The short ones
-// come last, so that no core is idle for long.
+// Two at a time, and whichever ends first makes room for the next. Tortures mostly wait for servers that they start and
+// kill: beside them, the other suites have work for both cores. The short ones come last, so that no core is idle for long.
 const RUNS = [['slow'], ['console', 'postgres'], ['thorough'], ['fast']] as const
-const AT_ONCE = 3
+const AT_ONCE = 2
 const WORKERS = 2 // of each; with as many as that, each module is loaded twice for a project and no more
 // Most of what suites run is run a few times: V8 would spend an eighth of all processor time on compiling it for speed.
 const V8 = ['--interrupt-budget=540000'] // four times the usual number of steps before it does
