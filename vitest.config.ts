@@ -2,7 +2,7 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import type { Part } from './test/support/machine-parts.ts'
-import { type Project, suitesOf } from './test/support/suite-needs.ts'
+import { isLeftOut, type Project, suitesOf } from './test/support/suite-needs.ts'
 
 const spec = ['src/**/*.test.ts', 'test/spec/**/*.test.ts']
 // Suites that start processes, hash passwords, run models, or take a second of processor time for whatever else: a quick
@@ -48,9 +48,11 @@ const shared = {
 
 // `npm test` names what could not be had: it runs the suites that need none of it, then fails.
 const missing = (process.env.TEST_MISSING ?? '').split(',') as Part[]
+const are_fewer = process.env.TEST_SUITES === 'fewer' // on a very slow machine
 const runnable = (project: Project) =>
   suitesOf(project)
     .filter(({ parts }) => !parts.some((part) => missing.includes(part)))
+    .filter(({ path }) => !are_fewer || !isLeftOut(project, path))
     .map(({ path }) => path)
 
 // The longest first, lest one of them is left to run alone at the end. Those of a project stay together, since a worker

@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { endsWithUs } from '../test/support/ends-with-us.ts'
 import { filesThatFailed, outcomeOf, type Report } from '../test/support/failed-tests.ts'
 import { MACHINE_PARTS, PARTS, type Part } from '../test/support/machine-parts.ts'
-import { isSlowMachine, SMALLER } from '../test/support/machine-speed.ts'
+import { FEWER, machineSpeed, SMALLER } from '../test/support/machine-speed.ts'
 import { postgresServer } from '../test/support/postgres-server.ts'
 import { type Missing, provision } from '../test/support/provision.ts'
 import { redisServer } from '../test/support/redis-server.ts'
-import { NEEDING_PROJECTS, type Project, suitesOf } from '../test/support/suite-needs.ts'
+import { leftOutOf, NEEDING_PROJECTS, type Project, suitesOf } from '../test/support/suite-needs.ts'
 import { makeTemplate } from '../test/support/template-database.ts'
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
@@ -38,10 +38,12 @@ const chromium = has('Chromium') ? (process.env.CHROMIUM ?? MACHINE_PARTS.Chromi
 // What one project has transformed, the others read; the next run begins anew, lest old versions pile up.
 const made = mkdtempSync(join(tmpdir(), 'switchyard-tests-'))
 const modules = ['--experimental.fsModuleCache', `--experimental.fsModuleCachePath=${join(made, 'modules')}`]
-const is_slow = args.length === 0 && isSlowMachine()
-if (is_slow) say('This machine is slow: some suites are smaller, planted bugs and first builds of Go are left out.')
+const speed = args.length === 0 ? machineSpeed() : 'usual'
+const SAID = 'some suites are smaller, planted bugs and first builds of Go are left out'
+if (speed !== 'usual') say(`This machine is ${speed}: ${SAID}${speed === 'slow' ? '' : ', and these suites'}.`)
+if (speed === 'very slow') for (const { project, path } of leftOutOf(NEEDING_PROJECTS)) say(`  ${project}: ${path}`)
 const env = {
-  ...(is_slow && SMALLER),
+  ...{ usual: {}, slow: SMALLER, 'very slow': FEWER }[speed],
   ...process.env,
   ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_TEMPLATE: template?.name }),
   ...(redis && { TEST_REDIS_URL: redis.url }),

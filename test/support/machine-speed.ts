@@ -5,13 +5,16 @@
 
 const LOOPS = 40_000_000
 const SLOW_MS = 220 // a core of its own at 2.5 GHz takes 150
+const VERY_SLOW_MS = 320
 const LOOKS = 3
+
+export type Speed = 'usual' | 'slow' | 'very slow'
 
 /**
  * The best of a few looks: what else runs should not count. In one function that is called once: V8 compiles a loop that
  * it has met before to something three times as fast, whatever the machine.
  */
-export function isSlowMachine(now_ms: () => number = () => performance.now(), loops = LOOPS): boolean {
+export function machineSpeed(now_ms: () => number = () => performance.now(), loops = LOOPS): Speed {
   let best_ms = Number.POSITIVE_INFINITY
   for (let look = 0; look < LOOKS; look++) {
     const from_ms = now_ms()
@@ -19,7 +22,8 @@ export function isSlowMachine(now_ms: () => number = () => performance.now(), lo
     for (let n = 0; n < loops; n++) sum = (sum * 31 + n) | 0
     best_ms = Math.min(best_ms, now_ms() - from_ms + (sum & 0)) // used, lest it is left out
   }
-  return best_ms > SLOW_MS
+  if (best_ms > VERY_SLOW_MS) return 'very slow'
+  return best_ms > SLOW_MS ? 'slow' : 'usual'
 }
 
 /** Sizes that each suite takes from here, where nobody said another. */
@@ -30,3 +34,6 @@ export const SMALLER: Readonly<Record<string, string>> = {
   TEST_PLANTED: 'no',
   TEST_SHARE: '0.3', // see sizes.ts
 }
+
+/** What a run leaves out beside that; see suite-needs.ts. */
+export const FEWER: Readonly<Record<string, string>> = { ...SMALLER, TEST_SUITES: 'fewer' }

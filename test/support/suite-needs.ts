@@ -143,6 +143,24 @@ export function suitesOf(project: Project): Suite[] {
     .map((path) => ({ path, parts: partsOf(path, engine) }))
 }
 
+/** What a very slow machine leaves to others: see machine-speed.ts. Over PostgreSQL, routes; not stores, money or races. */
+const LEFT_OUT: Record<Project, (path: string) => boolean> = {
+  postgres: (path) =>
+    /^test\/spec\//.test(path) &&
+    !/\/(08-|11-|redis-|sweep-|purge-|inference-(budgets|crash|keys|operator|tags|waivers))/.test(path),
+  slow: (path) => /\/(image|package|transcripts|torture-(hostile|redis|replays))\.test/.test(path),
+  console: (path) => path.endsWith('/full-house.test.ts'),
+}
+
+export const isLeftOut = (project: Project, path: string): boolean => LEFT_OUT[project](path)
+
+export const leftOutOf = (projects: readonly Project[]) =>
+  projects.flatMap((project) =>
+    suitesOf(project)
+      .filter(({ path }) => isLeftOut(project, path))
+      .map(({ path }) => ({ project, path })),
+  )
+
 /** The service and its command know nothing of tests; test/tidy.test.ts sees to that. */
 const isProduct = (path: string) => /^(src|cli|console)\//.test(path) && !path.endsWith('.test.ts')
 
