@@ -15,8 +15,8 @@ function clockOf(...looks_ms: number[]): () => number {
 test.each([
   [[150, 150, 150], 'usual'],
   [[900, 150, 700], 'usual'],
-  [[300, 290, 330], 'slow'],
-  [[360, 340, 900], 'very slow'],
+  [[240, 230, 330], 'slow'],
+  [[290, 270, 900], 'very slow'],
 ])('of looks that take %j ms the best decides: %s', (looks, speed) => {
   expect(machineSpeed(clockOf(...looks), 0)).toBe(speed)
 })
