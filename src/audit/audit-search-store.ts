@@ -1,8 +1,7 @@
 // The audit log by action or actor, which no index knows. An inference key can fill it by making children, so what is
 // rare may lie below any number of entries: it is looked for window by window, and no statement reads more than one.
-import { lanes } from '../core/lanes.ts'
-import { paced } from '../core/paced.ts'
-import { type Db, joined, type Sql, sql } from '../storage/db.ts'
+import { joined, type Sql, sql } from '../storage/db.ts'
+import { longReads, type Reads } from '../storage/long-reads.ts'
 import type { AuditEntry, AuditPlace, AuditQuestion } from './audit.ts'
 
 const WINDOW_ROWS = 2_000
@@ -10,23 +9,7 @@ const WINDOW_ROWS = 2_000
 export type Row = Omit<AuditEntry, 'object' | 'target'> & { target: string | null } & AuditPlace
 export type Asked = Omit<AuditQuestion, 'after' | 'limit'>
 
-/**
- * R78: as for usage events, so many statements of a project look for something at a time, in this process; those of
- * others wait for no more. What a page takes is read as fast as the store can; what is longer, one statement at a time
- * of all replicas; and whoever searches on and on has half of the time.
- */
-const PACE = { share: 0.5, burst_ms: 2_000 }
-const PAGE_MS = 250
-const inLane = lanes({ at_once: 2, waiting_max: 200, pace: paced(PACE) })
-
-type Reads = Pick<Db, 'rows'>
-
-const inOwnLane = (db: Reads, project_id: string): Reads => ({
-  rows: (statement) =>
-    inLane(project_id, (spent_ms) =>
-      db.rows(spent_ms < PAGE_MS ? statement : { ...statement, alone: `audit log of ${project_id}` }),
-    ),
-})
+const inOwnLane = longReads('audit log')
 
 /** `hasLeft` is asked before each window. */
 export function auditSearch(db: Reads, project_id: string, asked: Asked, hasLeft: () => boolean) {

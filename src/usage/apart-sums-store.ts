@@ -1,11 +1,13 @@
 // Usage by what roll-ups do not know: bundles and the values of one tag. Only the events that have it are read. They
 // are counted for what they have, and taken off what roll-ups tell: in one statement where they are few, or in windows.
+
 import { fixed, joined, type Sql, sql } from '../storage/db.ts'
+import type { Reads } from '../storage/long-reads.ts'
 import { areFew, bundleParts, ofBundles, usedBundles } from './bundled-events-store.ts'
 import type { GroupRow, Groups } from './group-sums.ts'
 import { WINDOW_ROWS } from './request-search.ts'
 import { byReplays, eventsNarrowed, eventsWhere, needsEvents, within } from './usage-filter-store.ts'
-import { type Reads, usageList } from './usage-list-store.ts'
+import { usageList } from './usage-list-store.ts'
 import type { UsageFilter } from './usage-query.ts'
 import { AMOUNTS, type Span } from './usage-rollup.ts'
 import { READING, type Reading } from './usage-sums-store.ts'

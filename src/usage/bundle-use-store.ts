@@ -1,9 +1,11 @@
 // How often each bundle of a project was used between two times, and how much of those prompts caches had.
+
 import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
+import type { Reads } from '../storage/long-reads.ts'
 import { bundleParts, usedBundles } from './bundled-events-store.ts'
 import type { BundleUse } from './reuse-summary.ts'
 import { listed } from './usage-filter-store.ts'
-import { inOwnLane, type Reads } from './usage-list-store.ts'
+import { inOwnLane } from './usage-list-store.ts'
 import { usageFilter } from './usage-query.ts'
 
 interface Span {

@@ -1,9 +1,11 @@
 // The events of bundles, of whichever number: which bundles were used, and their events in parts that one statement may
 // read, by the index that begins with the bundle.
+
 import { joined, type Sql, sql } from '../storage/db.ts'
+import type { Reads } from '../storage/long-reads.ts'
 import { WINDOW_ROWS } from './request-search.ts'
 import { eventsWhere, listed, within } from './usage-filter-store.ts'
-import { type Reads, usageList } from './usage-list-store.ts'
+import { usageList } from './usage-list-store.ts'
 import { type UsageFilter, usageFilter } from './usage-query.ts'
 import type { Span } from './usage-rollup.ts'
 

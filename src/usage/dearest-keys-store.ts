@@ -1,8 +1,8 @@
 // §8.2.3: the dearest keys of a project. A page of thousands of keys shows some of them: to find which takes one sum of
 // each, and only theirs are added up whole.
 import { fixed, joined, sql } from '../storage/db.ts'
+import type { Reads } from '../storage/long-reads.ts'
 import { listed } from './usage-filter-store.ts'
-import type { Reads } from './usage-list-store.ts'
 import { type Asked, answered, READING_BY_KEY, type Reading } from './usage-sums-store.ts'
 
 const NAMED_MAX = 2_000 // beyond it, a list of names is no shorter way

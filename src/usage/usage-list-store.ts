@@ -1,10 +1,9 @@
 // §8.2.3: usage events as a list, newest first, or oldest first from a place on. By places, never by counting rows: the
 // millionth event costs what the first does. What is asked for may be in no index: it is looked for window by window,
 // so that no statement reads more than some thousand rows, and whoever else waits for the store is served in between.
-import { lanes } from '../core/lanes.ts'
-import { paced } from '../core/paced.ts'
 import { BATCH_ROWS, inBatches } from '../storage/batches.ts'
-import { type Db, fixed, joined, type Sql, sql } from '../storage/db.ts'
+import { fixed, joined, type Sql, sql } from '../storage/db.ts'
+import { longReads, type Reads } from '../storage/long-reads.ts'
 import { WINDOW_ROWS } from './request-search.ts'
 import { byReplays, eventsNarrowed, within } from './usage-filter-store.ts'
 import type { UsageFilter } from './usage-query.ts'
@@ -21,24 +20,8 @@ interface Span {
   to_ms: number
 }
 
-/**
- * R78: who looks for what is not there reads all of a project's events, in hundreds of statements, and goes on where
- * the client has left. So many of a project are read at a time, in this process; those of others wait for no more. What
- * a page takes is read as fast as the store can; what is longer, one statement at a time of all replicas; and whoever
- * reads on and on has half of the time.
- */
-const PACE = { share: 0.5, burst_ms: 2_000 }
-const PAGE_MS = 250
-const inLane = lanes({ at_once: 2, waiting_max: 200, pace: paced(PACE) })
-
-export const inOwnLane = (db: Reads, project_id: string): Reads => ({
-  rows: (statement) =>
-    inLane(project_id, (spent_ms) =>
-      db.rows(spent_ms < PAGE_MS ? statement : { ...statement, alone: `usage of ${project_id}` }),
-    ),
-})
-
-export type Reads = Pick<Db, 'rows'>
+/** R78: all reads of usage that may be long. */
+export const inOwnLane = longReads('usage')
 
 /** `unfinished`: what was not completed alone, by the index of that. */
 export function usageList(db: Reads, project_id: string, filter: UsageFilter, of?: 'unfinished') {

@@ -2,11 +2,13 @@
 // of days that lie whole in the range, events at its two ends, and events that are not rolled up yet. One statement
 // reads all of it, so that nothing is counted twice or left out while somebody rolls up. Only what has no roll-up to be
 // in, events at the two ends, may be so many that they are read by themselves, in windows.
+
 import { DAY_MS } from '../core/clock.ts'
 import { aside, fixed, joined, type Sql, sql } from '../storage/db.ts'
+import type { Reads } from '../storage/long-reads.ts'
 import { WINDOW_ROWS } from './request-search.ts'
 import { byReplays, eventsWhere, listed, within } from './usage-filter-store.ts'
-import { type Reads, usageList } from './usage-list-store.ts'
+import { usageList } from './usage-list-store.ts'
 import type { UsageFilter } from './usage-query.ts'
 import { AMOUNTS, type Cube, type Cuts, cubeName, cubeWith, cut, type Grain, type Span } from './usage-rollup.ts'
 
