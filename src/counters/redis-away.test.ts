@@ -1,9 +1,9 @@
 // R50: Redis paused, killed, flushed, refusing or never there. Each replica keeps to its share, at once; what it let
 // through is told to Redis when that is back; and what all let through together stays within the limit.
-import { connect, createServer, type Socket } from 'node:net'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ask, leftOf, streamAsk } from '../../test/support/counters-suite.ts'
 import { freePort } from '../../test/support/free-port.ts'
+import { networkTo } from '../../test/support/redis-network.ts'
 import { passing, replicaOn, replicasOn, untilAll } from '../../test/support/redis-replicas.ts'
 import { onServer, ownRedisServer, type RedisServer } from '../../test/support/redis-server.ts'
 import { systemClock } from '../core/clock.ts'
@@ -255,43 +255,6 @@ test('R50 one that may not be written to is away, until it may', async () => {
   await untilAll(all, false)
   expect(await leftOf(all[0] as SharedCounters, one)).toBe(LIMIT - 20)
 })
-
-/** A network between a replica and Redis. It can cut every connection, or lose whatever follows a command on one. */
-async function networkTo(url: string) {
-  const open = new Set<Socket>()
-  let swallowed_from: string | undefined
-  const proxy = createServer((near) => {
-    const far = connect(Number(new URL(url).port), '127.0.0.1')
-    let is_lost = false
-    near.on('data', (bytes) => {
-      if (swallowed_from !== undefined && bytes.includes(swallowed_from)) {
-        is_lost = true
-        swallowed_from = undefined
-      }
-      if (!is_lost) far.write(bytes)
-    })
-    far.on('data', (bytes) => void (is_lost || near.write(bytes)))
-    const hangUp = () => [near, far].forEach((end) => void end.destroy())
-    for (const end of [near, far]) end.on('error', hangUp).on('close', hangUp)
-    open.add(near.once('close', () => open.delete(near)))
-  })
-  await new Promise<void>((listening) => proxy.listen(0, '127.0.0.1', listening))
-  const cut = () => open.forEach((near) => void near.destroy())
-  onTestFinished(() => {
-    cut()
-    proxy.close()
-  })
-  const { port } = proxy.address() as { port: number }
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    cut,
-    /** One connection, the first that says this, hears nothing any more from there on. */
-    swallowFrom: (command: string) => {
-      swallowed_from = command
-    },
-    hasSwallowed: () => swallowed_from === undefined,
-  }
-}
 
 test('R50 a connection that goes silent while Redis is told what ended is given up, and what ended is told again', async () => {
   const network = await networkTo(server.url)
